@@ -17,7 +17,7 @@ from .experiments.experiment import Experiment as Experiment
 from .experiments.merging import merge_results as merge_results
 from .experiments.results import Results as Results
 from .experiments.specification import read_experiment as read_experiment
-from .experiments.sweep import Sweep as Sweep
+from .experiments.sweep import SweepResults as SweepResults
 from .experiments.sweep import sweep as sweep
 from .header import Header as Header
 from .inferred_outages.infer import InferredOutages as InferredOutages

@@ -10,14 +10,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from analysis import style
 from analysis.formats import is_share, is_time, metric_title
 from workloadkit.errors import ParameterError
-from workloadkit.experiments.sweep import Sweep
+from workloadkit.experiments.sweep import SweepResults
 
 _SATURATED = "saturated"
 _MOST_ON_LINEAR = 30  # times the least value
 _MOST_LABELS = 8  # that an axis has room for, side by side
 
 
-def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) -> Axes:
+def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot a metric over the load, a line for each scheduler, with its intervals.
 
     Where runs saturate there is no mean; a hollow mark is that of the others.
@@ -27,7 +27,7 @@ def plot_sweep(sweep: Sweep, metric: str | None = None, ax: Axes | None = None) 
 
     Parameters
     ----------
-    sweep : Sweep
+    sweep : SweepResults
     metric : str, optional
         By default the first; "saturated" is the share of the runs that saturate.
     ax : Axes, optional
@@ -108,12 +108,12 @@ def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
 
-def plot_sweeps(sweep: Sweep, ax: Axes | None = None) -> list[Axes]:
+def plot_sweeps(sweep: SweepResults, ax: Axes | None = None) -> list[Axes]:
     """Plot all metrics of a sweep side by side; and the share of runs that saturate, if any do.
 
     Parameters
     ----------
-    sweep : Sweep
+    sweep : SweepResults
     ax : Axes, optional
         The Axes in whose place they stand; by default the current ones.
 

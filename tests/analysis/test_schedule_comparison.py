@@ -19,7 +19,7 @@ from analysis.schedules.jackknife import jackknifed, means_without_each, percent
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import student_t
-from workloadkit.experiments.sweep import Sweep
+from workloadkit.experiments.sweep import SweepResults
 from workloadkit.metrics import percentile
 
 DAY = 86400
@@ -571,7 +571,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
             "wait_p50": [0.0, 7200, 60, 1801],
         }
     )
-    swept = Sweep(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {}, size=4)
+    swept = SweepResults(table, ("mean_wait", "mean_slowdown", "wait_p50"), 0.95, {}, size=4)
     wait, slowdown, median = analysis.schedules.plot_sweeps(swept, ax)
     assert [panel.get_yscale() for panel in (wait, slowdown, median)] == ["log", "linear", "linear"]
     low, high = wait.get_ylim()
@@ -586,7 +586,7 @@ def test_metrics_that_differ_much_are_drawn_on_a_logarithmic_axis(ax):
 def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
     runs = {"load": [0.5, 0.5, 1.5, 1.5], "mean_wait": [3600.0, 7200, 7200, 10_800]}
     runs = pd.DataFrame(runs).assign(scheduler="easy", run=[0, 1] * 2, saturated=False)
-    swept = Sweep(runs, ("mean_wait",), 0.95, {}, size=4, load_by="users")
+    swept = SweepResults(runs, ("mean_wait",), 0.95, {}, size=4, load_by="users")
     analysis.schedules.plot_sweep(swept, ax=ax)
     assert ax.get_xlabel() == "factor of the numbers of users"
     assert ax.xaxis.get_major_formatter()(1.5) == "1.5"

@@ -89,7 +89,7 @@ def test_what_tells_interactive_jobs(queue, how, interactive, words):
 
 
 def test_the_queue_of_interactive_jobs_must_be_there_where_it_is_to_tell():
-    with pytest.raises(WorkloadError, match="no job is in queue 0, that of interactive jobs"):
+    with pytest.raises(WorkloadError, match="queue 0 of interactive jobs is empty"):
         site_distributions(some_jobs(), interactive="queue")
     with pytest.raises(ParameterError, match="interactive is 'width'; known: auto, queue, run"):
         site_distributions(some_jobs(), interactive="width")
@@ -176,7 +176,7 @@ def test_files_of_older_versions_have_no_classes(tmp_path):
     old = read_site_distributions(path)
     assert old.classes == {}
     for asked in ({"classes": "kinds"}, {"going_on": "fitted"}):
-        with pytest.raises(ParameterError, match="were not saved by classes"):
+        with pytest.raises(ParameterError, match="were saved without classes"):
             samples(old, 64, **asked)
     assert not combine([old, site_distributions(some_jobs())]).classes
 
@@ -246,7 +246,9 @@ def test_what_is_missing_in_a_class_is_that_of_all():
     night = names_by("both").index("night interactive") // 2
     assert drawn.interactive[night].tolist() == [0, 0, 0]
     assert ((0 < drawn.interactive[[0, 2]]) & (drawn.interactive[[0, 2]] < 1)).all()
-    with pytest.raises(ParameterError, match="called weekend, which classes='hours' asks for"):
+    with pytest.raises(
+        ParameterError, match="part of the week 'weekend', which classes='hours' requires"
+    ):
         samples(
             replace(site, classes={n: x for n, x in only.items() if "weekend" not in n}),
             64,

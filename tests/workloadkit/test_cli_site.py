@@ -157,7 +157,7 @@ def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
         (("--users", "5", "--scheduler", "nosuch"), "unknown scheduler 'nosuch'"),
         (("--users", "5", "--weeks", 0), "weeks is 0"),
         (("--users", "5", "--pools", "two"), "pools is 'two'; known: one, three"),
-        (("--users", "5", "--longest", 0.1), "no job ran for 0.1 s at most"),
+        (("--users", "5", "--longest", 0.1), "no job has a run time up to 0.1 s"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(run, arguments, message):

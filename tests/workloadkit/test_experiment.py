@@ -223,13 +223,13 @@ def test_without_a_seed_that_of_the_results_is_taken(tmp_path):
     seed = first.provenance["common"]["seed"]
     assert first.runs.equals(experiment(rng=seed).run().runs)
     assert experiment(rng=None).run().provenance["common"]["seed"] != seed
-    with pytest.raises(ParameterError, match="shards of an experiment need the same seed"):
+    with pytest.raises(ParameterError, match="shards of an experiment require a common seed"):
         experiment(rng=None).run(tmp_path, shard=(1, 2))
 
 
 @pytest.mark.parametrize("shard", [(0, 2), (3, 2)])
 def test_there_is_no_such_shard(shard):
-    with pytest.raises(ParameterError, match=f"shard is {shard[0]}/2; it is k/n, with k from"):
+    with pytest.raises(ParameterError, match=f"shard is {shard[0]}/2; it must be k/n, with k from"):
         experiment().run(shard=shard)
 
 
@@ -251,7 +251,7 @@ def test_parts_of_different_experiments_are_not_merged(tmp_path):
     for parts in (("1", "3"), ("3", "1")):
         with pytest.raises(ParameterError, match=r"load 0.6"):
             merge_results([tmp_path / part for part in parts])
-    with pytest.raises(ParameterError, match="no folder is given"):
+    with pytest.raises(ParameterError, match="no folder given"):
         merge_results([])
     with pytest.raises(WorkloadError, match=r"4/results.parquet: cannot be read: No such file"):
         merge_results([tmp_path / "4"])
@@ -290,13 +290,13 @@ def test_a_worker_that_fails_keeps_what_is_done(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"logs": {}}, "no logs are given"),
-        ({"readings": {}}, "no readings are given"),
-        ({"readings": {"x": {"runs": 3}}}, "reading x: runs is the same for all readings"),
+        ({"logs": {}}, "no logs given"),
+        ({"readings": {}}, "no readings given"),
+        ({"readings": {"x": {"runs": 3}}}, "reading x: runs must be the same for all readings"),
         ({"readings": {"x": {"overrun": "no"}}}, "overrun is 'no'"),
         ({"readings": {"x": {"speed": 1}}}, "unknown setting 'speed'"),
         ({"loads": [-1]}, "loads: -1; a load must be positive"),
-        ({"loads": [None, None]}, "loads: one is there twice"),
+        ({"loads": [None, None]}, "loads: a value is repeated"),
         ({"schedulers": ["easy", "easy"]}, "two schedulers are called easy"),
     ],
 )
@@ -484,8 +484,8 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
     ("text", "kind", "message"),
     [
         ("x = ", WorkloadError, "x.toml: not TOML: "),
-        ('logs = ["a.swf"]', ParameterError, "x.toml: no schedulers are given"),
-        ('schedulers = ["easy"]', ParameterError, "x.toml: no logs are given"),
+        ('logs = ["a.swf"]', ParameterError, "x.toml: no schedulers given"),
+        ('schedulers = ["easy"]', ParameterError, "x.toml: no logs given"),
         (TOML.replace("runs", "rums"), ParameterError, "unknown key 'rums'; known: backf|conf"),
         (TOML.replace("= 2", "= 0"), ParameterError, "x.toml: runs is 0; it is a whole number"),
         (TOML.replace('"easy"', '"eazy"'), ParameterError, "x.toml: unknown scheduler 'eazy'"),
@@ -497,7 +497,11 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
         ('warmup = "soon"' + TOML, ParameterError, "warmup is 'soon'; it is a time"),
         ('machine = "x"' + TOML, ParameterError, "unknown key 'machine'"),
         ('readings = "x"\nlogs = []\nschedulers = []', ParameterError, "readings are tables"),
-        ('logs = ["a.swf", "a.swf"]\nschedulers = ["easy"]', ParameterError, "two logs have one"),
+        (
+            'logs = ["a.swf", "a.swf"]\nschedulers = ["easy"]',
+            ParameterError,
+            "two logs have the same",
+        ),
     ],
 )
 def test_a_file_at_fault_is_refused(folder, text, kind, message):

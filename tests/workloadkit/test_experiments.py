@@ -23,7 +23,7 @@ from workloadkit.experiments.intervals import (
     student_t,
 )
 from workloadkit.experiments.measuring import later_than_fcfs, measure
-from workloadkit.experiments.sweep import Sweep, sweep
+from workloadkit.experiments.sweep import SweepResults, sweep
 from workloadkit.experiments.workloads import draw_weeks, resample_weeks
 
 
@@ -133,7 +133,7 @@ def test_a_share_of_none_or_of_all_has_an_interval_and_one_of_nothing_has_none()
 
 @pytest.mark.parametrize(("confidence", "freedom"), [(0, 3), (1, 3), (math.nan, 3), (0.95, 0)])
 def test_student_t_is_of_some_confidence_and_freedom(confidence, freedom):
-    with pytest.raises(ParameterError, match=f"of {freedom} degrees of freedom"):
+    with pytest.raises(ParameterError, match=f"with {freedom} degrees of freedom"):
         student_t(confidence, freedom)
 
 
@@ -197,12 +197,12 @@ def test_utility_functions_come_along_and_dependencies_do_not():
 
 @pytest.mark.parametrize("weeks", [[], [-1]])
 def test_weeks_that_cannot_be_are_refused(log, weeks):
-    with pytest.raises(ParameterError, match="weeks of a log are 0, 1, 2"):
+    with pytest.raises(ParameterError, match="weeks must be at least 0"):
         resample_weeks(log, weeks)
 
 
 def test_weeks_without_jobs_are_an_error(log):
-    with pytest.raises(WorkloadError, match="four weeks: no job in the weeks taken"):
+    with pytest.raises(WorkloadError, match="four weeks: the selected weeks have no jobs"):
         resample_weeks(log, [9])
 
 
@@ -354,7 +354,7 @@ def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
             "mean_wait": [90.0, 4.0, 8.0, 1.0, 2.0, 3.0],
         }
     )
-    fcfs, easy = Sweep(runs, ("mean_wait",), 0.95, {}, size=6).table.to_dict("records")
+    fcfs, easy = SweepResults(runs, ("mean_wait",), 0.95, {}, size=6).table.to_dict("records")
     assert (fcfs["saturated"], fcfs["mean_wait_others"]) == (1, 6)
     assert math.isnan(fcfs["mean_wait"])
     assert (easy["saturated"], easy["mean_wait"]) == (0, 2)
@@ -365,7 +365,7 @@ def test_the_intervals_are_of_the_confidence_that_was_asked_for():
     runs = pd.DataFrame({"load": [1] * 2, "scheduler": ["fcfs"] * 2, "run": [0, 1]})
     runs = runs.assign(saturated=False, mean_wait=[1.0, 3.0])
     for confidence in (0.5, 0.95):
-        (row,) = Sweep(runs, ("mean_wait",), confidence, {}, size=2).table.to_dict("records")
+        (row,) = SweepResults(runs, ("mean_wait",), confidence, {}, size=2).table.to_dict("records")
         expected = mean_interval([1, 3], confidence=confidence, positive=True)
         found = tuple(row[f"mean_wait{end}"] for end in ("", "_low", "_high"))
         assert found == pytest.approx(expected)
@@ -433,12 +433,12 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"schedulers": []}, "no schedulers are given"),
-        ({"loads": []}, "no loads are given"),
-        ({"metrics": []}, "no metrics are given"),
+        ({"schedulers": []}, "no schedulers given"),
+        ({"loads": []}, "no loads given"),
+        ({"metrics": []}, "no metrics given"),
         ({"schedulers": ["best"]}, "unknown scheduler 'best'"),
         ({"loads": [0.5, 0]}, "loads: 0; a load must be positive"),
-        ({"loads": [0.5, 0.5]}, "loads: one is there twice"),
+        ({"loads": [0.5, 0.5]}, "loads: a value is repeated"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
         ({"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
         ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
@@ -448,15 +448,15 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
         ({"scale_arrivals": 2}, "unknown setting 'scale_arrivals'"),
         ({"outages": "a.outages"}, "unknown setting 'outages'"),
         ({"population": "resampled"}, "unknown setting 'population'"),
-        ({"users": "poisson:rate=1"}, "an experiment takes those who go through a log"),
-        ({"users": "closed"}, "the load of users closed follows from what they do"),
+        ({"users": "poisson:rate=1"}, "an experiment requires users of a log"),
+        ({"users": "closed"}, "the load of users closed follows from their behaviour"),
         (
             {"users": "closed", "load_by": "users", "resampling": {"rare": []}},
-            "resampling takes no rare: users who react all count",
+            "resampling does not accept rare: all users who react count",
         ),
         (
             {"users": "closed", "load_by": "users", "resampling": {"load": 2}},
-            "resampling takes no load: that is what is swept",
+            "resampling does not accept load: it is set by the loads",
         ),
         ({"loads": [np.inf]}, "loads: inf; a load must be positive"),
     ],
@@ -476,7 +476,10 @@ def test_metrics_are_looked_at_before_anything_is_simulated(log, monkeypatch):
 
 def test_several_runs_need_two_whole_weeks(log):
     short = log.select(log.column("submit") < 2 * WEEK)
-    with pytest.raises(WorkloadError, match="draw weeks of the log, and it has 1 whole; two are"):
+    with pytest.raises(
+        WorkloadError,
+        match="draw weeks of the log, which requires at least two whole weeks; the log has 1",
+    ):
         sweep(short, runs=2)
     assert len(sweep(short, ["easy"], [0.5]).runs) == 1
 

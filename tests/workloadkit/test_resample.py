@@ -538,9 +538,9 @@ def test_logs_that_cannot_be_resampled(log):
         (nobody, "trace: all users are unknown"),
         (
             short,
-            "trace: the log has 4.9 weeks from its begin to the last submission; resampling requires",
+            "trace: the log has 4.9 weeks from its begin to the last submission; ",
         ),
-        (at_once, "trace: 0.0 weeks from its begin"),
+        (at_once, "trace: the log has 0.0 weeks from its begin"),
         (cut_off, "the pools are empty: all 2 users may be truncated by an end"),
         (cut_off, r" of the log \(end_effects 'whole'\)$"),
     ):

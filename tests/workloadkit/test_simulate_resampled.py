@@ -166,7 +166,7 @@ def test_who_does_the_work_makes_no_difference(log):
 
 
 def test_where_runs_saturate_there_is_no_mean_and_the_others_are_told_of_apart(log):
-    said = r"^\d+ of 24 simulations saturate, and no mean is given where some do: \d+ at load .* un"
+    said = r"^\d+ of 24 simulations saturate, so their groups have no mean: \d+ at load .* un"
     with pytest.warns(WorkloadWarning, match=said):
         found = sweep(log, ["fcfs", "easy"], [1, 1.6, 4], load_by="users", runs=4, rng=6)
     for (load, name), runs in found.runs.groupby(["load", "scheduler"]):
@@ -214,9 +214,9 @@ def test_a_sweep_leaves_rare_behaviours_out_of_its_metrics(log):
 def test_what_is_wrong_with_a_sweep_by_users_is_said(log):
     with pytest.raises(ParameterError, match=r"^load_by is 'jobs'; known: arrivals, users"):
         sweep(log, load_by="jobs")
-    with pytest.raises(ParameterError, match=r"^resampling goes with load_by='users'"):
+    with pytest.raises(ParameterError, match=r"^resampling requires load_by='users'"):
         sweep(log, resampling={"weeks": 9})
-    with pytest.raises(ParameterError, match=r"^resampling takes no load"):
+    with pytest.raises(ParameterError, match=r"^resampling does not accept load"):
         sweep(log, load_by="users", resampling={"load": 2})
     with pytest.raises(ParameterError, match=r"^unknown setting 'week'"):
         sweep(log, load_by="users", resampling={"week": 2})
@@ -258,7 +258,7 @@ def test_what_the_command_shows_of_loads_at_which_runs_saturate(run, path):
     options = ("--load-by", "users", "--scheduler", "easy", "--seed", 6, "--metric", "mean_wait")
     loads = ("--load", 1, "--load", 2.4, "--load", 5)
     _, out, err = run("sweep", path, *options, *loads, "--runs", 6)
-    assert "simulations saturate, and no mean is given where some do: " in err
+    assert "simulations saturate, so their groups have no mean: " in err
     lines = [line for line in out.splitlines() if line.strip()]
     assert lines[1].split() == ["load", "scheduler", "mean", "wait", "saturates"]
     stable, some, all_ = (line.split(maxsplit=2)[2] for line in lines[3:6])

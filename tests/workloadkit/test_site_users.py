@@ -352,12 +352,12 @@ def test_what_is_drawn_is_of_the_log():
     ]
     with pytest.raises(ParameterError, match="no job fits into a machine of 1 processor"):
         samples(site, 1)
-    with pytest.raises(ParameterError, match="which pools='three' asks for"):
+    with pytest.raises(ParameterError, match="which pools='three' requires"):
         samples(site, 8, pools="three")
     with pytest.raises(ParameterError, match="were not saved together"):
         samples(replace(site, workpools={}), 8, workpool="joint")
     lonely = Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]}, name="a")
-    with pytest.raises(WorkloadError, match=r"^a: no think time to draw from"):
+    with pytest.raises(WorkloadError, match=r"^a: the distribution of think times is empty"):
         samples(site_distributions(lonely), 8)
 
 
@@ -383,7 +383,7 @@ def test_the_longest_job_and_that_of_the_whole_machine_are_drawn_from_each_pool(
 
 def test_sessions_that_never_end_need_no_breaks():
     site = small_site(break_time=[])
-    with pytest.raises(WorkloadError, match="small: no break to draw from"):
+    with pytest.raises(WorkloadError, match="small: the distribution of breaks is empty"):
         wk.simulate(None, "easy", DynamicSite(users=2, weeks=1, distributions=site))
     schedule = wk.simulate(None, "easy", StaticSite(2, 0.1, distributions=site), rng=1)
     assert schedule.jobs["session"].nunique() == 2

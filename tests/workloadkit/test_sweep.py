@@ -167,7 +167,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
         0,
         [
             "no TRACE named: the built-in sample",
-            "warning: 1 of 10 simulations saturate, and no mean is given where some do: 1 at load "
+            "warning: 1 of 10 simulations saturate, so their groups have no mean: 1 at load "
             "0.9 under fcfs",
         ],
     )
@@ -205,7 +205,9 @@ def test_a_log_too_short_for_several_runs_is_exit_1(run, log):
     wk.write_swf(wk.read_swf(log).take(range(50)), short)
     code, out, err = run(short, "--runs", 2)
     assert (code, out) == (1, "")
-    assert err.startswith("error: short.swf: several runs draw weeks of the log, and it has 0")
+    assert err.startswith(
+        "error: short.swf: several runs draw weeks of the log, which requires at least"
+    )
     assert err.count("\n") == 1
 
 
@@ -219,7 +221,10 @@ def test_help_shows_examples_and_fits(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--users", "adjusted"], "the load of users adjusted follows from what they do; it is"),
+        (
+            ["--users", "adjusted"],
+            "the load of users adjusted follows from their behaviour; set it",
+        ),
         (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
         (["--users", "nobody"], "unknown users 'nobody'; known: open"),
         (["--no-pause"], "--no-pause is for users who react"),

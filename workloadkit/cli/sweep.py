@@ -29,7 +29,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as Asked
 
 if TYPE_CHECKING:
-    from workloadkit.experiments.sweep import Sweep
+    from workloadkit.experiments.sweep import SweepResults
 
 EXAMPLES = """
 workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
@@ -139,7 +139,7 @@ def sweep(
         _show(found)
 
 
-def _show(sweep: "Sweep") -> None:
+def _show(sweep: "SweepResults") -> None:
     """Print what was simulated, and the table."""
     from analysis.formats import plural
 
@@ -156,7 +156,7 @@ def _show(sweep: "Sweep") -> None:
         typer.echo("one run, so no intervals; use --runs for more")
 
 
-def _draw(sweep: "Sweep", path: Path, name: str) -> None:
+def _draw(sweep: "SweepResults", path: Path, name: str) -> None:
     """Write the figure."""
     from functools import partial
 

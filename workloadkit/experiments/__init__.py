@@ -1,1 +1,1 @@
-"""Many simulations at once: their workloads, what is measured, and intervals of the means."""
+"""Experiments: many simulations, their workloads, measures and confidence intervals."""

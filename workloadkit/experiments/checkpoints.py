@@ -1,21 +1,21 @@
-"""Results that are written from time to time."""
+"""Write results periodically."""
 
 import time
 from collections.abc import Callable
 from typing import Self
 
-_SHARE_OF_TIME = 0.02  # that writing may take
-_SELDOM = 2.0  # [s] between two writes, at the least
+_SHARE_OF_TIME = 0.02  # maximum share for writing
+_SELDOM = 2.0  # minimum time between two writes [s]
 
 
 class Checkpoints:
-    """Write what changes: every few seconds, and at the end of a context, also after a failure.
+    """Writes changes periodically, and at the end of a context even after a failure.
 
     Parameters
     ----------
     write : callable
     is_written : bool, default True
-        Whether there is nothing to write yet.
+        Whether there is nothing to write so far.
     """
 
     def __init__(self, write: Callable[[], None], *, is_written: bool = True) -> None:
@@ -23,7 +23,7 @@ class Checkpoints:
         self._next = time.monotonic() + _SELDOM
 
     def changed(self) -> None:
-        """Note a change; write if the last time is some while ago."""
+        """Register a change, and write if enough time has passed."""
         self._is_written = False
         begin = time.monotonic()
         if begin >= self._next:
@@ -32,7 +32,7 @@ class Checkpoints:
             self._next = end + max(_SELDOM, (end - begin) / _SHARE_OF_TIME)
 
     def write(self) -> None:
-        """Write, if something has changed."""
+        """Write if something has changed."""
         if not self._is_written:
             self._write()
             self._is_written = True

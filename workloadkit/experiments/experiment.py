@@ -15,7 +15,7 @@ from workloadkit import __version__
 from workloadkit.errors import ParameterError, among, check_number
 from workloadkit.executors import each_done
 from workloadkit.experiments.checkpoints import Checkpoints
-from workloadkit.experiments.grid import Cell, Grid, Task
+from workloadkit.experiments.grid import Cell, Grid, GridTask
 from workloadkit.experiments.mapped import Mapped, mapping_folder
 from workloadkit.experiments.measuring import KNOWN
 from workloadkit.experiments.merging import results_of
@@ -28,7 +28,7 @@ from workloadkit.experiments.results_file import (
     write_results,
 )
 from workloadkit.experiments.tasks import Call, simulate_task, without
-from workloadkit.experiments.workloads import Reacting, Resampled, Source, Stretched
+from workloadkit.experiments.workloads import ReactingUsers, ResampledLogs, Source, StretchedLogs
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import Experiment as Asked
 from workloadkit.settings import Simulate
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
 
-#: Settings that all readings of an experiment have in common.
+#: Settings that are the same for all readings of an experiment.
 COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
 
 
@@ -56,30 +56,30 @@ COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
 class Experiment:
     """A grid of simulations: log × users × reading × load × run × scheduler.
 
-    Run i of all logs, users, readings, loads and schedulers has the same random numbers, see
-    `sweep`, so that they differ by nothing else.
+    Run i uses the same random numbers for all logs, users, readings, loads and schedulers, see
+    `sweep`, so that these are compared under equal conditions.
 
     Parameters
     ----------
     logs : mapping of str to Trace
-        By the names that they have in the results.
+        By their names in the results.
     schedulers : sequence of str or object, or mapping of str to these
-        As `simulate` takes them; a mapping gives them names.
+        As for `simulate`; a mapping gives them names.
     users : sequence of str or object, or mapping of str to these, default ("open",)
-        How the users behave, as of `sweep`.
+        Behaviour of the users, as for `sweep`.
     loads : sequence of float, optional
-        As of `sweep`; by default the logs' own load.
+        As for `sweep`; by default the logs' own load.
     readings : mapping of str to mapping of str to object, optional
-        Settings that differ between readings, by name; see `workloadkit.settings.Experiment`.
+        Settings of each reading, by its name; see `workloadkit.settings.Experiment`.
     settings : workloadkit.settings.Experiment, optional
-        What all simulations have in common.
+        Settings of all simulations.
 
     Raises
     ------
     ParameterError
-        For an unknown name or a value that cannot be.
+        For an unknown name or an invalid value.
     WorkloadError
-        Where a log cannot be simulated.
+        If a log cannot be simulated.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Experiment:
     settings: Asked = field(default_factory=Asked)
 
     def __post_init__(self) -> None:
-        """Check all that does not need a simulation."""
+        """Check everything that does not need a simulation."""
         loads: Sequence[float | None] = [1.0 if self._by_users else None]
         if self.loads is not None:
             loads = list(self.loads)
@@ -115,7 +115,7 @@ class Experiment:
         given |= {"users": self.behaviours, "loads": loads, "readings": self.readings}
         for name, values in (given | {"metrics": self._metrics}).items():
             if not values:
-                raise ParameterError(f"no {name} are given")
+                raise ParameterError(f"no {name} given")
         _check_loads(loads)
         for metric in self._metrics:
             if metric not in KNOWN:
@@ -128,7 +128,7 @@ class Experiment:
         for users in self.behaviours.values():
             self._check_users(users)
         if self.settings.resampling and not self._by_users:
-            raise ParameterError("resampling goes with load_by='users'")
+            raise ParameterError("resampling requires load_by='users'")
         for reading in self.readings:
             self._under(reading)
 
@@ -138,12 +138,12 @@ class Experiment:
 
     @cached_property
     def named_schedulers(self) -> dict[str, str | Policy | Scheduler]:
-        """The schedulers by name."""
+        """Schedulers by name."""
         return named("scheduler", self.schedulers)
 
     @cached_property
     def behaviours(self) -> dict[str, Behaviour | OpenUsers]:
-        """How users behave, by name."""
+        """Behaviours of users by name."""
         found = named("users", self.users)
         return {n: parse_users(x) if isinstance(x, str) else x for n, x in found.items()}
 
@@ -152,39 +152,37 @@ class Experiment:
         return tuple(dict.fromkeys(self.settings.metrics))
 
     def _check_users(self, users: Any) -> None:
-        """Refuse users who cannot take part."""
+        """Check that users can take part."""
         reacting = not isinstance(users, OpenUsers)
         if reacting and not isinstance(users, Behaviour):
-            raise ParameterError(
-                f"users is {users!r}; an experiment takes those who go through a log"
-            )
+            raise ParameterError(f"users is {users!r}; an experiment requires users of a log")
         if reacting and not self._by_users:
             raise ParameterError(
-                f"the load of users {users.name} follows from what they do; it is set by "
+                f"the load of users {users.name} follows from their behaviour; set it with "
                 "load_by='users' (--load-by users)"
             )
 
     def _under(self, reading: str) -> Asked:
-        """Return the settings under a reading."""
+        """Return the settings of a reading."""
         changed = self.readings[reading]
         for name in changed:
             if name in COMMON:
                 raise ParameterError(
-                    f"reading {reading}: {name} is the same for all readings of an experiment"
+                    f"reading {reading}: {name} must be the same for all readings of an experiment"
                 )
         return Asked.of(self.settings, changed)
 
     def _simulated(self, log: str, reading: str) -> Simulate:
-        """Return the settings of the simulations of a log under a reading."""
+        """Return the settings of the simulations of a log and a reading."""
         trace, asked = self.logs[log], self._under(reading)
         machine = machine_size(trace.header, asked.procs)
         return asked.into(Simulate, procs=machine, overrun=overrun_of(trace, asked.overrun))
 
     def grid(self, seed: int) -> Grid:
-        """Return the axes with what identifies each name, and what all simulations share."""
+        """Return the axes with the identity of each name, and the common settings."""
         recorded = self.settings.recorded
         runs = int(recorded.pop("runs"))
-        recorded.pop("confidence")  # of the intervals: no simulation depends on it
+        recorded.pop("confidence")  # affects the intervals only
         common: dict[str, Any] = {"workloadkit": __version__, "seed": seed, **recorded}
         common |= {"metrics": self._metrics, "weeks are drawn": self._redrawn}
         return Grid(
@@ -213,10 +211,10 @@ class Experiment:
             simulated = self._simulated(log, reading)
             machine = machine_size(trace.header, simulated.procs)
             how = AsWorkload.by(simulated, scaled_machine(machine, simulated.scale_machine))
-            return Reacting.make(trace, behaviour, loads, resampling, how, seed)
+            return ReactingUsers.make(trace, behaviour, loads, resampling, how, seed)
         if self._by_users:
-            return Resampled.make(trace, loads, resampling, seed)
-        return Stretched(trace, seed, self._redrawn)
+            return ResampledLogs.make(trace, loads, resampling, seed)
+        return StretchedLogs(trace, seed, self._redrawn)
 
     def run(
         self,
@@ -226,23 +224,23 @@ class Experiment:
         shard: tuple[int, int] = (1, 1),
         progress: Callable[[int, int], Any] | None = None,
     ) -> Results:
-        """Run the simulations that have no results yet.
+        """Run the simulations without results.
 
         Parameters
         ----------
         folder : path, optional
             Where the results are kept, in the file `results.parquet`. It is written every few
-            seconds and at the end; after an interruption the same experiment goes on from there,
-            and gives the same file. Simulations may be added to an experiment; it must contain
-            all whose results are there. By default results are not kept.
+            seconds and at the end; after an interruption the same experiment continues, and gives
+            the same file. An experiment may be extended, but must contain all simulations that
+            have results. By default results are not kept.
         executor : Executor, optional
             Runs the tasks, such as a pool of processes or `distributed.Client.get_executor()`; by
-            default this process. On other machines its workers must find the folder under the same
-            path. The result is the same.
+            default this process. Workers on other machines must find the folder under the same
+            path. The result does not depend on it.
         shard : tuple of int, default (1, 1)
-            Which part of the tasks to run, and of how many: task i is in part 1 + i mod n.
+            Part k of n of the tasks to run: task i is in part 1 + i mod n.
         progress : callable, optional
-            Called with the numbers of finished simulations and of all.
+            Called with the numbers of finished and of all simulations.
 
         Returns
         -------
@@ -251,15 +249,15 @@ class Experiment:
         Raises
         ------
         ParameterError
-            Where the folder has results of another experiment.
+            If the folder has results of another experiment.
         WorkloadError
-            Where a log cannot be simulated or resampled, or a file cannot be read or written.
+            If a log cannot be simulated or resampled, or a file cannot be read or written.
         """
         part, n_parts = shard
         if not 1 <= part <= n_parts:
-            raise ParameterError(f"shard is {part}/{n_parts}; it is k/n, with k from 1 to n")
+            raise ParameterError(f"shard is {part}/{n_parts}; it must be k/n, with k from 1 to n")
         if n_parts > 1 and self.settings.rng is None:
-            raise ParameterError("the shards of an experiment need the same seed: give one")
+            raise ParameterError("the shards of an experiment require a common seed")
         if folder is None:
             return self._run(None, executor, shard, progress)
         with made(Path(folder)) as place:
@@ -272,7 +270,7 @@ class Experiment:
         shard: tuple[int, int],
         progress: Callable[[int, int], Any] | None,
     ) -> Results:
-        """Run what is missing in the folder, if there is one."""
+        """Run the simulations that are missing in the folder."""
         file = None if folder is None else folder / RESULTS
         grid, rows = self._known(file)
         part, n_parts = shard
@@ -290,7 +288,7 @@ class Experiment:
         return results_of(grid, rows, self.settings.confidence)
 
     def _known(self, file: Path | None) -> tuple[Grid, dict[Cell, dict[str, Any]]]:
-        """Return the grid, and the results that are there."""
+        """Return the grid and the existing results."""
         if file is None or not file.exists():
             return self.grid(seed_of(self.settings.rng)), {}
         there, found = read_file(file)
@@ -301,12 +299,12 @@ class Experiment:
 
     def _simulate_all(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[GridTask],
         seed: int,
         folder: Path | None,
         executor: "Executor | None",
     ) -> Iterator[list[dict[str, Any]]]:
-        """Yield the rows of each task as soon as it is done."""
+        """Yield the rows of each task when it is done."""
         with ExitStack() as stack:
             if executor is None:
                 place = None
@@ -317,8 +315,8 @@ class Experiment:
             for _, rows in each_done(simulate_task, self._calls(tasks, seed, place), executor):
                 yield rows
 
-    def _calls(self, tasks: Sequence[Task], seed: int, place: Path | None) -> Iterator[Call]:
-        """Yield what is needed for each task; workloads are prepared once, when they are due."""
+    def _calls(self, tasks: Sequence[GridTask], seed: int, place: Path | None) -> Iterator[Call]:
+        """Yield the calls for the tasks; workloads are prepared lazily, and once."""
         sources: dict[Any, Source | Mapped] = {}
         simulated = {
             (log, reading): self._simulated(log, reading)
@@ -332,7 +330,7 @@ class Experiment:
                 if place is not None:
                     source = Mapped.write(source, place / str(len(sources)))
                 else:
-                    sources.clear()  # it is not needed any more
+                    sources.clear()  # free the previous workloads
                 sources[key] = source
             chosen = {name: self.named_schedulers[name] for name in task.schedulers}
             settings = simulated[task.log, task.reading]
@@ -340,25 +338,25 @@ class Experiment:
 
 
 def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, Any]]) -> Checkpoints:
-    """Return what writes results to a file, if there is one."""
+    """Return the checkpoints of a results file, if there is one."""
     if file is None:
         return Checkpoints(lambda: None)
     return Checkpoints(lambda: write_results(file, grid, rows), is_written=file.exists())
 
 
 def _check_loads(loads: Sequence[float | None]) -> None:
-    """Refuse loads that cannot be."""
+    """Check that loads are valid."""
     for load in loads:
         if load is not None:
             check_number("loads", load)
             if not 0 < load < np.inf:
                 raise ParameterError(f"loads: {load:g}; a load must be positive")
     if len(set(loads)) < len(loads):
-        raise ParameterError("loads: one is there twice")
+        raise ParameterError("loads: a value is repeated")
 
 
 def _identified(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as JSON knows them; of an object, its identity."""
+    """Return values for JSON, with the identity of objects."""
     known = str | int | float | bool | list | dict | None
     found = {name: plain(value) for name, value in values.items()}
     return {
@@ -368,12 +366,12 @@ def _identified(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named(kind: str, things: Any) -> dict[str, Any]:
-    """Give the things on an axis the names by which rows are told apart.
+    """Return the items of an axis by name.
 
     Raises
     ------
     ParameterError
-        If two have one name.
+        If two have the same name.
     """
     if isinstance(things, Mapping):
         return dict(things)
@@ -384,6 +382,6 @@ def named(kind: str, things: Any) -> dict[str, Any]:
         name = thing if isinstance(thing, str) else getattr(thing, "name", None)
         name = name or type(thing).__name__
         if name in found:
-            raise ParameterError(f"two {kind}s are called {name}; a mapping gives them names")
+            raise ParameterError(f"two {kind}s have the name {name}; use a mapping to name them")
         found[name] = thing
     return found

@@ -1,4 +1,4 @@
-"""The grid of an experiment: which simulations it consists of."""
+"""The grid of an experiment: its simulations."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from workloadkit.errors import ParameterError
 
-#: The axes, the last of which changes fastest.
+#: The axes; the last one varies fastest.
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
 
 
 class Cell(NamedTuple):
-    """A simulation of an experiment, by its place on each axis."""
+    """A simulation of an experiment, by its position on each axis."""
 
     log: str
     users: str
@@ -23,8 +23,8 @@ class Cell(NamedTuple):
     scheduler: str
 
 
-class Task(NamedTuple):
-    """The simulations of one workload: what an executor is given.
+class GridTask(NamedTuple):
+    """The simulations of one workload, the unit of work of an executor.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """The axes of an experiment, by names, and what all its simulations have in common.
+    """The axes of an experiment, by name, and the common settings of its simulations.
 
     Parameters
     ----------
     log, users, reading, scheduler : mapping of str to object
-        For each name on the axis what identifies it, as JSON has it.
+        Identity of each name on the axis, for JSON.
     load : tuple of float or None
         None: the log's own load.
     runs : int
     common : mapping of str to object
-        The version, the seed and the settings.
+        Version, seed and settings.
     """
 
     log: Mapping[str, Any]
@@ -72,11 +72,11 @@ class Grid:
         return (Cell(*place) for place in product(*axes))
 
     @property
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[GridTask]:
         """All tasks, in order."""
         schedulers = tuple(self.scheduler)
         axes = (self.log, self.users, self.reading, self.load, range(self.runs), [schedulers])
-        return (Task(*place) for place in product(*axes))
+        return (GridTask(*place) for place in product(*axes))
 
     @property
     def size(self) -> int:
@@ -85,22 +85,22 @@ class Grid:
         return n_logs * n_users * n_readings * len(self.load) * self.runs * len(self.scheduler)
 
     def to_json(self) -> str:
-        """Return the grid as JSON, which is the same for the same grid."""
+        """Return the grid as canonical JSON."""
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def from_json(cls, text: str) -> "Grid":
-        """Read what `to_json` wrote."""
+        """Parse the output of `to_json`."""
         return cls(**json.loads(text))
 
     def check_contains(self, other: "Grid", where: object) -> None:
-        """Refuse another grid with simulations that are not part of this one.
+        """Check that all simulations of another grid are part of this one.
 
         Parameters
         ----------
         other : Grid
         where : object
-            The other's file, for messages.
+            The file of the other grid, for messages.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Grid:
 
         def refuse(what: str) -> None:
             raise ParameterError(
-                f"{where}: has results of another experiment: {what}; name another folder"
+                f"{where}: has results of another experiment: {what}; use another folder"
             )
 
         for name in dict.fromkeys((*self.common, *other.common)):

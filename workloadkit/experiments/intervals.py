@@ -1,4 +1,4 @@
-"""Means, medians and shares of independent runs, and their intervals."""
+"""Means, medians and shares of independent runs, with confidence intervals."""
 
 import math
 
@@ -11,18 +11,18 @@ from workloadkit.errors import ParameterError
 def mean_interval(
     values: ArrayLike, *, confidence: float = 0.95, positive: bool = False
 ) -> tuple[float, float, float]:
-    """Mean of independent values and its interval by Student's t; no interval of less than two.
+    """Mean of independent values with its interval by Student's t; none for fewer than two values.
 
     Parameters
     ----------
     values : array_like, shape (n,)
     confidence : float, default 0.95
     positive : bool, default False
-        Whether the values are of a quantity that is never below 0, such as a wait. The interval is
-        then that of the logarithm of the mean, whose standard error is that of the mean divided by
-        it: it has no end below 0, and leaves more room above, where such quantities have their
-        tails. Of mean waits in resampled weeks of two logs, 95 % intervals so made held the mean in
-        87 to 94 % of all cases of 3 to 20 runs (82 to 92 % without).
+        Whether the quantity is never negative, such as a wait. The interval is then that of the
+        logarithm of the mean, the standard error of which is that of the mean divided by the mean:
+        it is positive, and longer above the mean, where such quantities have their tails. For mean
+        waits in resampled weeks of two logs, such 95 % intervals contained the mean in 87 to 94 %
+        of all cases with 3 to 20 runs (82 to 92 % without).
 
     Returns
     -------
@@ -50,18 +50,18 @@ def mean_interval(
 def ratio_interval(
     values: ArrayLike, others: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """Geometric mean of the ratios of pairs, and its interval by Student's t on their logarithms.
+    """Geometric mean of the ratios of pairs, with its interval by Student's t on the logarithms.
 
     Parameters
     ----------
     values, others : array_like, shape (n,)
-        Each pair is independent of the others.
+        The pairs are independent.
     confidence : float, default 0.95
 
     Returns
     -------
     ratio, low, high : float
-        NaN where a value is not above 0; no interval of less than two pairs.
+        NaN if a value is not positive; no interval for fewer than two pairs.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def ratio_interval(
 
 
 def median_interval(values: ArrayLike) -> tuple[float, float, float]:
-    """Median of independent values and its 95 % interval by their order; none of less than six.
+    """Median of independent values with its 95 % interval by order statistics, for six or more.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def median_interval(values: ArrayLike) -> tuple[float, float, float]:
     Returns
     -------
     median, low, high : float
-        The ends are the innermost values between which the median lies with 95 % at least.
+        The innermost values between which the median lies with a probability of at least 95 %.
 
     Examples
     --------
@@ -94,7 +94,9 @@ def median_interval(values: ArrayLike) -> tuple[float, float, float]:
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = ordered.size
-    outside = np.cumsum([math.comb(n, i) / 2**n for i in range(n // 2)])  # on one side
+    outside = np.cumsum(
+        [math.comb(n, i) / 2**n for i in range(n // 2)]
+    )  # probabilities on one side
     place = int((outside <= 0.025).sum()) - 1
     median = float(np.median(ordered)) if n else np.nan
     if place < 0:
@@ -103,17 +105,17 @@ def median_interval(values: ArrayLike) -> tuple[float, float, float]:
 
 
 def share_interval(n: int, of: int) -> tuple[float, float, float]:
-    """Share of independent things of which something is so, and its 95 % interval by Wilson [1]_.
+    """Share of successes in independent trials, with its 95 % interval by Wilson [1]_.
 
     Parameters
     ----------
     n, of : int
-        Of how many it is so, and how many there are.
+        Number of successes, and of trials.
 
     Returns
     -------
     share, low, high : float
-        NaN where there are none.
+        NaN without trials.
 
     References
     ----------
@@ -134,7 +136,7 @@ def share_interval(n: int, of: int) -> tuple[float, float, float]:
 
 
 def student_t(confidence: float, freedom: int) -> float:
-    """Return what |T| exceeds with probability 1 − confidence, for Student's T.
+    """Return the two-sided quantile of Student's t: P(|T| > t) = 1 − confidence.
 
     Parameters
     ----------
@@ -151,5 +153,8 @@ def student_t(confidence: float, freedom: int) -> float:
     from scipy.special import stdtrit
 
     if not (0 < confidence < 1 and freedom >= 1):
-        raise ParameterError(f"confidence is {confidence}, of {freedom} degrees of freedom")
+        raise ParameterError(
+            f"confidence is {confidence} with {freedom} degrees of freedom; it must be from 0 "
+            "to 1, with at least 1 degree"
+        )
     return float(stdtrit(freedom, (1 + confidence) / 2))

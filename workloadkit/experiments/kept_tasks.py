@@ -1,4 +1,4 @@
-"""Results of tasks that are kept in a file until all tasks are done."""
+"""Keep the results of tasks in a file until all tasks are done."""
 
 import io
 import json
@@ -17,20 +17,20 @@ from workloadkit.io.files import writing
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_MADE_BY = b"workloadkit"  # key of what the tasks depend on in the file's metadata
+_MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metadata
 
 
 class KeptTasks:
-    """Tasks whose results are kept, so that an interrupted program need not do them again.
+    """Tasks with stored results, so that an interrupted program does not repeat them.
 
     Parameters
     ----------
     file : Path or None
-        None: nothing is kept.
+        None: nothing is stored.
     made_by : mapping of str to object
-        What the results depend on: version, seed and the like, as JSON has it.
+        Everything that results depend on: version, seed and so on, for JSON.
     results : dict of str to bytes
-        The pickled results that are there.
+        The existing results, pickled.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class KeptTasks:
         executor: "Executor | None" = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> list[Any]:
-        """Call a function with the arguments of each task, unless its result is there.
+        """Call a function with the arguments of each task, unless its result exists.
 
         Parameters
         ----------
         function : callable
         tasks : sequence of tuple
         name : str
-            Of these tasks; their numbers distinguish them from one another.
+            Name of these tasks; it must be unique.
         executor : Executor, optional
         progress : callable, optional
             Called with the numbers of finished tasks and of all tasks so far.
@@ -65,7 +65,7 @@ class KeptTasks:
         Returns
         -------
         list
-            The results in the order of the tasks.
+            The results in order of the tasks.
         """
         keys = [f"{name} {i}" for i in range(len(tasks))]
         missing = (
@@ -119,23 +119,23 @@ def _done(call: _Call) -> bytes:
 
 
 def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
-    """Return the tasks of a program, with the results that an interrupted one has left in a file.
+    """Return the tasks of a program, with the results of an interrupted one from a file.
 
-    Used as a context, the file is removed when all is done.
+    As a context manager, it removes the file when all is done.
 
     Parameters
     ----------
     file : Path or None
-        None: nothing is kept.
+        None: nothing is stored.
     made_by : mapping of str to object
-        What the results depend on, as JSON has it.
+        Everything that results depend on, for JSON.
 
     Raises
     ------
     ParameterError
-        If the results in the file depend on something else.
+        If the results in the file have other dependencies.
     WorkloadError
-        If the file cannot be read, or if others can write to it: results are unpickled.
+        If the file cannot be read, or if others can write to it, because results are unpickled.
     """
     there = read_kept(file) if file is not None else None
     if there is None:
@@ -145,13 +145,13 @@ def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
         if other.get(name) != value:
             raise ParameterError(
                 f"{file}: left by a command with {name} {other.get(name)}, not {value}; remove it, "
-                "or name another folder"
+                "or use another folder"
             )
     return KeptTasks(file, made_by, results)
 
 
 def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    """Return what the results in a file depend on, and the results; None if there is no file."""
+    """Return the dependencies of the results in a file, and the results; None without a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

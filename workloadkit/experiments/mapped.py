@@ -1,4 +1,4 @@
-"""Objects in files that the processes of a machine map, so that their arrays are in memory once."""
+"""Objects in memory-mapped files, so that the processes of a machine share their arrays."""
 
 import mmap
 import pickle
@@ -14,12 +14,12 @@ from workloadkit.errors import WorkloadError
 from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 _SIZE = struct.Struct("<q")
-_ALIGNED = 64  # bytes; what compiled code reads begins at multiples of them
+_ALIGNED = 64  # alignment for compiled code [bytes]
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """An object in a file, passed to other processes by the file's name.
+    """An object in a file, passed to other processes by path.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Mapped:
         ----------
         value : object
         path : Path
-            In a folder that nobody else can write to: objects are unpickled from it.
+            In a folder that only its owner can write to, because objects are unpickled from it.
         """
         arrays: list[pickle.PickleBuffer] = []
         data = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
@@ -50,12 +50,12 @@ class Mapped:
         return cls(path.resolve())
 
     def read(self) -> Any:
-        """Return the object; the last few are kept.
+        """Return the object; the last few are cached.
 
         Raises
         ------
         WorkloadError
-            If the file is not there, such as on another machine.
+            If the file does not exist, such as on another machine.
         """
         return _read(self.path)
 
@@ -64,11 +64,11 @@ class Mapped:
 def _read(path: Path) -> Any:
     try:
         with path.open("rb") as stream:
-            # a copy of its own is made of a page only where somebody writes to it
+            # copy-on-write: pages are copied only when written to
             view = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
     except OSError as error:
         raise WorkloadError(
-            f"{path}: {error.strerror}; all machines of an experiment need its output folder"
+            f"{path}: {error.strerror}; all machines of an experiment must share its output folder"
         ) from error
     n_parts = _SIZE.unpack_from(view)[0]
     place, parts = _SIZE.size * (n_parts + 1), []
@@ -82,7 +82,7 @@ def _read(path: Path) -> Any:
 
 @contextmanager
 def mapping_folder(folder: Path) -> Iterator[Path]:
-    """Make a hidden folder in a folder, which only its owner can enter, and remove it at the end.
+    """Create a hidden folder that only its owner can enter, and remove it at the end.
 
     Yields
     ------

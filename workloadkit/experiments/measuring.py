@@ -1,4 +1,4 @@
-"""What is measured of each simulation."""
+"""Metrics of each simulation of an experiment."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,12 @@ from workloadkit.simulation.workload import Rules
 
 LATER = "later_than_fcfs"
 
-#: Names of all that can be measured.
+#: Names of all metrics.
 KNOWN = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES, LATER)
 
 
 def started_later(schedule: Schedule) -> NDArray[np.bool_]:
-    """Tell which jobs started later than first come, first served would have let them.
+    """Return which jobs started later than under first come, first served.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def started_later(schedule: Schedule) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_jobs,)
-        Of the same jobs on the same machine, by the same rules.
+        For the same jobs on the same machine, by the same rules.
 
     Raises
     ------
     WorkloadError
-        Where FCFS could not have served them: jobs larger than the machine, or outages.
+        If FCFS cannot serve the jobs: with jobs larger than the machine, or outages.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def started_later(schedule: Schedule) -> NDArray[np.bool_]:
     too_large = workload.procs.max() > schedule.machine
     if too_large or "outages" in parameters:
         what = "jobs larger than the machine" if too_large else "outages"
-        raise WorkloadError(f"FCFS on the same machine is not known: the schedule has {what}")
+        raise WorkloadError(f"FCFS cannot be simulated for comparison: the schedule has {what}")
     overrun, passes = parameters.get("overrun", "late"), parameters.get("passes", "instant")
     fcfs = play_compiled(Fcfs(), workload, Rules(schedule.machine, overrun, passes))
     return np.asarray(schedule.start > fcfs.outcome.start)
 
 
 def later_than_fcfs(schedule: Schedule) -> float:
-    """Share of the jobs that count which `started_later`.
+    """Share of the counted jobs that started later than under FCFS, see `started_later`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def later_than_fcfs(schedule: Schedule) -> float:
 
 
 def measure(schedule: Schedule, metric: str) -> float:
-    """Return an aggregate of a schedule: one of `Schedule.describe`, or `later_than_fcfs`."""
+    """Return a metric of a schedule: one of `Schedule.describe`, or `later_than_fcfs`."""
     if metric == LATER:
         return later_than_fcfs(schedule)
     try:

@@ -1,4 +1,4 @@
-"""Results that were kept, put together."""
+"""Combine stored results."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from workloadkit.experiments.results_file import (
 
 
 def results_of(grid: Grid, rows: Mapping[Cell, Row], confidence: float) -> Results:
-    """Put results in the order of the grid."""
+    """Return results in the order of the grid."""
     metrics = tuple(grid.common["metrics"])
     ordered = [rows[cell] for cell in grid.cells if cell in rows]
     table = pd.DataFrame(ordered, columns=[*AXES, "saturated", *metrics])
@@ -34,16 +34,16 @@ def merge_results(
     *,
     confidence: float = 0.95,
 ) -> Results:
-    """Put the results together that `Experiment.run` keeps in folders, such as those of shards.
+    """Combine the results of `Experiment.run` in several folders, such as those of shards.
 
     Parameters
     ----------
     folders : sequence of path
-        One or more.
+        At least one.
     into : path, optional
-        A folder to write all results to; made if it is not there.
+        A folder for the combined results; created if necessary.
     confidence : float, default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def merge_results(
     Raises
     ------
     ParameterError
-        Where the folders have results of different experiments.
+        If the folders have results of different experiments.
     WorkloadError
         If a file cannot be read or written.
     """
@@ -60,7 +60,7 @@ def merge_results(
     files = [Path(folder) / RESULTS for folder in folders]
     parts = [read_file(file) for file in files]
     if not parts:
-        raise ParameterError("no folder is given")
+        raise ParameterError("no folder given")
     grid = parts[0][0]
     for file, (other, found) in zip(files, parts, strict=True):
         grid.check_contains(other, file)
@@ -71,7 +71,7 @@ def merge_results(
                 place = ", ".join(
                     f"{name} {value}" for name, value in cell_of(row)._asdict().items()
                 )
-                raise WorkloadError(f"{file}: other results than in another folder: {place}")
+                raise WorkloadError(f"{file}: results differ from those in another folder: {place}")
     if into is not None:
         with made(Path(into)) as output:
             write_results(output / RESULTS, grid, rows)
@@ -79,7 +79,7 @@ def merge_results(
 
 
 def _same(row: Row, other: Row) -> bool:
-    """Whether two rows are equal; NaN is."""
+    """Whether two rows are equal, with NaN equal to NaN."""
     return all(
         x == other[name] or (x != x and other[name] != other[name]) for name, x in row.items()
     )

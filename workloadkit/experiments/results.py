@@ -22,16 +22,16 @@ class Results:
     Parameters
     ----------
     runs : DataFrame
-        One row for each simulation: its place on each axis, `log`, `users`, `reading`, `load`,
-        `run` and `scheduler`; whether the system was `saturated` (None where a run is too short to
-        tell); and a column for each metric.
+        One row per simulation: its position on each axis, `log`, `users`, `reading`, `load`,
+        `run` and `scheduler`; whether the system was `saturated` (None if the run is too short to
+        decide); and a column for each metric.
     metrics : tuple of str
     confidence : float
-        Of the intervals.
+        Level of the intervals.
     provenance : mapping of str to object
-        What made it.
+        Origin of the results.
     size : int
-        Number of simulations, also of those that have no results yet.
+        Number of simulations, including those without results.
     """
 
     runs: pd.DataFrame
@@ -47,15 +47,15 @@ class Results:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row for each group of runs that differ by nothing but their number.
+        """One row per group of runs that differ only in their number.
 
-        Columns: the axes; `runs`; for each metric its mean over the runs under its own
-        name, and the ends of the mean's interval as `_low` and `_high`, NaN for a single run; and
-        how many runs `saturated` (NaN where none is long enough to tell).
+        Columns: the axes; `runs`; for each metric its mean over the runs under its own name, and
+        the ends of the mean's interval as `_low` and `_high`, NaN for a single run; and the number
+        of `saturated` runs (NaN if all are too short to decide).
 
-        Where runs saturate there is no mean: what is measured of them grows with the length of the
-        run. The columns are NaN, and those with `_others` tell the mean of the runs that do not
-        saturate, which is one under a condition; elsewhere they are NaN.
+        If runs saturate there is no mean, because the metrics grow with the length of the run. The
+        columns are then NaN, and those with `_others` have the conditional mean over runs that do
+        not saturate; otherwise these are NaN.
         """
         rows = []
         for place, runs in self.runs.groupby(self.axes, sort=False, dropna=False):
@@ -69,7 +69,7 @@ class Results:
         return pd.DataFrame(rows)
 
     def _means(self, runs: pd.DataFrame, suffix: str = "") -> dict[str, float]:
-        """Return the means of some runs, and their intervals."""
+        """Return the means of some runs, with intervals."""
         found: dict[str, float] = {}
         for name in self.metrics:
             positive = name not in OF_UTILITIES
@@ -79,30 +79,30 @@ class Results:
         return found
 
     def compare(self, metric: str, baseline: str, *, axis: str = "scheduler") -> pd.DataFrame:
-        """Compare each name on an axis with one of them, run by run.
+        """Compare each name on an axis with a baseline, run by run.
 
-        Run i has the same random numbers wherever it is simulated, so that the runs are pairs, and
-        what they have in common cancels.
+        Run i uses the same random numbers in all simulations, so runs are paired and their common
+        variation cancels.
 
         Parameters
         ----------
         metric : str
         baseline : str
-            The name that the others are compared with.
+            The name with which the others are compared.
         axis : {"scheduler", "reading", "users"}
 
         Returns
         -------
         DataFrame
-            One row for each group and name other than the baseline: the axes; `runs`, the number
-            of pairs; the mean `difference` from the baseline; the `ratio` to it, the geometric mean
-            over the pairs, where all values are above 0; each with the ends of its interval as
-            `_low` and `_high`, NaN for a single pair. All are NaN where a run of either saturates.
+            One row per group and name other than the baseline: the axes; `runs`, the number of
+            pairs; the mean `difference` from the baseline; the `ratio` to it, the geometric mean
+            over the pairs, if all values are positive; each with the ends of its interval as `_low`
+            and `_high`, NaN for a single pair. All are NaN if a run of either saturates.
 
         Raises
         ------
         ParameterError
-            If there is no such metric, axis or name.
+            If the metric, axis or name is unknown.
 
         Examples
         --------
@@ -143,10 +143,10 @@ class Results:
         return pd.DataFrame(rows)
 
     def to_csv(self) -> str:
-        """Return the table as CSV, numbers in full."""
+        """Return the table as CSV, with full precision."""
         return self.table.to_csv(index=False, lineterminator="\n")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table, the runs and the provenance, ready for JSON."""
+        """Return the table, the runs and the provenance for JSON."""
         tables = {"table": self.table.to_dict("records"), "runs": self.runs.to_dict("records")}
         return plain({**tables, "provenance": self.provenance})

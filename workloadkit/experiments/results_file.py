@@ -1,7 +1,7 @@
-"""The file of an experiment's results: a Parquet file with a row for each finished simulation.
+"""The results file of an experiment: a Parquet file with one row per finished simulation.
 
-The file is written whole, with its rows in the order of the grid: the same simulations give the
-same bytes, however often the experiment was interrupted and whoever ran it.
+Rows are in the order of the grid, so the same simulations give the same bytes, independent of
+interruptions and of the processes that ran them.
 """
 
 import io
@@ -38,7 +38,7 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
     Raises
     ------
     WorkloadError
-        If the file cannot be read or is none of these.
+        If the file cannot be read or is not a results file.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -54,7 +54,7 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
 
 
 def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
-    """Write a file of results, whole or not at all."""
+    """Write a results file, whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -76,16 +76,16 @@ def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder to this process, as far as its file system can.
+    """Lock a folder for this process, if the file system supports it.
 
     Raises
     ------
     WorkloadError
-        If another process writes results to it.
+        If another process writes results to the folder.
     """
     try:
         import fcntl
-    except ImportError:  # not on this system
+    except ImportError:  # not available on this system
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -94,7 +94,7 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise WorkloadError(
-                f"{folder}: another process writes results to it; give each shard its own folder"
+                f"{folder}: another process writes results to it; use one folder per shard"
             ) from None
         except OSError:
             pass  # a file system without locks
@@ -105,10 +105,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def made(folder: Path) -> Iterator[Path]:
-    """Make a folder if it is not there, and keep it to this process."""
+    """Create a folder if necessary, and lock it for this process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkloadError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise WorkloadError(f"{folder}: cannot be created: {error.strerror}") from error
     with locked(folder):
         yield folder

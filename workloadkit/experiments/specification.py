@@ -1,4 +1,4 @@
-"""Experiments written as TOML files."""
+"""Read experiments from TOML files."""
 
 import os
 import tomllib
@@ -19,16 +19,16 @@ from workloadkit.trace import Trace
 #: Keys of an experiment that are not settings.
 _AXES = ("logs", "schedulers", "users", "loads", "readings")
 
-#: What a setting is called in the file, where it has another name in Python.
+#: Settings with another name in the file than in Python.
 _RENAMED = {"seed": "rng"}
 
 
 def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Experiment:
     """Read an experiment from a TOML file.
 
-    The keys are `logs`, a list of paths from the folder of the file, or a table of these by name;
-    `schedulers` and `users`, lists as `simulate` takes them, or tables by name; `loads`, a list;
-    `readings`, a table for each that contains settings; `seed`; and the settings of
+    The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
+    name; `schedulers` and `users`, lists as for `simulate`, or tables by name; `loads`, a list;
+    `readings`, a table of settings for each reading; `seed`; and the settings of
     `workloadkit.settings.Experiment`, with times in seconds or such as "1w".
 
     Parameters
@@ -46,7 +46,7 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     WorkloadError
         If a file cannot be read.
     ParameterError
-        For an unknown key or a value that cannot be; it names the file.
+        For an unknown key or an invalid value, with the file.
 
     Warns
     -----
@@ -70,9 +70,9 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
     axes = {name: keys.pop(name) for name in _AXES if name in keys}
     for needed in ("logs", "schedulers"):
         if needed not in axes:
-            raise ParameterError(f"no {needed} are given")
+            raise ParameterError(f"no {needed} given")
     if not isinstance(axes.get("loads", []), list):
-        raise ParameterError(f"loads is {axes['loads']!r}; it is a list of numbers")
+        raise ParameterError(f"loads is {axes['loads']!r}; it must be a list of numbers")
     readings = axes.pop("readings", {"": {}})
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
@@ -85,7 +85,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
         if name in others:
             words = others[name]
             named = words if isinstance(words, dict) else dict(zip(words, words, strict=True))
-            if len(named) == len(words):  # else two have one name, which is an error
+            if len(named) == len(words):  # otherwise a name is repeated, which is reported later
                 others[name] = {key: part(word) for key, word in named.items()}
     logs = _logs(_words("logs", axes.pop("logs")), folder, strict=strict)
     return Experiment(logs, readings=readings, settings=settings, **others, **axes)
@@ -98,15 +98,17 @@ def _logs(paths: Any, folder: Path, *, strict: bool) -> dict[str, Trace]:
     traces = [_read(folder / path, strict=strict) for path in paths]
     found = {trace.name: trace for trace in traces}
     if len(found) < len(traces):
-        raise ParameterError("two logs have one name; a table gives them names")
+        raise ParameterError("two logs have the same name; use a table to name them")
     return found
 
 
 def _words(key: str, value: Any) -> Any:
-    """Refuse what is neither a list of words nor a table of these."""
+    """Check that a value is a list or a table of strings."""
     words = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ParameterError(f"{key} is {value!r}; it is a list of words, or a table of them")
+        raise ParameterError(
+            f"{key} is {value!r}; it must be a list of strings, or a table of them"
+        )
     return value
 
 
@@ -131,12 +133,12 @@ def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[st
                 value = read_duration(value)
             except ValueError:
                 raise ParameterError(
-                    f"{key} is {value!r}; it is a time, such as 90, 20min, 1.5h or 2d"
+                    f"{key} is {value!r}; it must be a time, such as 90, 20min, 1.5h or 2d"
                 ) from None
         found[name] = value
     return found
 
 
 def _is_written(setting: Declared) -> bool:
-    """Whether a setting can be written in a file: not if it is an object of Python."""
+    """Whether a setting can be written in a file; Python objects cannot."""
     return setting.name not in ("uncounted", "machine", "predictor", "engine", "rng")

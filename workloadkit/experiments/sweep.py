@@ -1,4 +1,4 @@
-"""Sweeps: schedulers under several loads, each several times."""
+"""Sweeps: schedulers at several loads, with several runs each."""
 
 import os
 import warnings
@@ -29,29 +29,29 @@ from workloadkit.trace import Trace, check_trace
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-#: The offered loads of a sweep, and its factors of the numbers of users, unless told otherwise.
+#: Default offered loads of a sweep, and default factors of the numbers of users.
 LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep(Results):
-    """Metrics of schedulers under several loads.
+class SweepResults(Results):
+    """Metrics of schedulers at several loads.
 
     Parameters
     ----------
     runs : DataFrame
-        One row for each load, scheduler and run: `load`, `scheduler`, `run`, whether the system
-        was `saturated` (None where a run is too short to tell), and a column for each metric.
+        One row per load, scheduler and run: `load`, `scheduler`, `run`, whether the system was
+        `saturated` (None if the run is too short to decide), and a column for each metric.
     metrics : tuple of str
     confidence : float
-        Of the intervals.
+        Level of the intervals.
     provenance : mapping of str to object
-        What made it.
+        Origin of the results.
     size : int
         Number of simulations.
     load_by : {"arrivals", "users"}
-        By what the load was set.
+        How the load was set.
     """
 
     load_by: LoadBy = "arrivals"
@@ -68,64 +68,64 @@ def sweep(
     progress: Callable[[int, int], Any] | None = None,
     settings: Asked | None = None,
     **keywords: Any,
-) -> Sweep:
-    """Simulate schedulers under several loads, each several times.
+) -> SweepResults:
+    """Simulate schedulers at several loads, with several runs each.
 
-    Load is set in one of two ways.
+    The load is set in one of two ways.
 
-    By *arrivals*, submit times are stretched or compressed until each offered load is met exactly.
-    This serves any log, and moves its nights and weekends. A single run takes the log as it is.
-    Several need workloads that differ: each takes as many weeks as the log has whole ones, drawn
-    from these with replacement (`resample_weeks`; a block bootstrap [1]_).
+    By *arrivals*, submit times are stretched or compressed to reach each offered load exactly.
+    This works for any log, but changes the lengths of days and weeks. A single run uses the log
+    itself. Several runs need different workloads: each consists of as many weeks as the log has
+    whole ones, drawn with replacement (`resample_weeks`; a block bootstrap [1]_).
 
-    By *users*, there are more or fewer of them [2]_: each run is a log resampled by its users (see
-    `resample`), and a load is the factor of their numbers, so that days and weeks stay as long as
-    they are, and the load itself varies from run to run. It takes a log of known users and five
-    weeks. Runs that saturate are counted, see `Schedule.saturated` and `Sweep.table`.
+    By *users*, their number is changed [2]_: each run is a log resampled by its users (see
+    `resample`), and a load is the factor of their numbers, so days and weeks keep their lengths
+    and the load varies between runs. It requires a log of known users and five weeks. Saturated
+    runs are counted, see `Schedule.saturated` and `SweepResults.table`.
 
-    Users who react (`users`) set their submit times themselves, so that their load is set by their
-    number alone: each run draws a population, see `workloadkit.populations.Resampled`.
+    Users who react (`users`) determine their submit times themselves, so their load is set by their
+    number only: each run draws a population, see `workloadkit.populations.Resampled`.
 
-    Run i is the same for all schedulers, and for all loads by arrivals, so that these differ by
-    nothing else. It gets the i-th stream spawned from the seed, which is recorded where it matters:
-    of several runs, of runs by users, and for schedulers that draw. By users, run i is that of
-    `resamples` with this seed; users who react are drawn from the stream of the run.
+    Run i is the same for all schedulers, and for all loads by arrivals, so that these are compared
+    under equal conditions. It uses the i-th stream spawned from the seed, which is recorded if it
+    matters: with several runs, by users, and for schedulers that draw random numbers. By users,
+    run i is that of `resamples` with this seed; users who react are drawn from the run's stream.
 
     Parameters
     ----------
     trace : Trace
     schedulers : sequence of str or object, or mapping of str to these
-        As `simulate` takes them; a mapping gives them names.
+        As for `simulate`; a mapping gives them names.
     loads : sequence of float, optional
-        Offered loads, by default 0.5 to 0.9 by tenths; by users, factors of the numbers of users,
-        by default 0.8 to 1.5.
+        Offered loads, by default 0.5 to 0.9 in steps of 0.1; by users, factors of the numbers of
+        users, by default 0.8 to 1.5.
     folder : path, optional
-        Where results are kept, so that the sweep goes on from there after an interruption.
+        Where results are kept, so that the sweep continues after an interruption.
     executor : Executor, optional
-        Runs the simulations; by default this process. The result is the same.
+        Runs the simulations; by default this process. The result does not depend on it.
     progress : callable, optional
-        Called with the numbers of finished simulations and of all. For all three see
+        Called with the numbers of finished and of all simulations. For details see
         `Experiment.run`.
     settings : workloadkit.settings.Sweep, optional
-        All that follows, in one object; keywords count first.
+        All following parameters as one object; keyword arguments take precedence.
     {settings}
 
     Returns
     -------
-    Sweep
+    SweepResults
 
     Raises
     ------
     ParameterError
-        For an unknown name or a value that cannot be.
+        For an unknown name or an invalid value.
     WorkloadError
-        Where the log cannot be simulated or resampled, or several runs are wanted of less than two
-        weeks.
+        If the log cannot be simulated or resampled, or is shorter than two weeks while several runs
+        are requested.
 
     Warns
     -----
     WorkloadWarning
-        Where runs saturate.
+        If runs saturate.
 
     References
     ----------
@@ -179,24 +179,24 @@ def sweep(
     if asked.runs > 1 or asked.load_by == "users" or _any_draws(named):
         parameters["seed"] = results.provenance["common"]["seed"]
     made = provenance(trace, **parameters)
-    return Sweep(runs, results.metrics, asked.confidence, made, results.size, asked.load_by)
+    return SweepResults(runs, results.metrics, asked.confidence, made, results.size, asked.load_by)
 
 
 def _warn_of_saturation(runs: pd.DataFrame) -> None:
-    """Warn of the runs that saturated, and under which loads."""
-    saturated = runs[runs["saturated"] == True]  # noqa: E712  # None is not
+    """Warn of saturated runs, with their loads."""
+    saturated = runs[runs["saturated"] == True]  # noqa: E712  # excludes None
     if len(saturated):
         counts = saturated.groupby(["load", "scheduler"], sort=False).size()
         where = (f"{n} at load {load:g} under {name}" for (load, name), n in counts.items())
         warnings.warn(
-            f"{len(saturated)} of {len(runs)} simulations saturate, and no mean is given where "
-            f"some do: {', '.join(where)}",
+            f"{len(saturated)} of {len(runs)} simulations saturate, so their groups have no mean: "
+            f"{', '.join(where)}",
             WorkloadWarning,
             stacklevel=3,
         )
 
 
 def _any_draws(named: Mapping[str, str | Policy | Scheduler]) -> bool:
-    """Whether a scheduler draws random numbers, or may: custom ones."""
+    """Whether a scheduler draws random numbers; custom ones may."""
     policies = (parse(x) if isinstance(x, str) else x for x in named.values())
     return any(isinstance(policy, Scheduler) or draws(policy) for policy in policies)

@@ -1,9 +1,9 @@
-"""The tasks of an experiment: what a worker is given, and what it does."""
+"""The tasks of an experiment, run by workers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workloadkit.experiments.grid import Cell, Task
+from workloadkit.experiments.grid import Cell, GridTask
 from workloadkit.experiments.mapped import Mapped
 from workloadkit.experiments.measuring import measure
 from workloadkit.experiments.workloads import Source
@@ -14,17 +14,17 @@ from workloadkit.simulation.simulate import simulate
 
 
 class Call(NamedTuple):
-    """What a worker needs for a task."""
+    """Arguments of a task for a worker."""
 
     source: Source | Mapped
     schedulers: Mapping[str, str | Policy | Scheduler]
     metrics: Sequence[str]
     settings: Simulate
-    task: Task
+    task: GridTask
 
 
 def simulate_task(call: Call) -> list[dict[str, Any]]:
-    """Simulate one workload under all schedulers of a task; return a row for each."""
+    """Simulate one workload with all schedulers of a task; return a row for each."""
     source, schedulers, metrics, settings, task = call
     workloads: Source = source.read() if isinstance(source, Mapped) else source
     log, others = workloads.log(task.load, task.run)  # type: ignore[arg-type]
@@ -37,7 +37,7 @@ def simulate_task(call: Call) -> list[dict[str, Any]]:
     return rows
 
 
-def without(task: Task, rows: Mapping[Cell, Any]) -> Task:
-    """Return a task without the schedulers whose results are there."""
+def without(task: GridTask, rows: Mapping[Cell, Any]) -> GridTask:
+    """Return a task without the schedulers that already have results."""
     left = (name for name in task.schedulers if Cell(*task[:-1], scheduler=name) not in rows)
     return task._replace(schedulers=tuple(left))

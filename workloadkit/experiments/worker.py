@@ -1,4 +1,4 @@
-"""What workers need, imported once by the process that they are copies of."""
+"""Imports for workers, loaded once by their parent process."""
 
 import workloadkit.simulation.policies.compiled
 import workloadkit.simulation.simulate  # noqa: F401

@@ -1,4 +1,4 @@
-"""The logs that runs of an experiment simulate."""
+"""The workloads of the runs of an experiment."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,18 +19,18 @@ from workloadkit.trace import Trace
 
 
 def stream_of(seed: int, run: int) -> np.random.Generator:
-    """Return the random numbers of a run: the stream of its number spawned from the seed.
+    """Return the random numbers of a run: the stream with its index, spawned from the seed.
 
     Parameters
     ----------
     seed, run : int
-        The run's number counts from 0.
+        The run's index starts from 0.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,)))
 
 
-class Stretched(NamedTuple):
-    """The log, or weeks of it in each run, under offered loads; None for its own.
+class StretchedLogs(NamedTuple):
+    """The log, or weeks of it in each run, at given offered loads (None: its own).
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class Stretched(NamedTuple):
         return trace, {"offered_load": load, "rng": seed_of(stream)}
 
 
-class Resampled(NamedTuple):
-    """Logs of more or fewer users."""
+class ResampledLogs(NamedTuple):
+    """Logs with more or fewer users."""
 
     by_load: Mapping[float, Resampling]
     seed: int
@@ -61,8 +61,8 @@ class Resampled(NamedTuple):
     @classmethod
     def make(
         cls, trace: Trace, loads: Sequence[Any], how: Mapping[str, Any], seed: int
-    ) -> "Resampled":
-        """Make the pools once, and a plan for each load."""
+    ) -> "ResampledLogs":
+        """Build the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load",))
         one = prepare(trace, load=loads[0], **how)
         return cls({load: one.at_load(load) for load in loads}, seed)
@@ -73,7 +73,7 @@ class Resampled(NamedTuple):
         return trace, {"uncounted": rare_users(trace), "rng": seed_of(stream_of(self.seed, run))}
 
 
-class Reacting(NamedTuple):
+class ReactingUsers(NamedTuple):
     """More or fewer users of a log, who react."""
 
     users: Any
@@ -89,35 +89,35 @@ class Reacting(NamedTuple):
         how: Mapping[str, Any],
         as_workload: AsWorkload,
         seed: int,
-    ) -> "Reacting":
-        """Make the pools once, and a plan for each load."""
+    ) -> "ReactingUsers":
+        """Build the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load", "rare", "rare_per_week"))
         one = ResampledPopulation(load=loads[0], **how).prepare(trace)
-        one.source(as_workload)  # else each worker would look for it
+        one.source(as_workload)  # compute it once rather than in each worker
         return cls(users, {load: one.at_load(load) for load in loads}, seed)
 
     def log(self, load: float, run: int) -> tuple[None, dict[str, Any]]:
-        """Return no log, as the users have theirs, and the settings of the simulations."""
+        """Return no log, since the users have their own, and the settings of the simulations."""
         rng = seed_of(stream_of(self.seed, run))
         return None, {"users": self.users, "population": self.by_load[load], "rng": rng}
 
 
-Source = Stretched | Resampled | Reacting
+Source = StretchedLogs | ResampledLogs | ReactingUsers
 
 
 def _check_resampling(how: Mapping[str, Any], refused: Sequence[str]) -> None:
     for name in refused:
         if name in how:
-            why = "that is what is swept" if name == "load" else "users who react all count"
-            raise ParameterError(f"resampling takes no {name}: {why}")
+            why = "it is set by the loads" if name == "load" else "all users who react count"
+            raise ParameterError(f"resampling does not accept {name}: {why}")
 
 
 def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
-    """Set weeks of a log one after the other, in any order, any of them as often as wanted.
+    """Concatenate weeks of a log, in any order and with repetition.
 
     Weeks are counted from the first submission in the log's window; jobs keep their times within
-    their week. They are numbered 1, 2, … by submission; waits and other fields are kept, fields 17
-    and 18 are unknown.
+    the week. They are numbered 1, 2, … in order of submission; waits and other fields are kept,
+    fields 17 and 18 are unknown.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     submit = trace.column("submit")
     weeks = np.asarray(weeks, dtype=np.int64)
     if not trace.n_jobs or not weeks.size or (weeks < 0).any():
-        raise ParameterError("weeks of a log are 0, 1, 2, …, and it needs jobs")
+        raise ParameterError("weeks must be at least 0, and the log must have jobs")
     begins = submit[0] + WEEK * weeks
     low, high = np.searchsorted(submit, begins), np.searchsorted(submit, begins + WEEK)
     rows = np.concatenate([np.arange(*part) for part in zip(low, high, strict=True)])
     moved = np.repeat(WEEK * np.arange(weeks.size) - WEEK * weeks, high - low)
     if not rows.size:
-        raise WorkloadError(f"{trace.name}: no job in the weeks taken")
+        raise WorkloadError(f"{trace.name}: the selected weeks have no jobs")
     jobs = trace.jobs.iloc[rows].reset_index(drop=True)
     jobs = jobs.assign(
         submit=submit[rows] + moved,
@@ -169,7 +169,7 @@ def draw_weeks(trace: Trace, rng: np.random.Generator) -> NDArray[np.int64]:
     whole = int((submit[-1] - submit[0]) // WEEK) if submit.size else 0
     if whole < 2:
         raise WorkloadError(
-            f"{trace.name}: several runs draw weeks of the log, and it has {whole} whole; two are "
-            "the least"
+            f"{trace.name}: several runs draw weeks of the log, which requires at least two whole "
+            f"weeks; the log has {whole}"
         )
     return rng.integers(whole, size=whole)

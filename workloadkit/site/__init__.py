@@ -1,4 +1,4 @@
-"""What simulating a site needs to know of logs: how users submit, and what."""
+"""Site models: distributions of how users submit jobs and of what they submit."""
 
 from workloadkit.site.built_in import built_in
 from workloadkit.site.classes import JobClass

@@ -1,4 +1,4 @@
-"""The distributions that are used where none are given."""
+"""The default distributions."""
 
 from functools import cache
 

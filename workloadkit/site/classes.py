@@ -2,10 +2,9 @@
 
 The source leaves classes to future work: "Daytime jobs are known to be different from the jobs
 submitted during the night; interactive jobs are usually lighter and much more critical to the users
-compared to the heavy batch jobs" (Shmueli 2008, chapter 6). Here all that users of a class draw
-from is of the batches of that class, how they go on after a response included. A batch of a user's
-jobs is of the part of the week in which its first job was submitted, and it is interactive if all
-of its jobs are.
+compared to the heavy batch jobs" (Shmueli 2008, chapter 6). Here each class has its own
+distributions, including the continuation of sessions after a response. A batch belongs to the part
+of the week in which its first job was submitted, and is interactive if all of its jobs are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,22 +18,22 @@ from numpy.typing import NDArray
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 from workloadkit.site.going_on import RESPONSE_EDGES, fit_curve
 
-#: By what batches are sorted.
+#: Criteria by which batches are classified.
 Sorted = Literal["hours", "kinds", "both"]
 
-#: Parts of the week, and where jobs of unknown hours are kept.
+#: Parts of the week, and the name for unknown hours.
 PERIODS, UNKNOWN_PERIOD = ("day", "night", "weekend"), "unknown"
 
-#: The kinds of batches.
+#: Kinds of batches.
 KINDS = ("interactive", "batch")
 
-#: The classes of a log by part of the week and kind.
+#: Classes of a log, by part of the week and kind.
 CLASSES = tuple(f"{period} {kind}" for period in (*PERIODS, UNKNOWN_PERIOD) for kind in KINDS)
 
-#: What a class has of distributions of one number.
+#: Univariate distributions of a class.
 OF_CLASS = ("batch_width", "gap", "think_time", "break_time", "continued", "aborted")
 
-#: After what a batch comes: none of its user, an interactive one, one that is not.
+#: What precedes a batch of its user: nothing, an interactive batch, or another batch.
 BEFORE = ("none", *KINDS)
 
 _MINUTE = 60.0
@@ -42,21 +41,21 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True, eq=False)
 class JobClass:
-    """How users submit batches of one class, and what.
+    """Distributions of the batches of one class.
 
     Parameters
     ----------
     batch_width, gap, think_time, break_time : Empirical
         As in `workloadkit.site.SiteDistributions`. Pauses are those after a batch of the class.
     continued, aborted : Empirical
-        Response times of jobs after which the user went on with the session, and did not: up to
-        20 min passed from the end to the user's next submission, or more. Jobs whose end was not
-        awaited are in neither. [s]
+        Response times of jobs after which the user continued the session, or did not: at most
+        20 min from the end to the user's next submission, or more. Jobs after which the user
+        submitted before the end are excluded. [s]
     jobs : Workpool
-        Sizes and run times; a run of jobs of one size is of the class of its first.
+        Sizes and run times; a run of jobs of equal size belongs to the class of its first.
     after : ndarray of int64, shape (3,)
-        How many batches of the class came as the first of their user, after an interactive one,
-        and after another one.
+        Number of batches of the class that were the first of their user, followed an interactive
+        batch, and followed another batch.
     """
 
     batch_width: Empirical
@@ -70,11 +69,11 @@ class JobClass:
 
     @property
     def curve(self) -> tuple[float, float]:
-        """How users go on: a and b [1/min] of p = a / (b r + 1), r in minutes.
+        """Continuation curve: a and b [1/min] of p = a / (b r + 1), r in minutes.
 
-        Fitted by least squares to the bins of response times, each with the share of its jobs
-        after which the user went on, at the upper median of their response times; NaN where fewer
-        than two bins have jobs.
+        Least-squares fit to bins of response times: the share of jobs after which the user
+        continued, at the upper median of the response times; NaN if fewer than two bins have
+        jobs.
         """
         both = together([self.continued, self.aborted])
         points = []
@@ -88,7 +87,7 @@ class JobClass:
 
 
 def names_by(by: Sorted) -> tuple[str, ...]:
-    """Return the names of classes in their order.
+    """Return the names of classes in order.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def names_by(by: Sorted) -> tuple[str, ...]:
 
 
 def classes_by(classes: Mapping[str, JobClass], by: Sorted) -> dict[str, JobClass]:
-    """Return classes sorted by less than all.
+    """Return classes merged to the given criteria.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ def classes_by(classes: Mapping[str, JobClass], by: Sorted) -> dict[str, JobClas
     Returns
     -------
     dict of str to JobClass
-        Of the parts of the week, of the kinds, or of both; "unknown" is no part of the week.
+        Classes by part of the week, by kind, or both; "unknown" is not a part of the week.
     """
     chosen = {
         name: [its for words, its in classes.items() if name in (words, *words.split())]
@@ -121,7 +120,7 @@ def classes_by(classes: Mapping[str, JobClass], by: Sorted) -> dict[str, JobClas
 
 
 def merged(parts: Iterable[JobClass]) -> JobClass:
-    """Put classes together, each value counting as often as it occurs."""
+    """Merge classes, weighting each value by its count."""
     of = list(parts)
     return JobClass(
         **{name: together(getattr(part, name) for part in of) for name in OF_CLASS},
@@ -131,6 +130,6 @@ def merged(parts: Iterable[JobClass]) -> JobClass:
 
 
 def _between(of: Empirical, low: float, high: float) -> Empirical:
-    """Return the values above `low`, up to `high`."""
+    """Return the values in the interval (low, high]."""
     chosen = (low < of.values) & (of.values <= high)
     return Empirical(of.values[chosen], of.counts[chosen])

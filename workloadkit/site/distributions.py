@@ -1,4 +1,4 @@
-"""What a model of a site's users and jobs needs: the distributions, and how logs combine."""
+"""Distributions for a model of a site's users and jobs, and their combination."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from workloadkit.errors import ParameterError
 from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
-#: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
-#: sections 3.3.1 and 5.3.2.1). [s]
+#: Longest think time within a session, and longest modelled pause (Shmueli 2008, sections 3.3.1 and
+#: 5.3.2.1). [s]
 SESSION, LONGEST_BREAK = 1200.0, 28800.0
 
-#: The distributions, and their names in words.
+#: The distributions, and their titles.
 DISTRIBUTIONS = {
     "batch_width": "batch width",
     "gap": "time between submissions in a batch",
@@ -26,7 +26,7 @@ DISTRIBUTIONS = {
     "size": "job size",
     "run": "run time",
     "repetition": "jobs of the same size in a row",
-    "since_end": "time since the end of the job before",
+    "since_end": "time since the end of the previous job",
 }
 
 #: Hours of the day and days of the week, from Monday.
@@ -35,21 +35,21 @@ CYCLES = {"hour": 24, "weekday": 7}
 
 @dataclass(frozen=True, eq=False)
 class SiteDistributions:
-    """How users submit and what they submit, for simulating a site.
+    """Distributions of how users submit jobs and of what they submit, for simulating a site.
 
     Parameters
     ----------
     made_from : tuple of mapping
-        Of each log its name, `log`, and the digest of its text, `sha256`.
+        For each log its name, `log`, and the digest of its text, `sha256`.
     n_users, n_jobs : int
-        In all logs. The same user of two logs counts twice.
+        Totals over all logs. A user of two logs counts twice.
     batch_width : Empirical
         Jobs in a batch.
     gap : Empirical
-        Time between two submissions that follow each other in a batch. [s]
+        Time between consecutive submissions of a batch. [s]
     think_time : Empirical
-        Time from the end of the job submitted last in a batch to the next batch of the same
-        session: more than 0, up to 20 min. [s]
+        Time from the end of the job submitted last in a batch to the next batch of the session:
+        above 0, up to 20 min. [s]
     break_time : Empirical
         The same to the first batch of the user's next session: above 20 min, up to 8 h. [s]
     size : Empirical
@@ -57,24 +57,23 @@ class SiteDistributions:
     run : Empirical
         Run time. [s]
     repetition : Empirical
-        How many jobs of the same size a user submits one after the other.
+        Number of consecutive jobs of a user with the same size.
     since_end : Empirical
-        Time from the end of a user's job to the submission of the next, also where it is negative
-        or long. [s]
+        Time from the end of a user's job to the submission of the next one, including negative and
+        long times. [s]
     hour_jobs, weekday_jobs : ndarray of int64, shapes (24,) and (7,)
         Jobs submitted by hour of the day and by day of the week from Monday, in each log's own
-        local time; all 0 if no log tells it.
+        local time; all 0 if it is unknown for all logs.
     by_log : mapping of str to SiteDistributions
-        Those of each log, if there are several.
+        Distributions of each log, if there are several.
     workpools : mapping of str to Workpool
-        Sizes and run times together, of the jobs submitted by "day", by "night" and at the
-        "weekend", see `period`, or at times of day that the log does not tell ("unknown"). None
-        in files that older versions wrote.
+        Joint sizes and run times of jobs submitted by "day", by "night" and at the "weekend" (see
+        `period`), or at "unknown" times. None in files of older versions.
     classes : mapping of str to JobClass
         Batches and jobs by part of the week and kind, as "day interactive", "unknown batch"; see
-        `workloadkit.site.classes`. None in files that older versions wrote.
+        `workloadkit.site.classes`. None in files of older versions.
     interactive : str
-        Which jobs count as interactive, in words.
+        Rule by which jobs count as interactive.
     """
 
     made_from: tuple[Mapping[str, Any], ...]
@@ -105,30 +104,30 @@ class SiteDistributions:
 
     @property
     def hour(self) -> NDArray[np.float64]:
-        """Shares of the jobs by hour of the day, NaN if no log tells its local time."""
+        """Shares of the jobs by hour of the day; NaN if local time is unknown."""
         return _shares(self.hour_jobs)
 
     @property
     def weekday(self) -> NDArray[np.float64]:
-        """Shares of the jobs by day of the week, from Monday; NaN as for `hour`."""
+        """Shares of the jobs by day of the week, from Monday; NaN if local time is unknown."""
         return _shares(self.weekday_jobs)
 
     def each(self) -> dict[str, "SiteDistributions"]:
-        """Return those of each log by name, and all as "combined" if there are several."""
+        """Return the distributions by log, with "combined" for all if there are several."""
         if not self.by_log:
             return {self.logs[0]: self}
         return {**self.by_log, "combined": self}
 
     def summary(self) -> pd.DataFrame:
-        """Return numbers of each log, and of all combined.
+        """Return statistics of each log, and of all combined.
 
         Returns
         -------
         DataFrame
             By log: `users`, `jobs` and `batches`; the shares of batches of `width_1` and
             `width_2`; medians of `gap`, `think_time`, `break_time` and `run` [s]; the mean
-            `repetition`; shares `negative` of the times since the end of the job before, and of
-            the jobs submitted on `weekdays`, Monday to Friday.
+            `repetition`; the share `negative` of the times since the end of the previous job, and
+            the share of jobs submitted on `weekdays`, Monday to Friday.
         """
         rows = {
             name: {
@@ -150,12 +149,12 @@ class SiteDistributions:
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("log")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write them for `read_site_distributions`, whole or not at all.
+        """Write the distributions for `read_site_distributions`, whole or not at all.
 
         Parameters
         ----------
         path : str or path
-            JSON; compressed if the name ends in .gz, .bz2, .xz or .zst. No date or path is in it.
+            JSON; compressed for the suffixes .gz, .bz2, .xz and .zst. It contains no date or path.
         """
         from workloadkit.site.files import write_site
 
@@ -163,17 +162,17 @@ class SiteDistributions:
 
 
 def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
-    """Put distributions together, each value counting as often as it occurs.
+    """Combine distributions, weighting each value by its count.
 
     Parameters
     ----------
     sites : iterable of SiteDistributions
-        Of one log or of several.
+        Distributions of one or several logs.
 
     Returns
     -------
     SiteDistributions
-        With workpools and classes where all have them.
+        With workpools and classes if all have them.
 
     Raises
     ------
@@ -183,7 +182,7 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
     logs = [log for site in sites for log in site.by_log.values() or [site]]
     names = [log.logs[0] for log in logs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ParameterError(f"two logs are called {twice[0]}")
+        raise ParameterError(f"two logs have the name {twice[0]}")
     if len(logs) == 1:
         return logs[0]
     pools: dict[str, list[Workpool]] = {}

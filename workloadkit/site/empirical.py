@@ -1,4 +1,4 @@
-"""Empirical distributions: of a number, and of the sizes and run times of jobs."""
+"""Empirical distributions: of a number, and of job sizes with run times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """An empirical distribution: the values that occur, and how often.
+    """An empirical distribution: distinct values with their counts.
 
     Parameters
     ----------
     values : ndarray of float, shape (n_values,)
         Ascending.
     counts : ndarray of int64, shape (n_values,)
-        More than 0.
+        Positive.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Empirical:
 
     @classmethod
     def of(cls, sample: ArrayLike, weights: ArrayLike | None = None) -> "Empirical":
-        """Return the distribution of a sample, of which each value counts `weights` times."""
+        """Return the distribution of a sample, optionally weighted."""
         values, code = np.unique(np.asarray(sample, dtype=np.float64), return_inverse=True)
         if weights is None:
             return cls(values, np.bincount(code, minlength=values.size))
@@ -45,19 +45,19 @@ class Empirical:
 
     @property
     def mean(self) -> float:
-        """Mean, NaN of an empty sample."""
+        """Mean; NaN for an empty sample."""
         return float(self.values @ self.counts / self.n) if self.n else np.nan
 
     @property
     def median(self) -> float:
-        """Upper median, NaN of an empty sample."""
+        """Upper median; NaN for an empty sample."""
         if not self.n:
             return np.nan
         return float(self.values[np.searchsorted(np.cumsum(self.counts), self.n // 2 + 1)])
 
     @property
     def skewness(self) -> float:
-        """Third standardized moment, NaN if all values are the same."""
+        """Third standardized moment; NaN if all values are equal."""
         if not self.n:
             return np.nan
         away = self.values - self.mean
@@ -65,11 +65,11 @@ class Empirical:
         return third / second**1.5 if second > 0 else np.nan
 
     def share(self, value: float) -> float:
-        """Return the share that is `value`, NaN of an empty sample."""
+        """Return the share of `value`; NaN for an empty sample."""
         return float(self.counts[self.values == value].sum() / self.n) if self.n else np.nan
 
     def share_at_most(self, value: ArrayLike) -> NDArray[np.float64]:
-        """Return the shares at or below each value, NaN of an empty sample."""
+        """Return the share at or below each value; NaN for an empty sample."""
         if not self.n:
             return np.full(np.shape(value), np.nan)
         cumulative = np.append(0, np.cumsum(self.counts)) / self.n
@@ -78,16 +78,16 @@ class Empirical:
 
 @dataclass(frozen=True, eq=False)
 class Workpool:
-    """What jobs are like: pairs of size and run time that occur, and how often jobs come again.
+    """Joint distribution of job size and run time, with the repetition of sizes.
 
     Parameters
     ----------
     size, run : ndarray of float, shape (n_pairs,)
         Processors and run time [s] of each pair; pairs ascend by size, then by run time.
     counts : ndarray of int64, shape (n_pairs,)
-        Jobs of each pair, more than 0.
+        Number of jobs of each pair, positive.
     repetition : Empirical
-        How many jobs of one size a user submits one after the other, the first of them in this
+        Number of consecutive jobs of a user with the same size, the first of which is in this
         pool.
 
     Examples
@@ -111,7 +111,7 @@ class Workpool:
         repetition: "ArrayLike | Empirical",
         weights: ArrayLike | None = None,
     ) -> "Workpool":
-        """Return the pool of some jobs, of which each counts `weights` times."""
+        """Return the pool of some jobs, optionally weighted."""
         jobs = np.column_stack([np.asarray(size, np.float64), np.asarray(run, np.float64)])
         pairs, code = np.unique(jobs, axis=0, return_inverse=True)
         counts = np.zeros(len(pairs), np.int64)
@@ -122,7 +122,7 @@ class Workpool:
 
 
 def together(parts: Iterable[Empirical]) -> Empirical:
-    """Put distributions together, each value counting as often as it occurs."""
+    """Combine distributions, weighting each value by its count."""
     of = list(parts)
     return Empirical.of(
         np.concatenate([x.values for x in of]), np.concatenate([x.counts for x in of])
@@ -130,7 +130,7 @@ def together(parts: Iterable[Empirical]) -> Empirical:
 
 
 def pooled(parts: Iterable[Workpool]) -> Workpool:
-    """Put workpools together, each job counting as one."""
+    """Combine workpools, weighting each job equally."""
     of = list(parts)
     return Workpool.of(
         np.concatenate([x.size for x in of]),

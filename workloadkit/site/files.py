@@ -1,4 +1,4 @@
-"""The file in which a site's distributions are kept."""
+"""Read and write files of site distributions."""
 
 import json
 from os import PathLike
@@ -26,7 +26,7 @@ _MAY_BE_NEGATIVE = ("since_end",)
 
 
 def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
-    """Write distributions as JSON, those of each log apart; see `SiteDistributions.save`."""
+    """Write distributions as JSON, separately for each log; see `SiteDistributions.save`."""
     content = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -45,7 +45,7 @@ def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
 
 
 def read_site_distributions(source: Source) -> SiteDistributions:
-    """Read the distributions that `SiteDistributions.save` wrote.
+    """Read distributions written by `SiteDistributions.save`.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def read_site_distributions(source: Source) -> SiteDistributions:
     Raises
     ------
     FormatError
-        If the file cannot be read, or is not such a file; it names file and field.
+        If the file cannot be read or has another format; with the file and the field.
     """
     path = source_path(source)
     try:
         content = json.loads(b"".join(text_chunks(source)))
-    except ValueError as error:  # also text that is not UTF-8
+    except ValueError as error:  # includes invalid UTF-8
         raise FormatError(path, "is not JSON") from error
     except RecursionError as error:
         raise FormatError(path, "is nested too deeply") from error
@@ -72,23 +72,23 @@ def read_site_distributions(source: Source) -> SiteDistributions:
         raise FormatError(path, f"is not a file of {_FORMAT}")
     if content.get("version") != _VERSION:
         text = str(content.get("version"))
-        raise FormatError(path, f"only version {_VERSION} is known", field="version", text=text)
+        raise FormatError(path, f"unsupported version, not {_VERSION}", field="version", text=text)
     logs = _Field(path, "", content).get("logs", list)
     sites = [_read_log(_Field(path, f"logs[{i}]", log)) for i, log in enumerate(logs.value)]
     names = [site.logs[0] for site in sites]
     if len(set(names)) != len(names) or not names:
-        raise FormatError(path, "holds no log, or two of one name", field="logs")
+        raise FormatError(path, "contains no log, or two with the same name", field="logs")
     return combine(sites)
 
 
 class _Field:
-    """A value in the file, with its place for messages."""
+    """A value in the file, with its position for messages."""
 
     def __init__(self, path: str, name: str, value: Any) -> None:
         self.path, self.name, self.value = path, name, value
 
     def get(self, name: str, kind: type | tuple[type, ...]) -> "_Field":
-        """Return a member of it, which is of some type."""
+        """Return a member of the given type."""
         place = f"{self.name}.{name}".lstrip(".")
         if not isinstance(self.value, dict) or name not in self.value:
             raise FormatError(self.path, "is missing", field=place)
@@ -98,24 +98,24 @@ class _Field:
         return found
 
     def numbers(self, name: str, *, least: float = -np.inf) -> NDArray[np.float64]:
-        """Return a list of numbers, none less than `least`."""
+        """Return a list of numbers, all at least `least`."""
         found = self.get(name, list)
         for x in found.value:
             if type(x) not in (int, float) or not least <= x <= 1e300:
-                raise FormatError(self.path, "not such a number", field=found.name, text=repr(x))
+                raise FormatError(self.path, "not a valid number", field=found.name, text=repr(x))
         return np.array(found.value, dtype=np.float64)
 
     def counts(self, name: str, *, least: int, n: int) -> NDArray[np.int64]:
-        """Return `n` whole numbers, none less than `least`."""
+        """Return `n` whole numbers, all at least `least`."""
         values = self.numbers(name, least=least)
         if values.size != n:
             self.get(name, list).refuse(f"has {values.size} numbers, not {n}")
         if (values % 1).any() or (values > 2**53).any():
-            self.get(name, list).refuse("counts are whole numbers")
+            self.get(name, list).refuse("counts must be whole numbers")
         return values.astype(np.int64)
 
     def refuse(self, message: str) -> None:
-        """Raise the error that says what is wrong with it."""
+        """Raise an error about this field."""
         raise FormatError(self.path, message, field=self.name)
 
 
@@ -156,11 +156,11 @@ def _read_log(log: _Field) -> SiteDistributions:
         least = -np.inf if name in _MAY_BE_NEGATIVE else 0
         found[name] = _read_empirical(log.get(name, dict), least=least)
     found |= {f"{name}_jobs": log.counts(name, least=0, n=n) for name, n in CYCLES.items()}
-    if "workpools" in log.value:  # which older files have not
+    if "workpools" in log.value:  # missing in older files
         pools = log.get("workpools", dict)
         known = [p for p in (*PERIODS, UNKNOWN_PERIOD) if p in pools.value]
         found["workpools"] = {p: _read_workpool(pools.get(p, dict)) for p in known}
-    if "classes" in log.value:  # likewise
+    if "classes" in log.value:  # missing in older files
         classes = log.get("classes", dict)
         known = [name for name in CLASSES if name in classes.value]
         found["classes"] = {name: _read_class(classes.get(name, dict)) for name in known}
@@ -180,7 +180,7 @@ def _of_log(site: SiteDistributions) -> dict[str, Any]:
 
 
 def _written_parts(site: SiteDistributions) -> dict[str, Any]:
-    """Return what the files of older versions do not have."""
+    """Return the parts that are missing in files of older versions."""
     parts: dict[str, Any] = {}
     if site.workpools:
         parts["workpools"] = {name: _written_pool(of) for name, of in site.workpools.items()}

@@ -1,4 +1,4 @@
-"""The curve p = a / (b r + 1) of going on with a session after a response time, and its fit."""
+"""Fit of the curve p = a / (b r + 1) of continuing a session after a response time."""
 
 from collections.abc import Callable
 
@@ -8,30 +8,29 @@ from numpy.typing import NDArray
 #: The published curve p = a / (b r + 1), r in minutes (Shmueli 2008, equation 5.1).
 PUBLISHED_A, PUBLISHED_B = 0.8, 0.05
 
-#: Upper edges of the bins of response times (Shmueli 2008, Table 4.2); an edge belongs to the bin
-#: that it ends. [s]
+#: Upper edges of the bins of response times, inclusive (Shmueli 2008, Table 4.2). [s]
 RESPONSE_EDGES = (300.0, 900.0, 2700.0, 8100.0, np.inf)
 
-#: What is tried for b. [1/min]
+#: Range of b. [1/min]
 _LOWEST_B, _HIGHEST_B = 1e-6, 1e3
 
 
 def fit_curve(
     response: NDArray[np.float64], probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit p = a / (b r + 1) by least squares to several sets of points at once.
+    """Fit p = a / (b r + 1) by least squares to several sets of points.
 
-    For each b the best a is known, so that only b is sought.
+    The best a for each b has a closed form, so only b is searched.
 
     Parameters
     ----------
     response, probability : ndarray, shape (n_sets, n_points)
-        NaN where a set has no such point. Response times in minutes.
+        NaN for missing points. Response times in minutes.
 
     Returns
     -------
     a, b : ndarray, shape (n_sets,)
-        NaN where there are fewer than two points.
+        NaN for fewer than two points.
     """
     known = np.isfinite(response) & np.isfinite(probability)
     r = np.maximum(np.where(known, response, 0.0), 0.0)[:, None, :]
@@ -55,16 +54,16 @@ def least_on_grid(
     highest: float,
     n_sets: int,
 ) -> NDArray[np.float64]:
-    """Return the logarithm to base 10 at which a misfit is least, for several sets at once.
+    """Return the logarithm to base 10 that minimises a misfit, for several sets.
 
-    It is sought on a grid, which is then refined about the best, ten times.
+    A grid search that is refined around the best point ten times.
 
     Parameters
     ----------
     misfit : callable
-        From logarithms, shape (n_sets, n_places), to misfits of the same shape.
+        Maps logarithms, shape (n_sets, n_places), to misfits of the same shape.
     lowest, highest : float
-        Ends of the grid, no logarithms.
+        Ends of the grid, not as logarithms.
     n_sets : int
 
     Returns

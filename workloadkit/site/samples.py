@@ -1,4 +1,4 @@
-"""The distributions of a site as samples, from which users of a simulation draw."""
+"""Site distributions as samples for users in a simulation."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -26,11 +26,11 @@ from workloadkit.site.distributions import SiteDistributions
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 
-#: What batches are made of, and what follows them; a class may lack some of these.
+#: Distributions of batches and pauses; a class may lack some of them.
 BATCHES = ("batch_width", "gap", "think_time", "break_time")
 
 
-@lru_cache(maxsize=4)  # one site is simulated under several schedulers
+@lru_cache(maxsize=4)  # the same site is simulated with several schedulers
 def samples(
     site: SiteDistributions,
     machine: int,
@@ -42,32 +42,32 @@ def samples(
     longest: float = inf,
     breaks: bool = True,
 ) -> Samples:
-    """Return what users draw from who work at a machine.
+    """Return the samples from which users of a machine draw.
 
     Parameters
     ----------
     site : SiteDistributions
     machine : int
-        Its processors; larger jobs are left out.
+        Processors of the machine; larger jobs are left out.
     workpool : {"independent", "joint"}
-        Draw size and run time of a job each by itself, or as a pair.
+        Draw size and run time of a job independently, or as a pair.
     pools : {"one", "three"}
-        The same jobs at all hours, or other ones by day, by night and at weekends.
+        Draw the same jobs at all hours, or separately by day, by night and at weekends.
     classes : {"one", "hours", "kinds", "both"}
-        By which classes all is drawn, see `workloadkit.site.classes`.
+        Classes by which everything is drawn, see `workloadkit.site.classes`.
     going_on : {"published", "fitted"}
-        The curve by which users go on.
+        Curve by which users continue sessions.
     longest : float, optional
         Run times above it are left out. [s]
     breaks : bool, default True
-        Whether there must be any.
+        Whether the distribution of breaks must not be empty.
 
     Raises
     ------
     ParameterError
-        If no job fits into the machine, or the distributions do not tell what is asked for.
+        If no job fits into the machine, or the distributions lack the requested data.
     WorkloadError
-        If there is nothing to draw from.
+        If a distribution is empty.
 
     Examples
     --------
@@ -81,15 +81,15 @@ def samples(
     check_choice("classes", classes, Classes)
     check_choice("going_on", going_on, GoingOn)
     logs = ", ".join(site.logs)
-    for name, words in (("think_time", "think time"), ("break_time", "break")):
+    for name, words in (("think_time", "think times"), ("break_time", "breaks")):
         if not getattr(site, name).n and (breaks or name != "break_time"):
-            raise WorkloadError(f"{logs}: no {words} to draw from")
+            raise WorkloadError(f"{logs}: the distribution of {words} is empty")
     chosen = [] if classes == "one" else _chosen(site, classes, logs)
     jobs = [its.jobs for its in chosen] or _pools(site, workpool, pools, logs)
     parts = [_of_pool(pool, machine, longest, pairs=workpool == "joint") for pool in jobs]
     for size, run, _ in parts:
         if not run.size:
-            raise ParameterError(f"{logs}: no job ran for {longest:g} s at most")
+            raise ParameterError(f"{logs}: no job has a run time up to {longest:g} s")
         if not size.size:
             raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
     of_jobs = [[*part] for part in zip(*parts, strict=True)]  # sizes, run times, repetitions
@@ -106,7 +106,7 @@ def samples(
 
 
 def _chosen(site: SiteDistributions, by: Sorted, logs: str) -> list[JobClass]:
-    """Return the classes to draw from; what one of them has none of is as in all."""
+    """Return the classes to draw from; missing distributions are those of all classes."""
     every = _all(site, logs)
     found = classes_by(site.classes, by)
     if by != "kinds":
@@ -115,12 +115,12 @@ def _chosen(site: SiteDistributions, by: Sorted, logs: str) -> list[JobClass]:
 
 
 def _filled(its: JobClass | None, every: JobClass) -> JobClass:
-    """Return a class that has some of all; one in which nothing is comes after no batch."""
+    """Fill in missing distributions of a class; an empty class never follows a batch."""
     if its is None:
         return replace(every, after=np.zeros_like(every.after))
     lacks = [name for name in BATCHES if not getattr(its, name).n]
     jobs = its.jobs
-    if not jobs.repetition.n:  # none begins in it
+    if not jobs.repetition.n:  # no run of jobs begins in this class
         jobs = replace(jobs, repetition=every.jobs.repetition)
     return replace(its, jobs=jobs, **{name: getattr(every, name) for name in lacks})
 
@@ -128,7 +128,7 @@ def _filled(its: JobClass | None, every: JobClass) -> JobClass:
 def _all(site: SiteDistributions, logs: str) -> JobClass:
     if not site.classes:
         raise ParameterError(
-            f"{logs}: batches were not saved by classes; take the distributions from the logs again"
+            f"{logs}: the distributions were saved without classes; create them from the logs again"
         )
     return merged(site.classes.values())
 
@@ -136,7 +136,7 @@ def _all(site: SiteDistributions, logs: str) -> JobClass:
 def _curves(
     site: SiteDistributions, chosen: list[JobClass], logs: str
 ) -> list[tuple[float, float]]:
-    """Return the curve of each class; that of all, else the published one, if none fits."""
+    """Return the curve of each class; if a fit fails that of all, else the published one."""
     curve = _all(site, logs).curve
     curve = (PUBLISHED_A, PUBLISHED_B) if np.isnan(curve).any() else curve
     curves = [its.curve for its in chosen] or [curve]
@@ -144,7 +144,7 @@ def _curves(
 
 
 def _shares(chosen: list[JobClass]) -> NDArray[np.float64]:
-    """Return `Samples.interactive`; where no batch came so, the share of all of that part."""
+    """Return `Samples.interactive`; without such batches, the share in that part of the week."""
     after = np.array([its.after for its in chosen]).reshape(-1, len(KINDS), len(BEFORE))
     came, interactive = after.sum(axis=1), after[:, 0]
     of_all = interactive.sum(axis=1) / np.maximum(came.sum(axis=1), 1)
@@ -154,13 +154,13 @@ def _shares(chosen: list[JobClass]) -> NDArray[np.float64]:
 def _pools(
     site: SiteDistributions, workpool: Joint, pools: Pools, logs: str
 ) -> list[Workpool | tuple[Empirical, Empirical, Empirical]]:
-    """Return the pools to draw from: one, or those of the parts of the week."""
+    """Return the pools to draw from: one, or one per part of the week."""
     if pools == "one" and workpool == "independent":
         return [(site.size, site.run, site.repetition)]
     if not site.workpools:
         raise ParameterError(
-            f"{logs}: sizes and run times were not saved together; take the distributions from "
-            "the logs again"
+            f"{logs}: the distributions were saved without joint sizes and run times; create them "
+            "from the logs again"
         )
     if pools == "one":
         return [pooled(site.workpools.values())]
@@ -170,17 +170,17 @@ def _pools(
     return [
         pool
         if pool.repetition.n
-        else Workpool(pool.size, pool.run, pool.counts, repetition)  # none begins in it
+        else Workpool(pool.size, pool.run, pool.counts, repetition)  # no run of jobs begins in it
         for pool in (known[name] for name in PERIODS)
     ]
 
 
-def _check_periods(known: Container[str], logs: str, asks: str) -> None:
-    """Refuse distributions that lack a part of the week."""
+def _check_periods(known: Container[str], logs: str, option: str) -> None:
+    """Check that distributions contain all parts of the week."""
     if missing := [name for name in PERIODS if name not in known]:
         raise ParameterError(
-            f"{logs}: no job is known to have been submitted in the part of the week called "
-            f"{missing[0]}, which {asks} asks for"
+            f"{logs}: no job was submitted in the part of the week {missing[0]!r}, which {option} "
+            "requires"
         )
 
 
@@ -208,7 +208,7 @@ def _sample(of: Empirical) -> NDArray[np.int64]:
 
 
 def _whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round to whole numbers, halves up."""
+    """Round half up to whole numbers."""
     return np.floor(values + 0.5).astype(np.int64)
 
 

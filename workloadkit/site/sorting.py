@@ -1,4 +1,4 @@
-"""A log's batches sorted into classes of jobs, see `workloadkit.site.classes`."""
+"""Classify the batches of a log, see `workloadkit.site.classes`."""
 
 import numpy as np
 import pandas as pd
@@ -11,29 +11,29 @@ from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 from workloadkit.site.empirical import Empirical, Workpool
 from workloadkit.trace import Trace
 
-#: The queue of interactive jobs by the standard (field 15).
+#: Queue of interactive jobs in the standard (field 15).
 INTERACTIVE_QUEUE = 0
 
 
 def interactive_jobs(trace: Trace, kinds: Kinds) -> tuple[NDArray[np.bool_], str]:
-    """Return which jobs are interactive, and by which rule, in words.
+    """Return which jobs are interactive, and the rule as text.
 
     Raises
     ------
     WorkloadError
-        If they are those of a queue, and no job is in it.
+        If the rule is the queue, and it has no jobs.
     """
     in_queue = trace.column("queue") == INTERACTIVE_QUEUE
     if kinds.interactive == "queue" and not in_queue.any():
         raise WorkloadError(
-            f"{trace.name}: no job is in queue {INTERACTIVE_QUEUE}, that of interactive jobs; sort "
-            "them by run or requested_time"
+            f"{trace.name}: queue {INTERACTIVE_QUEUE} of interactive jobs is empty; classify "
+            "by run or requested_time instead"
         )
     if kinds.interactive == "queue" or (kinds.interactive == "auto" and in_queue.any()):
         return in_queue, f"queue {INTERACTIVE_QUEUE}"
     field = "run" if kinds.interactive == "auto" else kinds.interactive
     time = trace.column(field)
-    chosen = time <= kinds.short  # which no unknown time is
+    chosen = time <= kinds.short  # false for unknown times
     rule = f"{field} up to {kinds.short:g} s"
     if kinds.narrow is not None:
         chosen &= trace.used_procs <= kinds.narrow
@@ -55,21 +55,21 @@ def sort_batches(
     ----------
     trace : Trace
     batch : ndarray of int64, shape (n_jobs,)
-        Numbers of the batches, by "last", in the order in which they begin.
+        Numbers of the batches, by "last", in order of their begins.
     thinking : DataFrame
-        As `think_times` gives it, of rows from 0 on.
+        As returned by `think_times`, with row labels from 0.
     period : ndarray of int64, shape (n_jobs,), optional
         Part of the week of each submission, if local time is known.
     interactive : ndarray of bool, shape (n_jobs,)
     repetition : ndarray of int64, each of shape (n_runs,)
-        The first job of each run of jobs of one size, and their number.
+        First job of each run of jobs of equal size, and the length of the run.
     """
     user, submit = trace.column("user"), trace.column("submit")
     first = np.unique(batch, return_index=True)[1]
     kind = (np.bincount(batch, ~interactive) > 0).astype(np.int64)
     names = [UNKNOWN_PERIOD] if period is None else list(PERIODS)
     code = len(KINDS) * (0 if period is None else period[first]) + kind
-    before = np.zeros(first.size, np.int64)  # as in BEFORE
+    before = np.zeros(first.size, np.int64)  # index into BEFORE
     order = np.argsort(user[first], kind="stable")
     same = np.diff(user[first][order]) == 0
     before[order[1:][same]] = 1 + kind[order[:-1][same]]

@@ -1,4 +1,4 @@
-"""Take from logs the distributions by which a site is simulated."""
+"""Derive site distributions from logs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,20 +25,20 @@ from workloadkit.site.empirical import Empirical, Workpool
 from workloadkit.site.sorting import interactive_jobs, sort_batches
 from workloadkit.trace import Trace, list_of_logs
 
-#: When the day begins, and how long it is, up to the night (Shmueli 2008, section 5.3.2.3). [s]
+#: Begin and length of the day (Shmueli 2008, section 5.3.2.3). [s]
 MORNING, DAYTIME = 7.5 * 3600, 10 * 3600
 
 
 def period(local: ArrayLike) -> NDArray[np.int64]:
     """Return the part of the week: 0 for day, 1 for night, 2 for the weekend.
 
-    Days are from 7:30 to 17:30, nights from then to 7:30 and belong to the day on which they
-    begin; the weekend is from 7:30 on Saturday to 7:30 on Monday.
+    Days last from 7:30 to 17:30, nights from 17:30 to 7:30, and belong to the day on which they
+    begin; the weekend lasts from 7:30 on Saturday to 7:30 on Monday.
 
     Parameters
     ----------
     local : array_like
-        Time since some Monday 0:00. [s]
+        Time since a Monday 0:00. [s]
 
     Examples
     --------
@@ -56,10 +56,10 @@ def period(local: ArrayLike) -> NDArray[np.int64]:
 def site_distributions(
     traces: Trace | Iterable[Trace], settings: Kinds | None = None, **keywords: Any
 ) -> SiteDistributions:
-    """Take from logs what a model of users and jobs needs to simulate a site [1]_.
+    """Derive from logs the distributions for simulating a site [1]_.
 
     Sessions are those by "last" with 20 min: a job belongs to the session if it is submitted at
-    most 20 min after the end of its user's job before, and to the batch if it is submitted no
+    most 20 min after the end of the user's previous job, and to the batch if it is submitted no
     later than that end.
 
     Parameters
@@ -67,24 +67,25 @@ def site_distributions(
     traces : Trace or iterable of Trace
         Jobs that never ran or have no known user are left out; an unknown wait counts as 0.
     settings : workloadkit.settings.Kinds, optional
-        All that follows, in one object; keywords count first.
+        All following parameters as one object; keyword arguments take precedence.
     {settings}
 
     Returns
     -------
     SiteDistributions
-        Of several logs, every job, batch or pause counts as one, whatever its log.
+        For several logs, all jobs, batches and pauses have equal weight.
 
     Raises
     ------
     ParameterError
-        If no log is given, something is no Trace, two have the same name, or a setting cannot be.
+        If no log is given, an item is not a Trace, two logs have the same name, or a setting is
+        invalid.
     WorkloadError
-        If no job of a known user ran in a log, or by "queue" none of them was in queue 0.
+        If no job of a known user ran in a log, or the rule "queue" finds no jobs in queue 0.
 
     See Also
     --------
-    read_site_distributions : read them again.
+    read_site_distributions : reads saved distributions.
 
     References
     ----------
@@ -93,7 +94,7 @@ def site_distributions(
 
     Examples
     --------
-    User 5 submits two jobs at once, thinks for 30 s after the second and submits another.
+    User 5 submits two jobs, thinks for 30 s after the second and submits another.
 
     >>> trace = Trace.from_columns(
     ...     {"submit": [0, 10, 60], "run": [90, 20, 5], "procs": [4, 4, 1], "user": [5, 5, 5]}
@@ -111,7 +112,7 @@ def site_distributions(
 def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     if not chosen.any():
-        raise WorkloadError(f"{trace.name}: no job of a known user ran, so no batches are to find")
+        raise WorkloadError(f"{trace.name}: no job of a known user ran, so there are no batches")
     made_from = {name: provenance(trace)[name] for name in ("log", "sha256")}
     trace = trace.select(chosen)
     labels = delimit_sessions(trace, method="last", threshold=SESSION)
@@ -127,7 +128,7 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     submit, batch = trace.column("submit")[by_user], labels["batch"].to_numpy()[by_user]
     size, user = trace.used_procs[by_user], user[by_user]
     changes = np.flatnonzero((np.diff(size) != 0) | (np.diff(user) != 0)) + 1
-    first = by_user[np.append(0, changes)]  # jobs after which the user goes on with their size
+    first = by_user[np.append(0, changes)]  # first jobs of runs of equal size
     repetition = np.diff([0, *changes, size.size])
     local = _local_time(trace)
     interactive, rule = interactive_jobs(trace, kinds)
@@ -162,7 +163,7 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
 def _workpools(
     trace: Trace, local: NDArray | None, first: NDArray[np.int64], repetition: NDArray[np.int64]
 ) -> dict[str, Workpool]:
-    """Return the jobs by the part of the week in which they were submitted."""
+    """Return the jobs by part of the week of their submission."""
     names = (UNKNOWN_PERIOD,) if local is None else PERIODS
     at = np.zeros(trace.n_jobs, np.int64) if local is None else period(local)
     return {
@@ -177,13 +178,13 @@ def _workpools(
 
 
 def _local_time(trace: Trace) -> NDArray[np.float64] | None:
-    """Local times of the submissions, since some Monday 0:00; None if not known. [s]."""
+    """Return local submit times since a Monday 0:00; None if unknown. [s]."""
     clock = Clock.of(trace)
     return clock.local(trace.column("submit")) if clock.known else None
 
 
 def _by_cycle(local: NDArray | None, n: int, length: int) -> NDArray[np.int64]:
-    """Jobs by hour of the day or by day of the week; all 0 if local time is not known."""
+    """Return jobs by hour of the day or day of the week; all 0 if local time is unknown."""
     if local is None:
         return np.zeros(n, np.int64)
     return np.bincount((local // length % n).astype(np.int64), minlength=n)
