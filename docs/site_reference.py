@@ -240,15 +240,24 @@ def _study(name: str) -> str:
 # -- Python --------------------------------------------------------------------
 
 
+def exports(module: ModuleType) -> list[str]:
+    """Return the public names of a module: those it lists, else those that it defines."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    defined = inspect.getmembers(module, lambda x: inspect.isclass(x) or inspect.isroutine(x))
+    return [n for n, x in defined if x.__module__ == module.__name__ and not n.startswith("_")]
+
+
 def public_names(package: ModuleType, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield what a package exports, and what the modules do that it exports: path and name."""
     path = path or package.__name__
-    for name in package.__all__:
+    for name in exports(package):
         thing = getattr(package, name)
-        if not isinstance(thing, ModuleType):
-            yield path, name
-        elif hasattr(thing, "__all__"):
+        if isinstance(thing, ModuleType):
             yield from public_names(thing, f"{path}.{name}")
+        else:
+            yield path, name
 
 
 def _package(package: ModuleType) -> Iterator[str]:
