@@ -50,7 +50,7 @@ for name, text in pages().items():
     if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages stay built
         page.write_text(text, encoding="utf-8")
 autodoc_typehints = "none"  # docstrings have the types
-autosummary_generate = False
+autosummary_generate = False  # the pages are there
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 default_role = "code"  # what stands in single backticks
@@ -60,6 +60,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "workloadkit"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Hundreds of pages, which are in no list but that of their package: all others would list them.
+html_sidebars = {"reference/generated/api/**": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -288,15 +288,16 @@ def _part(package: ModuleType, name: str) -> str:
 
 def _listed(path: str, names: Iterable[str]) -> str:
     entries = "\n".join(f"   ~{path}.{name}" for name in names)
-    return (
-        "```{eval-rst}\n.. autosummary::\n   :nosignatures:\n   :toctree: generated/api\n\n"
-        f"{entries}\n```\n"
-    )
+    return f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{entries}\n```\n"
 
 
 def _described(path: str, name: str) -> str:
     thing, full = _object(f"{path}.{name}"), f"{path}.{name}"
-    text = f"{full}\n{'=' * len(full)}\n\n.. currentmodule:: {path}\n\n"
+    package = path.partition(".")[0]
+    text = (
+        f":orphan:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{package}`.\n\n"
+        f".. currentmodule:: {path}\n\n"
+    )
     if inspect.isclass(thing):
         return text + f".. autoclass:: {name}\n   :members:\n   :inherited-members: {_PYTHON}\n"
     return text + f".. {'autofunction' if callable(thing) else 'autodata'}:: {name}\n"
