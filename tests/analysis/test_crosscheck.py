@@ -367,7 +367,7 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles is 1; it lies between"),
         ("mm1", {"lam": 0.5, "S": 1, "quantiles": [0]}, "quantiles is 0; it lies between"),
-        ("mm1", {"lam": 0.5, "S": 1, "rng": -1}, "rng is -1; a seed is 0 or more"),
+        ("mm1", {"lam": 0.5, "S": 1, "rng": -1}, "rng is -1; a seed must be 0 or more"),
         ("reopen", {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1}, "p is 2 after a response"),
     ],
 )

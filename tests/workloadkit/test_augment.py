@@ -198,7 +198,7 @@ def test_functions_of_the_log_are_replaced(log):
         ({"priority": {0: np.nan}}, "priority of queue 0 is nan"),
         ({"formula": "printed"}, "formula is 'printed'; known: opposite, paper"),
         ({"decay": "fast"}, "decay is 'fast'; known: linear, exponential, step"),
-        ({"decay": 3}, "decay is 3; give names"),
+        ({"decay": 3}, "decay is 3; it must be names"),
         ({"decay": ["step", "step"]}, "a name occurs twice"),
         ({"decay": {"step": -1}}, "weight of decay step is -1"),
         ({"decay": {"step": 0}}, "at least one kind must have a weight"),

@@ -132,13 +132,13 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--procs", -1), "procs is -1"),
         (("lublin", "--jobs", 5, "--load", 0), "load is 0; it must be positive"),
         (("lublin", "--jobs", 1, "--load", 1), "it cannot be set"),
-        (("lublin", "--jobs", 99, "--load", 1e9), "all jobs would come within a second"),
+        (("lublin", "--jobs", 99, "--load", 1e9), "all jobs would arrive within a second"),
         (
             ("lublin", "--jobs", 5, "--load-by", "machine"),
             "load_by goes with load, which",
         ),
         (("lublin", "--jobs", 5, "--load", 1, "--load-by", "users"), "goes with --over"),
-        (("cirne:gap=1e300", "--jobs", 5), "model cirne makes times of up to"),
+        (("cirne:gap=1e300", "--jobs", 5), "model cirne generates times of up to"),
         (
             ("lublin", "--jobs", 5, "--load-by", "x"),
             "load_by is 'x'; known: arrivals, users",
@@ -161,7 +161,7 @@ def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, mess
     ("arguments", "message"),
     [
         (("jann97", "--like", "none.swf", "--jobs", 5), "none.swf: no such file"),
-        (("lublin", "--jobs", 500, "--load", 9, "--load-by", "machine"), "takes a machine of"),
+        (("lublin", "--jobs", 500, "--load", 9, "--load-by", "machine"), "requires a machine of"),
         (("lublin", "--jobs", 5, "-o", "nowhere/made.swf"), "nowhere/made.swf: cannot be written"),
     ],
 )

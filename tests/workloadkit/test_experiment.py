@@ -489,12 +489,16 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
         (TOML.replace("runs", "rums"), ParameterError, "unknown key 'rums'; known: backf|conf"),
         (TOML.replace("= 2", "= 0"), ParameterError, "x.toml: runs is 0; it is a whole number"),
         (TOML.replace('"easy"', '"eazy"'), ParameterError, "x.toml: unknown scheduler 'eazy'"),
-        (TOML.replace('"easy"', "3"), ParameterError, "schedulers is .*; it is a list of words"),
+        (
+            TOML.replace('"easy"', "3"),
+            ParameterError,
+            "schedulers is .*; it must be a list of strings",
+        ),
         (TOML.replace('"late"', '"soon"'), ParameterError, "x.toml: overrun is 'soon'"),
         (TOML.replace("[0.5, 0.8]", "0.5"), ParameterError, "loads is 0.5; it is a list of num"),
         (TOML.replace("[0.5, 0.8]", '["x"]'), ParameterError, "x.toml: loads is 'x'"),
         (TOML.replace("a.swf", "c.swf"), WorkloadError, "c.swf: no such file"),
-        ('warmup = "soon"' + TOML, ParameterError, "warmup is 'soon'; it is a time"),
+        ('warmup = "soon"' + TOML, ParameterError, "warmup is 'soon'; it must be a time"),
         ('machine = "x"' + TOML, ParameterError, "unknown key 'machine'"),
         ('readings = "x"\nlogs = []\nschedulers = []', ParameterError, "readings are tables"),
         (

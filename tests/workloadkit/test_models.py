@@ -242,13 +242,13 @@ def test_numbers_of_jobs_and_processors_at_their_limits():
     ("work", "span", "factor"),
     [
         (1, lambda f: 10 * f, 0.1),  # a second is long enough
-        (0.999, lambda f: 10 * f, "all jobs would come within a second"),
+        (0.999, lambda f: 10 * f, "all jobs would arrive within a second"),
         (100, lambda f: 10 * f, 10),  # the longest time
-        (100.5, lambda f: 10 * f, "the log would never end"),
-        (50, lambda f: 50 + f, "the most that these jobs can offer is 1"),
+        (100.5, lambda f: 10 * f, "the log would be too long"),
+        (50, lambda f: 50 + f, "the maximum for these jobs is 1"),
         (50, lambda f: 49 + f, 1),
-        (0, lambda f: 10 * f, "no time passes, or no work is done"),
-        (50, lambda f: 0.0, "no time passes, or no work is done"),
+        (0, lambda f: 10 * f, "because span or work are 0"),
+        (50, lambda f: 0.0, "because span or work are 0"),
     ],
 )
 def test_the_factor_of_gaps_gives_the_load_where_one_can(monkeypatch, work, span, factor):
@@ -268,5 +268,5 @@ def test_times_up_to_the_longest_are_made():
     assert as_trace("x", "nobody", columns, **how).n_jobs == 2
     for name in columns:
         longer = columns | {name: [1.0, 1.001e12]}
-        with pytest.raises(wk.ParameterError, match=r"makes times of up to 1e\+12 s"):
+        with pytest.raises(wk.ParameterError, match=r"generates times of up to 1e\+12 s"):
             as_trace("x", "nobody", longer, **how)

@@ -80,12 +80,12 @@ def test_a_load_moves_first_runs_only():
 
 
 def test_a_machine_too_large_to_list_its_sizes():
-    with pytest.raises(wk.ParameterError, match="procs is 100000000; this model lists sizes"):
+    with pytest.raises(wk.ParameterError, match="procs is 100000000; this model supports at most"):
         feitelson96(10, 10**8, rng=1)
 
 
 def test_a_load_that_no_gap_gives():
-    with pytest.raises(wk.ParameterError, match="load is 50; the most that these jobs can"):
+    with pytest.raises(wk.ParameterError, match="load is 50; the maximum for these jobs"):
         feitelson96(2000, rng=6, load=50, gap=1.0)
 
 
@@ -112,7 +112,7 @@ def test_wrong_parameters(how):
 def test_the_largest_machine_whose_sizes_are_listed(monkeypatch):
     monkeypatch.setattr(MODULE, "_MOST_PROCS", 64)
     assert feitelson96(10, 64, rng=1).header.procs == 64
-    with pytest.raises(wk.ParameterError, match="procs is 65; this model lists sizes up to 64"):
+    with pytest.raises(wk.ParameterError, match="procs is 65; this model supports at most 64"):
         feitelson96(10, 65, rng=1)
 
 

@@ -212,7 +212,7 @@ def test_moldable_jobs_of_any_log():
     assert requests["requested_time"].isna().all()
     # linear up to A, which is from 6 to 16
     assert requests["run"][0] == pytest.approx(120)
-    with pytest.raises(wk.WorkloadError, match=r"give the processors of the machine \(procs\)"):
+    with pytest.raises(wk.WorkloadError, match=r"specify the processors of the machine \(procs\)"):
         moldable(log)
     for wrong in ({"procs": 0}, {"procs": 1.5}, {"sigma": -1}, {"sigma": "x"}):
         with pytest.raises(wk.ParameterError):

@@ -572,7 +572,7 @@ def test_logs_that_cannot_be_resampled(log):
         ({"begin": "0"}, "begin is '0'; it is a number"),
         ({"weeks": 0.001, "long_term_users": 10**9}, r"would have some 1.0e\+09 users"),
         ({"load": 1e300}, "requires more than the 2 temporary users in the pool"),
-        ({"rare": None}, "rare is None; it is a list of rare behaviours"),
+        ({"rare": None}, "rare is None; it must be a list of rare behaviours"),
         ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it is a whole number"),
         ({"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
         ({"long_term_users": -1}, "long_term_users is -1; it is a whole number, 0 or more"),
@@ -593,7 +593,7 @@ def test_logs_that_cannot_be_resampled(log):
             "rare_per_week is 0.1, but only 0.05 temporary users arrive per week",
         ),
         ({"rng": "x"}, "rng is 'x'"),
-        ({"rng": -1}, "rng is -1; a seed is 0 or more"),
+        ({"rng": -1}, "rng is -1; a seed must be 0 or more"),
     ],
 )
 def test_what_cannot_be_is_refused(log, how, message):

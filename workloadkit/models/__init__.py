@@ -1,7 +1,7 @@
-"""Statistical models of workloads: logs made from a few parameters; and the load of a log, set.
+"""Statistical models of workloads, and functions that set the load of a log.
 
-`known` lists the models by the names of the command line. Each takes a number of jobs, a number of
-processors and a seed, and gives a `Trace`; each says what it leaves out.
+`known` lists the models by their names on the command line. Each takes a number of jobs, a number
+of processors and a seed, and returns a `Trace`; each documents what it leaves out.
 """
 
 from collections.abc import Callable
@@ -65,23 +65,23 @@ def known() -> dict[str, Callable[..., Trace]]:
 
 
 def parse(text: str) -> tuple[Callable[..., Trace], dict[str, Any]]:
-    """Find a model and its parameters.
+    """Return a model and its parameters.
 
     Parameters
     ----------
     text : str
-        ``name`` or ``name:param=value,...``, with parameters that are numbers or words.
+        ``name`` or ``name:param=value,...``, with numbers or words as parameters.
 
     Returns
     -------
     model : callable
     parameters : dict
-        To call it with.
+        Keyword arguments for the model.
 
     Raises
     ------
     ParameterError
-        For an unknown name, parameter or value; it names the known ones.
+        For an unknown name, parameter or value, with the known ones.
 
     Examples
     --------

@@ -18,8 +18,8 @@ from workloadkit.models.speedup import downey_speedup
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
-#: Arrivals by hour of the day, over their mean: the mean of CTC-SP2-1996, KTH-SP2-1996 and
-#: SDSC-SP2-1998, each in its own local time.
+#: Arrivals by hour of the day, relative to their mean: averages of CTC-SP2-1996, KTH-SP2-1996 and
+#: SDSC-SP2-1998, each in its local time.
 HOURS = (
     *(0.568, 0.446, 0.337, 0.250, 0.239, 0.260, 0.374, 0.548, 0.869, 1.342, 1.715, 1.876),
     *(1.624, 1.751, 1.887, 1.748, 1.667, 1.371, 1.180, 0.917, 0.786, 0.753, 0.797, 0.696),
@@ -41,59 +41,59 @@ def cirne(
     accuracy_scale: float = 0.51,
     cancelled: float = 0.1,
 ) -> Trace:
-    """Make a log by the model of Cirne and Berman [1]_, each job as its user requests it.
+    """Generate a log with the model of Cirne and Berman [1]_, with jobs as requested.
 
     A request is serial, or has a log-uniform size that is mostly rounded to a power of two; its
-    time is log-uniform. The accuracy of the time, the share of it that the job runs, has a gamma
-    distribution; a job that would run longer is stopped at the time requested. Some requests are
-    cancelled before they start. Jobs arrive in a Poisson process whose rate follows the hour of
-    the day. Their parallel jobs are moldable: `moldable` gives the other requests that the user
-    could have made.
+    time is log-uniform. The accuracy (run time over requested time) has a gamma distribution; a
+    job that would run longer is stopped at the requested time. Some requests are cancelled before
+    they start. Jobs arrive in a Poisson process with a daily cycle. The authors' parallel jobs are
+    moldable: `moldable` returns the alternative requests.
 
     Parameters
     ----------
     jobs : int
-        How many, cancelled ones counted.
+        Number of jobs, including cancelled ones.
     procs : int, default 128
         Processors of the machine.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
-        Offered load: all gaps are multiplied by what gives it, and the hours of the day keep
-        their shares of the arrivals.
+        Offered load: all gaps are multiplied by the required factor; the shares of arrivals by
+        hour of the day do not change.
     gap : float, default 800
         Mean gap between arrivals. [s]
     serial : float, default 0.32
         Share of serial jobs.
     power2 : float, default 0.7
-        Share of the parallel jobs whose size is made a power of two.
+        Share of the parallel jobs that are rounded to a power of two.
     shortest, longest : float, default 300 and 64800
-        Ends of the distribution of requested times. [s]
+        Limits of the distribution of requested times. [s]
     accuracy_shape, accuracy_scale : float, default 0.69 and 0.51
         Gamma distribution of the accuracy.
     cancelled : float, default 0.1
-        Share of the jobs that are cancelled: they never ran, and have status 5.
+        Share of cancelled jobs, which never ran and have status 5.
 
     Returns
     -------
     trace : Trace
-        It begins on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
+        It starts on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
 
     Raises
     ------
     ParameterError
-        If a number is not what it should be, or the load cannot be set.
+        If a parameter is invalid, or the load cannot be reached.
 
     Notes
     -----
-    The form is the authors', the parameters are not: they are found here in logs of three
-    machines of the kind that the paper is about, CTC-SP2-1996, KTH-SP2-1996 and SDSC-SP2-1998,
-    and hours of the day are those of the logs instead of a polynomial fitted to them. Serial and
-    power of two, accuracy and gaps are means of the three, the times are the limits of two of
-    them, the share of cancelled jobs is that of the one log that records them.
+    The form is the authors', the parameters are not: they are fitted here to logs of three
+    machines of the kind studied in the paper, CTC-SP2-1996, KTH-SP2-1996 and SDSC-SP2-1998, and
+    the daily cycle is that of the logs instead of a fitted polynomial. The shares of serial jobs
+    and powers of two, the accuracy and the gaps are averages of the three logs, the limits of times
+    are those of two of them, and the share of cancelled jobs is that of the one log that records
+    them.
 
-    Left out: users, sessions, weekends, repeated jobs, any dependence of size, time and accuracy,
-    and any feedback.
+    Left out: users, sessions, weekends, repeated jobs, dependences between size, time and accuracy,
+    and feedback.
 
     References
     ----------
@@ -116,7 +116,7 @@ def cirne(
         accuracy_scale=accuracy_scale,
     )
     if longest < shortest:
-        raise ParameterError(f"longest is {longest:g}; it is at least shortest, {shortest:g}")
+        raise ParameterError(f"longest is {longest:g}; it must be at least shortest, {shortest:g}")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 
@@ -173,16 +173,16 @@ def moldable(
     sigma: float = 2.0,
     procs: int | None = None,
 ) -> pd.DataFrame:
-    """Draw the requests that the users of a log could have made instead of those they made [1]_.
+    """Draw alternative requests that the users of a log could have made [1]_.
 
-    Each parallel job is taken for one of Downey's, see `downey_speedup`, that ran as long as it
-    did on the processors it had. Its other sizes are its own times powers of two, as far as they
-    are whole, on the machine, and make the job faster than the next smaller one does.
+    Each parallel job is modelled as one of Downey's (see `downey_speedup`) with the recorded run
+    time on the recorded processors. Its other sizes are the recorded one times powers of two, as
+    far as they are whole, fit the machine, and make the job faster than the next smaller size.
 
     Parameters
     ----------
     trace : Trace
-        The jobs that ran are taken; made by `cirne`, or any other.
+        A log made by `cirne`, or any other; only jobs that ran are used.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     sigma : float, default 2
@@ -193,23 +193,23 @@ def moldable(
     Returns
     -------
     DataFrame
-        One row a request, by job and size: `row` (of the log), `job`, `procs`, `run` [s],
-        `requested_time` [s], NaN where the log has none, and `made`, whether it is the request
-        that was made. Serial jobs have that one.
+        One row per request, by job and size: `row` (of the log), `job`, `procs`, `run` [s],
+        `requested_time` [s] (NaN if the log has none), and `made`, whether it is the recorded
+        request. Serial jobs have this request only.
 
     Raises
     ------
     ParameterError
-        If it is no log, or a number is not what it should be.
+        If the argument is not a log, or a parameter is invalid.
     WorkloadError
-        If nobody says how large the machine is.
+        If the size of the machine is unknown.
 
     Notes
     -----
-    That a rigid job is turned into a moldable one by a speedup of Downey's is the authors'. They
-    asked users for the sizes they can choose and drew A and σ from fitted distributions; here A is
-    log-uniform from the size of the job to that of the machine, σ is uniform, as Downey has it,
-    and the sizes are a choice made here.
+    The conversion of rigid jobs to moldable ones by Downey's speedup is the authors'. They asked
+    users for possible sizes and drew A and σ from fitted distributions; here A is log-uniform from
+    the size of the job to that of the machine, σ is uniform, as in Downey's model, and the
+    alternative sizes are an assumption.
 
     References
     ----------

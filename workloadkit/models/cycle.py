@@ -1,4 +1,4 @@
-"""Arrivals whose rate changes over the day."""
+"""Arrivals with a daily cycle."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +11,16 @@ from workloadkit.clock import DAY
 
 @dataclass(frozen=True)
 class DailyCycle:
-    """How the rate of arrivals goes up and down in the course of a day.
+    """Daily cycle of the arrival rate.
 
     Parameters
     ----------
     weights : tuple of float
-        Rate in each of so many equal parts of the day, from midnight, in any unit.
+        Relative rate in equal parts of the day, from midnight.
 
     Examples
     --------
-    Nobody comes in the second half of the day, and so twice as many as on average in the first:
+    No arrivals in the second half of the day, twice the mean rate in the first:
 
     >>> cycle = DailyCycle((1.0, 0.0))
     >>> cycle.time([10, 86390, 86410]).tolist()
@@ -31,16 +31,16 @@ class DailyCycle:
 
     @cached_property
     def _passed(self) -> NDArray[np.float64]:
-        """Arrival time passed at the ends of the parts of a day."""
+        """Arrival time at the ends of the parts of a day."""
         total = np.concatenate([[0.0], np.cumsum(self.weights)])
         return total * (DAY / total[-1])
 
     def time(self, passed: ArrayLike) -> NDArray[np.float64]:
-        """Tell the time at which so much *arrival time* has passed since a midnight.
+        """Return the time at which a given *arrival time* has passed since a midnight.
 
-        Arrival time passes as fast as arrivals come: a day of it in each day, but faster than the
-        clock in hours of more arrivals than the average. It is not rounded, so that the hours of
-        arrivals do not shift, however long the log.
+        Arrival time advances in proportion to the arrival rate, by one day per day: it is faster
+        than the clock in hours with more arrivals than average. It is not rounded, so the daily
+        cycle does not drift in long logs.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from workloadkit.models.speedup import downey_speedup
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
-_DAY_HOURS = range(8, 20)  # the twelve hours of day; the others are night
+_DAY_HOURS = range(8, 20)  # day; the other hours are night
 
 
 def downey97(
@@ -31,56 +31,56 @@ def downey97(
     longest: float = 6.2e6,
     sigma: float = 2.0,
 ) -> Trace:
-    """Make a log by Downey's model of 1997 [1]_, each job on as many processors as it asks for.
+    """Generate a log with Downey's model of 1997 [1]_, with each job on about A processors.
 
-    The total work of a job, its average parallelism A, and its variation σ of parallelism are
+    The total work of a job, its average parallelism A and the variation σ of parallelism are
     independent: work and A are log-uniform, σ is uniform. Jobs arrive in a Poisson process. They
-    are flexible: their run time on n processors is work / S(n), with the speedup S of
-    `downey_speedup`. A log can only show one size of each: here A, rounded. `downey97_jobs` gives
-    the same jobs as they are.
+    are moldable: the run time on n processors is work / S(n), with the speedup S of
+    `downey_speedup`. A log contains one size per job: here A, rounded. `downey97_jobs` returns the
+    moldable jobs.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of jobs.
     procs : int, default 128
-        Processors of the machine, and the largest A.
+        Processors of the machine, and largest A.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
-        Offered load, of the sizes shown: all gaps are multiplied by what gives it, and the hours
-        of the day keep their shares of the arrivals.
+        Offered load, for the sizes in the log: all gaps are multiplied by the required factor; the
+        shares of arrivals by hour of the day do not change.
     gap : float, default 7200
         Mean gap between arrivals. [s]
     night : float, default 1
-        Rate of arrivals from 20:00 to 8:00, as a share of that by day.
+        Arrival rate from 20:00 to 8:00, relative to that by day.
     shortest, longest : float, default 2.4 and 6.2e6
-        Ends of the distribution of the work. [processor-seconds]
+        Limits of the distribution of work. [processor-seconds]
     sigma : float, default 2
         Largest σ.
 
     Returns
     -------
     trace : Trace
-        It begins on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
+        It starts on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
 
     Raises
     ------
     ParameterError
-        If a number is not what it should be, or the load cannot be set.
+        If a parameter is invalid, or the load cannot be reached.
 
     Notes
     -----
     The distributions are the paper's, with A from 1 to the size of the machine and σ from 0 to 2.
-    The ends of the work are a straight line, fitted here to the distribution of the logarithm of
-    processor-seconds, from its first to its last decile, in the log SDSC-Par-1996 of the same
-    machine as the paper's; on CTC-SP2-1996 they would be 71 and 311,000. Gaps are a choice made
-    here. The paper parts the day into two halves with different arrivals; `night` is by default
-    1, which is a steady process. That a job gets A processors is a choice made here, too: in the
-    paper the scheduler decides.
+    The limits of the work are from a straight line, fitted here to the distribution of the
+    logarithm of processor-seconds between its first and last decile, in SDSC-Par-1996, a log of the
+    paper's machine; for CTC-SP2-1996 they would be 71 and 311,000. The mean gap is an assumption.
+    The paper divides the day into two halves with different arrival rates; `night` is 1 by default,
+    a stationary process. Running each job on A processors is an assumption, too: in the paper the
+    scheduler decides.
 
-    Left out: users, sessions, estimates, the preference for powers of two (on purpose: the paper
-    takes it for a habit of queueing systems), repeated jobs, weekends, and any feedback.
+    Left out: users, sessions, estimates, the preference for powers of two (deliberately: the paper
+    attributes it to queueing systems), repeated jobs, weekends, and feedback.
 
     References
     ----------
@@ -126,7 +126,7 @@ def downey97_jobs(
     longest: float = 6.2e6,
     sigma: float = 2.0,
 ) -> pd.DataFrame:
-    """Draw the flexible jobs of `downey97`, for a scheduler that chooses their sizes itself.
+    """Draw the moldable jobs of `downey97`, for schedulers that choose job sizes.
 
     Parameters
     ----------
@@ -136,14 +136,13 @@ def downey97_jobs(
     Returns
     -------
     DataFrame
-        One row a job: `submit` [s], `passed` (the time of arrivals passed until then, which is
-        the same with a night like the day) [s], `work` [processor-seconds], `parallelism` (A) and
-        `sigma`.
+        One row per job: `submit` [s], `passed` (arrival time until then, equal to `submit` if
+        `night` is 1) [s], `work` [processor-seconds], `parallelism` (A) and `sigma`.
 
     Raises
     ------
     ParameterError
-        If a number is not what it should be.
+        If a parameter is invalid.
 
     Examples
     --------
@@ -156,7 +155,7 @@ def downey97_jobs(
     check_positive(gap=gap, shortest=shortest, longest=longest)
     check_share(night=night)
     if longest < shortest:
-        raise ParameterError(f"longest is {longest:g}; it is at least shortest, {shortest:g}")
+        raise ParameterError(f"longest is {longest:g}; it must be at least shortest, {shortest:g}")
     if sigma != 0:
         check_positive(sigma=sigma)
     generator = np.random.default_rng(seed_of(rng))

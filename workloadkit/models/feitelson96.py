@@ -1,4 +1,4 @@
-"""Feitelson's model of 1996: rigid jobs, small sizes and powers of two, jobs run repeatedly."""
+"""Feitelson's model of 1996: rigid jobs, small sizes and powers of two, repeated jobs."""
 
 import math
 
@@ -34,35 +34,35 @@ def feitelson96(
     short_drop: float = 0.20,
     repeat_order: float = 2.5,
 ) -> Trace:
-    """Make a log by Feitelson's model of 1996 [1]_.
+    """Generate a log with Feitelson's model of 1996 [1]_.
 
-    The probability of a size n falls as n^-1.5, and powers of two are preferred. Run times are
-    hyper-exponential, a long one the likelier the larger the job. A job is run again and again,
-    r times with a probability that falls as r^-2.5; each run is submitted when the one before
-    would end if it did not wait. First runs arrive in a Poisson process.
+    The probability of size n is proportional to n^-1.5, with a preference for powers of two. Run
+    times are hyper-exponential; larger jobs are more likely to be long. A job runs r times with a
+    probability proportional to r^-2.5; each run is submitted when the previous one would end
+    without a wait. First runs arrive in a Poisson process.
 
     Parameters
     ----------
     jobs : int
-        How many, repetitions counted.
+        Number of jobs, including repeated runs.
     procs : int, default 128
         Processors of the machine.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
-        Offered load: the gaps between first runs are multiplied by what gives it.
+        Offered load: the gaps between first runs are multiplied by the required factor.
     gap : float, default 300
         Mean gap between first runs. [s]
     size_order : float, default 1.5
-        The probability of size n is in proportion to n to the power of minus this.
+        Negative exponent of the probability of size n.
     power2 : float, default 5
-        Powers of two from 2 on are so many times as likely as that.
+        Factor on the probability of powers of two from 2 on.
     short, long : float, default 600 and 4200
         Means of the two exponential distributions of run times. [s]
     short_serial, short_drop : float, default 0.95 and 0.2
-        The first of them is taken with probability short_serial − short_drop × n / procs.
+        The short one is used with probability short_serial − short_drop × n / procs.
     repeat_order : float, default 2.5
-        The probability of r runs is in proportion to r to the power of minus this; above 1.
+        Negative exponent of the probability of r runs; above 1.
 
     Returns
     -------
@@ -72,21 +72,20 @@ def feitelson96(
     Raises
     ------
     ParameterError
-        If a number is not what it should be, or the load cannot be set.
+        If a parameter is invalid, or the load cannot be reached.
 
     Notes
     -----
-    The orders 1.5 and 2.5 and the form of the distributions are the paper's, as the Parallel
-    Workloads Archive describes it; the probabilities 0.95 − 0.2 n / procs and the ratio 7 of the
-    means are those that the model is known by, not read in the paper; the seconds are a choice
-    made here.
-    The paper tailors its sizes by hand to six logs and gives no rule for it: the factor 5 is a
-    choice made here, by which 22 % of the jobs on 128 processors are serial and 81 % a power of
-    two, serial ones among them. So are the arrivals of first runs, of which the paper says
-    nothing, and that runs of the same job take the same time.
+    The exponents 1.5 and 2.5 and the form of the distributions are the paper's, as described by the
+    Parallel Workloads Archive; the probabilities 0.95 − 0.2 n / procs and the ratio 7 of the means
+    are commonly used with the model, but not verified in the paper; the times in seconds are an
+    assumption. The paper adapts its sizes by hand to six logs, without a rule: the factor 5 is an
+    assumption with which, on 128 processors, 22 % of the jobs are serial and 81 % a power of two
+    (including serial ones). Further assumptions are the arrival process of first runs, and that
+    runs of the same job take the same time.
 
-    Left out: users, sessions, what users ask for or estimate, daily and weekly cycles, and any
-    feedback but that of a run to the next of the same job.
+    Left out: users, sessions, requests and estimates, daily and weekly cycles, and feedback other
+    than that between runs of the same job.
 
     References
     ----------
@@ -110,14 +109,14 @@ def feitelson96(
         raise ParameterError(f"repeat_order is {repeat_order:g}; it must be more than 1")
     if short_drop > short_serial:
         raise ParameterError(
-            f"short_drop is {short_drop:g}; it is at most short_serial, {short_serial:g}"
+            f"short_drop is {short_drop:g}; it must be at most short_serial, {short_serial:g}"
         )
     if machine > _MOST_PROCS:
-        raise ParameterError(f"procs is {machine}; this model lists sizes up to {_MOST_PROCS:,}")
+        raise ParameterError(f"procs is {machine}; this model supports at most {_MOST_PROCS:,}")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 
-    # As many jobs as are asked for hold the first runs among them, if none were repeated.
+    # n_jobs first runs are enough: the log is full even without repetition
     first = np.cumsum(generator.exponential(gap, n_jobs))
     size = size_probabilities(machine, size_order, power2)
     n = 1 + np.searchsorted(np.cumsum(size), generator.random(n_jobs) * size.sum(), side="right")
@@ -153,7 +152,7 @@ def feitelson96(
 
 
 def size_probabilities(procs: int, order: float, power2: float) -> NDArray[np.float64]:
-    """Return weights of the sizes 1 to `procs`, not yet normalised, see `feitelson96`.
+    """Return unnormalised probabilities of the sizes 1 to `procs`, see `feitelson96`.
 
     Examples
     --------
@@ -168,9 +167,9 @@ def size_probabilities(procs: int, order: float, power2: float) -> NDArray[np.fl
 def _repeated(
     first: NDArray[np.float64], run: NDArray[np.float64], runs: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the job of each of the first n runs, and how long after its first run it comes."""
+    """Return the job of each of the first n runs, and its time since the first run of the job."""
     by_end = _runs_until(first[-1], first, run, runs)
-    if by_end.sum() > 4 * n:  # far more than are asked for: find the time of the n-th
+    if by_end.sum() > 4 * n:  # far too many: find the time of the n-th run
         low, high = first[0], first[-1]
         for _ in range(60):
             middle = (low + high) / 2
@@ -186,7 +185,7 @@ def _repeated(
 def _runs_until(
     time: float, first: NDArray[np.float64], run: NDArray[np.float64], runs: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the runs of each job that are submitted by then; those of 0 s are all at once."""
+    """Count the runs of each job submitted until `time`; runs of 0 s are submitted together."""
     passed = time - first
     follow = np.divide(passed, run, out=np.full(run.size, np.inf), where=run > 0)
     return np.where(passed >= 0, np.minimum(runs, np.floor(follow) + 1), 0).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Hyper-exponential and hyper-Erlang distributions, and those that have given moments."""
+"""Hyper-exponential and hyper-Erlang distributions, and fits of given moments."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from workloadkit.errors import ParameterError
 
 @dataclass(frozen=True)
 class HyperErlang:
-    """A mixture of Erlang distributions; with all orders 1, of exponential ones.
+    """A mixture of Erlang distributions (of exponential ones if all orders are 1).
 
-    Branch i is taken with probability `weights[i]`, and is a sum of `orders[i]` exponential phases
-    with rate `rates[i]` each.
+    Branch i has the probability `weights[i]`, and is a sum of `orders[i]` exponential phases with
+    rate `rates[i]`.
 
     Parameters
     ----------
     weights : tuple of float
-        Sum 1.
+        Sum to 1.
     orders : tuple of int
     rates : tuple of float
         [1/s] for times.
@@ -40,7 +40,7 @@ class HyperErlang:
         if not len(self.weights) == len(self.orders) == len(self.rates) > 0:
             raise ParameterError(
                 f"{len(self.weights)} weights, {len(self.orders)} orders and "
-                f"{len(self.rates)} rates; each branch needs one of each"
+                f"{len(self.rates)} rates; each branch requires one of each"
             )
         if min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9:
             raise ParameterError(f"weights must be 0 or more with sum 1, not {self.weights}")
@@ -51,7 +51,7 @@ class HyperErlang:
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters; orders are not counted."""
+        """Number of free parameters, without the orders."""
         return 2 * len(self.rates) - 1
 
     def moment(self, k: int) -> float:
@@ -85,7 +85,7 @@ class HyperErlang:
         return self._mixed(gammaincc, x)
 
     def _mixed(self, of_branch: Callable[..., Any], x: ArrayLike) -> NDArray[np.float64]:
-        """Mix what an incomplete gamma function gives for each branch."""
+        """Mix an incomplete gamma function over the branches."""
         at = np.maximum(np.asarray(x, dtype=np.float64), 0)
         total = np.zeros_like(at)
         for p, r, rate in zip(self.weights, self.orders, self.rates, strict=True):
@@ -93,7 +93,7 @@ class HyperErlang:
         return total
 
     def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithm of the density at x; -inf where x is not positive."""
+        """Return the logarithm of the density at x; -inf if x is not positive."""
         at = np.atleast_1d(np.asarray(x, dtype=np.float64))
         result = np.full(at.shape, -np.inf)
         inside = at > 0
@@ -108,7 +108,7 @@ class HyperErlang:
         return np.exp(self.logpdf(x))
 
     def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the value that a share q of all values do not exceed, to 12 digits."""
+        """Return quantiles, to 12 digits."""
         share = np.atleast_1d(np.asarray(q, dtype=np.float64))
         value = np.where(share >= 1, np.inf, 0.0)
         value[~((share >= 0) & (share <= 1))] = np.nan
@@ -118,7 +118,7 @@ class HyperErlang:
         return value.reshape(np.shape(q))
 
     def _quantiles(self, survival: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Find by bisection of the logarithm where the survival function has these values."""
+        """Invert the survival function by bisection of the logarithm."""
         from scipy.special import gammainccinv
 
         # The quantile of the mixture lies between those of its branches.
@@ -148,19 +148,19 @@ class HyperErlang:
 
 
 def balanced_hyper_exponential(mean: float, squared_cv: float) -> HyperErlang:
-    """Find two exponential branches with equal shares of the mean ("balanced means") [1]_.
+    """Return two exponential branches with balanced means (equal shares of the mean) [1]_.
 
     Parameters
     ----------
     mean : float
-        More than 0.
+        Positive.
     squared_cv : float
         Squared coefficient of variation, at least 1.
 
     Raises
     ------
     ParameterError
-        If there is none with these moments.
+        If no such distribution has these moments.
 
     References
     ----------
@@ -174,8 +174,8 @@ def balanced_hyper_exponential(mean: float, squared_cv: float) -> HyperErlang:
     """
     if not (mean > 0 and squared_cv >= 1):
         raise ParameterError(
-            f"a hyper-exponential distribution has a mean above 0 and a squared coefficient of "
-            f"variation of at least 1, not {mean:g} and {squared_cv:g}"
+            f"a hyper-exponential distribution requires a mean above 0 and a squared coefficient "
+            f"of variation of at least 1, not {mean:g} and {squared_cv:g}"
         )
     p = (1 + np.sqrt((squared_cv - 1) / (squared_cv + 1))) / 2
     weights, rates = as_floats([p, 1 - p]), as_floats([2 * p / mean, 2 * (1 - p) / mean])
@@ -183,23 +183,23 @@ def balanced_hyper_exponential(mean: float, squared_cv: float) -> HyperErlang:
 
 
 def match_moments(moments: Sequence[float], orders: Iterable[int] = range(1, 201)) -> HyperErlang:
-    """Find Erlang branches of a common order that have the given moments [1]_.
+    """Return Erlang branches of a common order with the given moments [1]_.
 
-    2n − 1 moments determine n branches: three of them two, five of them three. Not all moments
-    can be had: two exponential branches, for one, need m₂ > 2 m₁² and m₁ m₃ > 3/2 m₂².
+    2n − 1 moments determine n branches: three moments two, five moments three. Not all moments are
+    possible: two exponential branches require m₂ > 2 m₁² and m₁ m₃ > 3/2 m₂².
 
     Parameters
     ----------
     moments : sequence of float
         The first 3, 5, … moments about 0.
     orders : iterable of int, default range(1, 201)
-        The first of these orders that can have the moments is taken; 1 makes the branches
-        exponential.
+        The first of these orders for which the moments are possible is used; with 1 the branches
+        are exponential.
 
     Raises
     ------
     ParameterError
-        If their number is even, or no branches of these orders have these moments.
+        If the number of moments is even, or they are impossible with these orders.
 
     References
     ----------
@@ -213,21 +213,21 @@ def match_moments(moments: Sequence[float], orders: Iterable[int] = range(1, 201
     ((1, 1), 24004.5)
     """
     if len(moments) < 3 or len(moments) % 2 == 0:
-        raise ParameterError(f"branches have 3, 5, … moments, not {len(moments)}")
+        raise ParameterError(f"the number of moments must be 3, 5, …, not {len(moments)}")
     for order in orders:
         found = _match(moments, order)
         if found is not None:
             return found
     raise ParameterError(
-        f"no {len(moments) // 2 + 1} branches of any order asked for have the moments "
+        f"no {len(moments) // 2 + 1} branches of the given orders have the moments "
         f"{', '.join(f'{m:.4g}' for m in moments)}"
     )
 
 
 def _match(moments: Sequence[float], order: int) -> HyperErlang | None:
-    """Find branches of that order with these moments, if there are any."""
+    """Return branches of an order with these moments; None if they are impossible."""
     scale = moments[0]
-    # What is left of the moments, m_k / (r (r + 1) … (r + k − 1)), are those of 1 / rate.
+    # The moments of 1 / rate are m_k / (r (r + 1) … (r + k − 1)).
     reduced, rising = [1.0], 1.0
     for k, moment in enumerate(moments, start=1):
         rising *= order + k - 1
@@ -235,8 +235,8 @@ def _match(moments: Sequence[float], order: int) -> HyperErlang | None:
     n = len(reduced) // 2
     first = np.array([[reduced[i + j] for j in range(n)] for i in range(n)])
     second = np.array([[reduced[i + j + 1] for j in range(n)] for i in range(n)])
-    # A distribution on n positive points has these moments just where both are positive definite;
-    # the points are the eigenvalues of one by the other.
+    # A distribution on n positive points has these moments if and only if both are positive
+    # definite; the points are the generalised eigenvalues.
     try:
         half = np.linalg.cholesky(first)
         np.linalg.cholesky(second)
@@ -258,7 +258,7 @@ def log_branches(
     orders: NDArray[np.int64],
     rates: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Logarithm of each branch's weighted density at x, shape (n_branches, n_values)."""
+    """Return the logarithm of each branch's weighted density, shape (n_branches, n_values)."""
     from scipy.special import gammaln
 
     with np.errstate(divide="ignore"):  # a weight of 0

@@ -1,4 +1,4 @@
-"""The model of Jann and others: hyper-Erlang gaps and run times of each class of sizes."""
+"""The model of Jann et al.: hyper-Erlang gaps and run times for each size class."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from workloadkit.models.size_classes import SizeClass, fit_jann97
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace
 
-#: Processors of the machine that the paper is about.
+#: Processors of the paper's machine.
 REFERENCE = 322
 
 
@@ -27,27 +27,27 @@ def jann97(
     classes: Sequence[SizeClass] | None = None,
     like: Trace | None = None,
 ) -> Trace:
-    """Make a log by the model of Jann, Pattnaik, Franke, Wang, Skovira and Riordan [1]_.
+    """Generate a log with the model of Jann, Pattnaik, Franke, Wang, Skovira and Riordan [1]_.
 
-    Sizes are divided into classes at the powers of two. Each class has its own stream of
-    arrivals, whose gaps have a hyper-Erlang distribution of common order, and its own such
-    distribution of run times; each has the first three moments of what was observed.
+    Sizes are divided into classes at the powers of two. Each class has its own arrivals, with gaps
+    from a hyper-Erlang distribution of common order, and run times from another one; each matches
+    the first three observed moments.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of jobs.
     procs : int, optional
-        Processors of the machine. By default those of the log to fit, else 322. Classes of larger
-        jobs are left out, and a class that reaches beyond is cut.
+        Processors of the machine. By default those of `like`, else 322. Classes of larger jobs are
+        left out, and a class that exceeds the machine is truncated.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
-        Offered load: all gaps are multiplied by what gives it.
+        Offered load: all gaps are multiplied by the required factor.
     classes : sequence of SizeClass, optional
-        By default `CTC`, of the log that the paper is about.
+        By default `CTC`, for the paper's log.
     like : Trace, optional
-        Fit the classes to this log instead, see `fit_jann97`.
+        Log to which the classes are fitted instead, see `fit_jann97`.
 
     Returns
     -------
@@ -57,27 +57,25 @@ def jann97(
     Raises
     ------
     ParameterError
-        If a number is not what it should be, no class fits the machine, or the load cannot be
-        set.
+        If a parameter is invalid, no class fits the machine, or the load cannot be reached.
     WorkloadError
         If no class can be fitted to the log.
 
     Warns
     -----
     WorkloadWarning
-        Where the log to fit has jobs that are larger than the machine.
+        If the log to fit has jobs larger than the machine.
 
     Notes
     -----
-    The paper describes the jobs that ran on 322 processors of the CTC SP2 from 25 June to 12
-    September 1996, by a table of parameters. The default here is not that table: it is found by
-    the paper's method from the jobs of the same days and sizes in the archive's log
-    CTC-SP2-1996-3.1-cln, 17,826 jobs instead of the paper's 17,440. The paper does not say how
-    sizes spread within a class; the share of the largest size is kept here, and the others are
-    equally likely.
+    The paper describes the jobs on 322 processors of the CTC SP2 from 25 June to 12 September 1996
+    by a table of parameters. The default here is not that table: it is fitted by the paper's method
+    to the jobs of the same days and sizes in the archive's log CTC-SP2-1996-3.1-cln, 17,826 jobs
+    instead of 17,440. The paper does not specify sizes within a class; here the share of the
+    largest size is kept, and the other sizes are equally likely.
 
-    Left out: users, sessions, what users ask for or estimate, daily and weekly cycles, any
-    dependence between the classes' arrivals or between gaps, repeated jobs, and any feedback.
+    Left out: users, sessions, requests and estimates, daily and weekly cycles, dependences between
+    the classes' arrivals or between gaps, repeated jobs, and feedback.
 
     References
     ----------
@@ -91,7 +89,7 @@ def jann97(
     (1000, True)
     """
     if classes is not None and like is not None:
-        raise ParameterError("give either classes or a log to fit them to (like), not both")
+        raise ParameterError("classes and like are mutually exclusive")
     given: dict[str, Any] = {} if load is None else {"load": load}
     if like is not None:
         classes = fit_jann97(like)
@@ -105,17 +103,17 @@ def jann97(
     n_jobs, machine = check_counts(jobs, REFERENCE if procs is None else procs)
     if like is not None and machine < largest:
         warnings.warn(
-            f"{like.name} has jobs of up to {largest} processors; those beyond the machine of "
-            f"{machine} are left out or cut",
+            f"{like.name} has jobs of up to {largest} processors; larger ones than the machine of "
+            f"{machine} are left out or truncated",
             WorkloadWarning,
             stacklevel=2,
         )
     listed = list(classes) if isinstance(classes, Iterable) else []
     if not listed or not all(isinstance(c, SizeClass) for c in listed):
-        raise ParameterError("classes are given as a sequence of SizeClass, one or more")
+        raise ParameterError("classes must be a non-empty sequence of SizeClass")
     fitting = [c for c in listed if c.low <= machine]
     if not fitting:
-        raise ParameterError(f"procs is {machine}; no class has jobs so small")
+        raise ParameterError(f"procs is {machine}; all classes have larger jobs")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 
@@ -140,10 +138,10 @@ def jann97(
 def _first_arrivals(
     classes: Sequence[SizeClass], n: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return when the first n jobs of all classes arrive, ascending, and the class of each."""
+    """Return the first n arrivals of all classes, ascending, and the class of each."""
     rates = np.array([1 / c.gap.mean() for c in classes])
     times = [np.empty(0) for _ in classes]
-    short = list(range(len(classes)))  # classes of which more may arrive before the n-th of all
+    short = list(range(len(classes)))  # classes that may have more of the first n arrivals
     while True:
         for i in short:
             gaps = classes[i].gap.rvs(int(n * rates[i] / rates.sum()) + 1, rng)
@@ -158,7 +156,7 @@ def _first_arrivals(
 
 
 def _sizes(c: SizeClass, n: int, machine: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw sizes of n jobs of a class, cut to the machine."""
+    """Draw sizes of n jobs of a class, truncated to the machine."""
     high = min(c.high, machine)
     if c.low == high:
         return np.full(n, high)

@@ -1,4 +1,4 @@
-"""What `jann97` finds for the Cornell Theory Center, 26 June to 12 September 1996."""
+"""Parameters of `jann97` for the Cornell Theory Center, 26 June to 12 September 1996."""
 
 from workloadkit.models.hyper_erlang import HyperErlang
 from workloadkit.models.size_classes import SizeClass

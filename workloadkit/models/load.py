@@ -1,4 +1,4 @@
-"""Set the offered load of a log: by its arrivals, its users, or its machine."""
+"""Set the offered load of a log by arrivals, users or machine size."""
 
 from dataclasses import replace
 from typing import Literal
@@ -18,12 +18,12 @@ By = Literal["arrivals", "users", "machine"]
 
 
 def offered_load(trace: Trace, procs: int | None = None) -> float:
-    """Return the offered load: work over what the machine could do while jobs were submitted.
+    """Return the offered load: work divided by the capacity during the submit span.
 
     Parameters
     ----------
     trace : Trace
-        The jobs that ran are counted, with the processors they requested, else used.
+        Jobs that ran count, with their requested, else used processors.
     procs : int, optional
         Processors of the machine; by default the header's.
 
@@ -34,9 +34,9 @@ def offered_load(trace: Trace, procs: int | None = None) -> float:
     Raises
     ------
     ParameterError
-        If it is no log, or procs is not a number of processors.
+        If the argument is not a log, or procs is invalid.
     WorkloadError
-        If nobody says how large the machine is, or no time passes between the jobs.
+        If the size of the machine is unknown, or the submit span is 0.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def scale_load(
     procs: int | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Trace:
-    """Give a log another offered load.
+    """Set the offered load of a log.
 
     Parameters
     ----------
@@ -63,39 +63,38 @@ def scale_load(
     load : float
         The load to set, see `offered_load`.
     by : {"arrivals", "users", "machine"}
-        What is changed for it.
+        What is changed:
 
-        - "arrivals": the gaps between submissions, all by the same factor. Days become longer or
-          shorter, so that hours of the day lose their meaning. In a log of whole seconds submit
-          times are rounded, which moves the load by at most its share 1 / span; else it is exact.
-        - "users": whole users, taken in random order, leave with all their jobs, or are doubled,
-          until the next would take the load farther from the one asked for than it is. It is then
-          met to within half of that user's work. A double is a new user whose jobs are moved by a
-          whole number of weeks (of days in a log of less than two weeks), by the log's clock, and
-          from its end on to its beginning. No user is doubled twice before all are once, and
-          doubles of the same user are moved differently as long as there are weeks. Jobs of
-          unknown user stay.
+        - "arrivals": all gaps between submissions, by the same factor. Days become longer or
+          shorter, so the daily cycle is lost. In a log of whole seconds submit times are rounded,
+          which changes the load by at most the share 1 / span; otherwise it is exact.
+        - "users": whole users, in random order, are removed with all their jobs, or duplicated,
+          until the load is closest to the requested one, which is within half of the last user's
+          work. A duplicate is a new user with jobs moved by a whole number of weeks (days in a log
+          of less than two weeks), by the log's clock, wrapping around its end. No user is
+          duplicated twice before all are once, and duplicates of the same user are moved
+          differently as long as there are enough weeks. Jobs of unknown user are not changed.
         - "machine": the number of processors in the header, rounded to a whole number, which
-          moves the load by at most its share 1 / (2 × processors).
+          changes the load by at most the share 1 / (2 × processors).
     procs : int, optional
-        Processors of the machine; by default the header's. Not with "machine", which finds it.
+        Processors of the machine; by default the header's. Not for "machine", which computes it.
     rng : Generator or int, optional
         Generator of random numbers, or seed, for the users.
 
     Returns
     -------
     trace : Trace
-        Its header says what was done. Waits and other fields are kept. Where users are doubled,
-        all jobs are numbered anew by submission, and bursts are left out.
+        With a header note on the operation. Waits and other fields are kept. If users are
+        duplicated, all jobs are renumbered by submission, and bursts are left out.
 
     Raises
     ------
     ParameterError
-        If it is no log, or a parameter is not what it should be.
+        If the argument is not a log, or a parameter is invalid.
     WorkloadError
-        If the load cannot be set: nobody says how large the machine is; no job ran, no time
-        passes or no work is done; by users, no user is known, or the log is too short to double
-        them; or by machine, a job is larger than that.
+        If the load cannot be set: the size of the machine is unknown; no job ran, or span or work
+        are 0; by users, all users are unknown, or the log is too short to duplicate them; by
+        machine, a job is larger than the computed one.
 
     Examples
     --------
@@ -110,7 +109,9 @@ def scale_load(
     check_choice("by", by, By)
     if by == "machine":
         if procs is not None:
-            raise ParameterError("procs is given, but by machine it is what is found")
+            raise ParameterError(
+                "procs cannot be given for the change by machine, which computes it"
+            )
         return _by_machine(trace, load)
     machine = machine_of(trace, procs)
     if procs is not None:
@@ -123,19 +124,21 @@ def scale_load(
 
 
 def _needed(trace: Trace) -> NDArray[np.float64]:
-    """Processors of each job, as a simulation gives them to it."""
+    """Return the processors of each job, as in a simulation."""
     requested = trace.column("requested_procs")
     return np.where(requested > 0, requested, trace.used_procs)
 
 
 def _work_and_span(trace: Trace) -> tuple[float, float]:
-    """Return the work of the jobs that ran, and the time in which they were submitted."""
+    """Return the work of the jobs that ran, and their submit span."""
     check_trace(trace)
     ran = trace.ran
     work = float((trace.column("run")[ran] * _needed(trace)[ran]).sum())
     span = float(np.ptp(trace.column("submit")[ran])) if ran.any() else 0.0
     if not span > 0:
-        raise WorkloadError(f"{trace.name}: there is no offered load, for no time passes")
+        raise WorkloadError(
+            f"{trace.name}: the offered load is undefined, because the submit span is 0"
+        )
     return work, span
 
 
@@ -145,7 +148,7 @@ def _by_arrivals(trace: Trace, load: float, machine: int) -> Trace:
     stretch = work / machine / load / span
     submit = trace.column("submit")
     if not stretch * float(np.ptp(submit)) <= MAX_TIME:
-        raise ParameterError(f"load is {load:g}; the log would never end")
+        raise ParameterError(f"load is {load:g}; the log would be too long")
     first = submit.min()
     scaled = (submit - first) * stretch
     if (submit == np.rint(submit)).all():
@@ -162,10 +165,10 @@ def _by_machine(trace: Trace, load: float) -> Trace:
     largest = int(np.argmax(needed))
     machine = max(round(min(exact, 2.0 * MAX_PROCS)), 1)
     if machine > MAX_PROCS:
-        raise ParameterError(f"load is {load:g}; no machine is so large")
+        raise ParameterError(f"load is {load:g}; the machine would be too large")
     if machine < needed[largest]:
         raise WorkloadError(
-            f"{trace.name}: a load of {load:g} takes a machine of {machine} processors, and job "
+            f"{trace.name}: a load of {load:g} requires a machine of {machine} processors, but job "
             f"{trace.column('job')[largest]} needs {needed[largest]:g}"
         )
     made = replace(trace, header=trace.header.with_procs(machine))
@@ -189,11 +192,11 @@ def _by_users(trace: Trace, load: float, machine: int, seed: int) -> Trace:
 
 def _check_work(trace: Trace, work: float) -> None:
     if not work > 0:
-        raise WorkloadError(f"{trace.name}: no work is done, so no load can be set")
+        raise WorkloadError(f"{trace.name}: the work is 0, so no load can be set")
 
 
 def _noted(made: Trace, trace: Trace, **parameters: object) -> Trace:
-    """Make the header true and say in it what was done."""
+    """Update the header, and record the operation in it."""
     header = made.header.with_jobs(made.n_jobs, EndTime=span(made)[1])
     note = f"load set: {as_note(provenance(trace, **parameters))}"
     return replace(made, header=header.appended(("Note", note)), repairs=())

@@ -1,4 +1,4 @@
-"""Take whole users out of a log, or double them, until its load is as it should be."""
+"""Remove or duplicate whole users of a log to set its load."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from workloadkit.utility import pack, unpack
 def remove_users(
     trace: Trace, work: NDArray[np.float64], busy: float, rng: np.random.Generator
 ) -> tuple[Trace, int]:
-    """Take out users in random order until the work per second is nearest to `busy` processors.
+    """Remove users in random order until the work per second is closest to `busy` processors.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ def remove_users(
     -------
     trace : Trace
     removed : int
-        Number of users.
+        Number of users removed.
     """
     ran, user, submit = trace.ran, trace.column("user"), trace.column("submit")
     order = rng.permutation(_known_users(trace))
-    # place of each job's user in the order; unknown users, who stay, come after the last
+    # position of each job's user in the order; unknown users come last and stay
     by_number = np.argsort(order)
     found = by_number[np.minimum(np.searchsorted(order[by_number], user), order.size - 1)]
     place = np.where(order[found] == user, found, order.size)
@@ -39,7 +39,7 @@ def remove_users(
     first, last = np.full(n, np.inf), np.full(n, -np.inf)
     np.minimum.at(first, place[ran], submit[ran])
     np.maximum.at(last, place[ran], submit[ran])
-    # of those who are left once the first k have gone
+    # work, span and rate of the remaining users after removing the first k
     left = np.cumsum(np.bincount(place, work, minlength=n)[::-1])[::-1]
     span = np.maximum.accumulate(last[::-1])[::-1] - np.minimum.accumulate(first[::-1])[::-1]
     rate = np.divide(left, span, out=np.zeros(n), where=span > 0)
@@ -60,31 +60,31 @@ def remove_users(
 def double_users(
     trace: Trace, work: NDArray[np.float64], lacking: float, rng: np.random.Generator
 ) -> tuple[Trace, int]:
-    """Add doubles of users, in random order and in rounds, until their work is nearest `lacking`.
+    """Duplicate users, in random order and in rounds, until their work is closest to `lacking`.
 
     Parameters
     ----------
     work : ndarray of float, shape (n_jobs,)
         0 for jobs that did not run. [processor-seconds]
     lacking : float
-        0 or more. [processor-seconds]
+        Work to add, 0 or more. [processor-seconds]
 
     Returns
     -------
     trace : Trace
     added : int
-        Number of doubles.
+        Number of duplicates.
     """
     users, user = _known_users(trace), trace.column("user")
     which = np.minimum(np.searchsorted(users, user), users.size - 1)
     of_user = np.bincount(which, np.where(users[which] == user, work, 0), minlength=users.size)
     if not of_user.sum() > 0:
-        raise WorkloadError(f"{trace.name}: no user whose jobs do any work is known")
+        raise WorkloadError(f"{trace.name}: all known users have no work")
     rounds = int(lacking // of_user.sum()) + 1
     if rounds * trace.n_jobs > MAX_JOBS_MADE:
         raise ParameterError(
-            f"load is too high: users would be doubled {rounds:,} times, and more than "
-            f"{MAX_JOBS_MADE:,} jobs are not made at once"
+            f"load is too high: users would be duplicated {rounds:,} times; the limit is "
+            f"{MAX_JOBS_MADE:,} jobs"
         )
     order = np.concatenate([rng.permutation(users.size) for _ in range(rounds)])
     total = np.concatenate([[0.0], np.cumsum(of_user[order])])
@@ -96,12 +96,14 @@ def _known_users(trace: Trace) -> NDArray[np.int64]:
     user = trace.column("user")
     users = np.unique(user[(user != UNKNOWN) & trace.ran])
     if not users.size:
-        raise WorkloadError(f"{trace.name}: no user is known, so users cannot set its load")
+        raise WorkloadError(
+            f"{trace.name}: all users are unknown, so the load cannot be set by users"
+        )
     return users
 
 
 def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generator) -> Trace:
-    """Add a new user for each of `users`, who does the same at other times."""
+    """Add a new user for each of `users`, with the same jobs at other times."""
     submit, user = trace.column("submit"), trace.column("user")
     begin = submit[trace.ran].min()
     span = float(submit[trace.ran].max() - begin)
@@ -109,7 +111,7 @@ def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generat
     units = int(span // unit)
     if units < 2:
         raise WorkloadError(
-            f"{trace.name}: it lasts less than two days, too short to double its users"
+            f"{trace.name}: the log is shorter than two days, too short to duplicate users"
         )
     jobs_of = {u: np.flatnonzero(user == u) for u in np.unique(users).tolist()}
     start = {u: int(rng.integers(units - 1)) for u in jobs_of}
@@ -142,7 +144,7 @@ def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generat
 
 
 def _renumbered(trace: Trace, number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the preceding job of each job by the jobs' new numbers, -1 where there is none."""
+    """Return the preceding job of each job by new job number, -1 if there is none."""
     job, preceding = trace.column("job"), trace.column("preceding_job")
     by_job = np.argsort(job, kind="stable")
     place = np.minimum(np.searchsorted(job[by_job], preceding), job.size - 1)

@@ -1,4 +1,4 @@
-"""The model of Lublin and Feitelson: rigid jobs, two types of them, and a daily cycle."""
+"""The model of Lublin and Feitelson: rigid jobs of two types, with a daily cycle."""
 
 import math
 from dataclasses import dataclass
@@ -22,44 +22,44 @@ from workloadkit.trace import Trace
 
 Types = Literal["one", "two", "batch", "interactive"]
 
-#: Processors of the machine that the parameters of sizes are given for.
+#: Machine size for which the parameters of sizes are given.
 REFERENCE = 128
 
-#: Logarithms of the longest run time (45 h) and of the longest gap (5 days); longer ones are
-#: drawn again.
+#: Logarithms of the longest run time (45 h) and of the longest gap (5 days); larger values are
+#: redrawn.
 LONGEST_RUN, LONGEST_GAP = 12.0, 13.0
 
 _LEAST_MED = 1.5  # the authors' example for a machine of 8 processors
 _PARTS = 48  # half hours of a day
-_FIRST_PART = 11  # the day of the cycle begins with the eleventh half hour, at 5:00
+_FIRST_PART = 11  # the cycle begins with the eleventh half hour, at 5:00
 
 
 @dataclass(frozen=True)
 class JobType:
-    """Parameters of one type of jobs, by the symbols of the paper.
+    """Parameters of one type of jobs, with the paper's symbols.
 
-    Gamma distributions are (shape, scale), and those of run times and of gaps are of natural
+    Gamma distributions are given as (shape, scale); those of run times and gaps apply to natural
     logarithms of seconds.
 
     Parameters
     ----------
     serial, power2 : float
-        Shares of the jobs that are serial, and that are made parallel with a power of two.
+        Shares of serial jobs, and of parallel jobs with a power of two.
     u_low, u_med, u_hi : float
-        Ends of the two uniform distributions of the binary logarithm of the other sizes, on a
+        Limits of the two uniform distributions of the binary logarithm of other sizes, for a
         machine of 128 processors.
     u_prob : float
-        Share of the first of them.
+        Probability of the first distribution.
     run_1, run_2 : tuple of float
         The two gamma distributions of run times.
     pa, pb : float
-        The first of them is taken with probability pa × size + pb.
+        The first one is used with probability pa × size + pb.
     gap : tuple of float
-        Gamma distribution of the gaps between arrivals in the rush hours.
+        Gamma distribution of the gaps between arrivals in rush hours.
     arar : float
-        Factor of its shape that makes it hold for all hours.
+        Factor on its shape for the average over all hours.
     day : tuple of float
-        Gamma distribution of the half hour at which jobs arrive, on a day that begins at 5:00.
+        Gamma distribution of the half hour of arrivals, in a day that begins at 5:00.
     """
 
     serial: float
@@ -81,11 +81,11 @@ class JobType:
         if self.serial + self.power2 > 1:
             raise ParameterError(
                 f"serial and power2 are shares of all jobs; {self.serial:g} and {self.power2:g} "
-                "are more than all"
+                "exceed 1 together"
             )
         if not 0 <= self.u_low <= self.u_med <= self.u_hi < np.inf:
             raise ParameterError(
-                f"u_low, u_med and u_hi ascend from 0; they are {self.u_low:g}, {self.u_med:g}, "
+                f"u_low, u_med and u_hi must ascend from 0, not {self.u_low:g}, {self.u_med:g}, "
                 f"{self.u_hi:g}"
             )
         for name in ("run_1", "run_2", "gap", "day"):
@@ -95,7 +95,7 @@ class JobType:
         if self.gap[1] >= 1:
             raise ParameterError(f"the scale of gap is {self.gap[1]:g}; it must be less than 1")
         if not np.isfinite(self.pa + self.pb):
-            raise ParameterError(f"pa and pb are {self.pa:g} and {self.pb:g}; they are numbers")
+            raise ParameterError(f"pa and pb are {self.pa:g} and {self.pb:g}; they must be finite")
 
     def cycle(self) -> DailyCycle:
         """Return the daily cycle of arrivals, by half hours."""
@@ -114,7 +114,7 @@ class JobType:
         from scipy.special import gammainc
 
         shape, scale = self.gap[0] * self.arar, self.gap[1]
-        # the mean of exp(x) for a gamma distribution that is cut off at the longest gap
+        # mean of exp(x) for a gamma distribution truncated at the longest gap
         below = gammainc(shape, LONGEST_GAP / scale)
         whole = gammainc(shape, LONGEST_GAP * (1 / scale - 1)) * (1 - scale) ** -shape
         return float(whole / below)
@@ -136,7 +136,7 @@ ALL_JOBS = JobType(
     gap=(10.2303, 0.4871), arar=1.0225, day=(8.1737, 3.9631),
 )  # fmt: skip
 
-_QUEUES = {"interactive": 0, "batch": 1}  # of the standard: 0 is for interactive jobs
+_QUEUES = {"interactive": 0, "batch": 1}  # by the standard, 0 is for interactive jobs
 
 
 def lublin(
@@ -150,54 +150,54 @@ def lublin(
     interactive: JobType = INTERACTIVE,
     all_jobs: JobType = ALL_JOBS,
 ) -> Trace:
-    """Make a log by the model of Lublin and Feitelson [1]_.
+    """Generate a log with the model of Lublin and Feitelson [1]_.
 
-    A job is serial, or has a size whose binary logarithm is drawn from one of two uniform
-    distributions, mostly rounded so that the size is a power of two. The logarithm of its run
-    time comes from one of two gamma distributions, the one of longer run times the likelier the
-    larger the job. The logarithms of the gaps between arrivals are from a gamma distribution, and
-    the clock by which they pass runs fast when, by another, many jobs arrive. Batch and
-    interactive jobs arrive independently, each type with parameters of its own.
+    A job is serial, or has a size with a binary logarithm from one of two uniform distributions,
+    mostly rounded so that the size is a power of two. The logarithm of its run time comes from one
+    of two gamma distributions; larger jobs are more likely to have the one of longer run times.
+    The logarithms of the gaps between arrivals have a gamma distribution, and the gaps are
+    shortened or stretched by a daily cycle. Batch and interactive jobs arrive independently, each
+    type with its own parameters.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of jobs.
     procs : int, default 128
         Processors of the machine.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     load : float, optional
-        Offered load: all gaps are multiplied by what gives it, and the hours of the day keep
-        their shares of the arrivals. By default as the model has it.
+        Offered load: all gaps are multiplied by the required factor; the shares of arrivals by
+        hour of the day do not change. By default the load of the model.
     types : {"one", "two", "batch", "interactive"}
-        "one" is the model of all jobs together, whose parameters were found without regard to
-        types; the queue of a job is unknown. "two" mixes batch and interactive jobs, in queues 1
-        and 0, each type with parameters of its own; 85 % of the jobs are then interactive. "batch"
-        and "interactive" make jobs of one type only.
+        "one" is the model of all jobs together, with parameters fitted without regard to types; the
+        queue of a job is unknown. "two" mixes batch and interactive jobs, in queues 1 and 0, each
+        type with its own parameters; 85 % of the jobs are interactive. "batch" and "interactive"
+        generate jobs of one type.
     batch, interactive, all_jobs : JobType
         Parameters of each type, and of all jobs together.
 
     Returns
     -------
     trace : Trace
-        It begins on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
+        It starts on Monday, 2 January 1995, 0:00 UTC. Times are in whole seconds.
 
     Raises
     ------
     ParameterError
-        If a number is not what it should be, or the load cannot be set.
+        If a parameter is invalid, or the load cannot be reached.
 
     Notes
     -----
-    Parameters are those of the authors, for a machine of 128 processors. For another, u_hi and
-    u_med are moved with the binary logarithm of its size, as the authors advise: the largest job
-    takes the whole machine, the largest interactive job 0.35 of it. On small machines u_med is no
-    lower than 1.5 or u_hi − 1.5, whichever is less; theirs is an example of 8 processors. A power
-    of two above the size of the machine is halved. The probability pa × size + pb is cut to 0 and
-    1; so jobs of more than some 145 processors are all long.
+    The parameters are the authors', for a machine of 128 processors. For other sizes, u_hi and
+    u_med are shifted by the binary logarithm of the size ratio, as the authors recommend: the
+    largest job uses the whole machine, the largest interactive job 0.35 of it. On small machines
+    u_med is at least the smaller of 1.5 and u_hi − 1.5, following the authors' example of 8
+    processors. A power of two above the machine size is halved. The probability pa × size + pb is
+    clipped to [0, 1], so jobs on more than about 145 processors are all long.
 
-    On 128 processors this gives
+    For 128 processors the model gives
 
     ===========  ======  ============  =========  ========================
     jobs         serial  power of two  mean size  ln run: mean (deviation)
@@ -207,13 +207,13 @@ def lublin(
     interactive  .154    .845          8.05       2.946 (1.65)
     ===========  ======  ============  =========  ========================
 
-    where powers of two include serial jobs and those that are so by chance.
+    where powers of two include serial jobs and random ones.
 
-    The authors' program truncates its clock to whole seconds at each job and so loses some three
-    hours of the daily cycle in 21,000 jobs; here only what is returned is rounded.
+    The authors' program truncates its clock to whole seconds at each job, which shifts the daily
+    cycle by about three hours in 21,000 jobs; here only the result is rounded.
 
-    Left out: users, sessions, what users ask for or estimate, repeated jobs, weekends, any
-    feedback from waits to arrivals, and memory beyond the daily cycle.
+    Left out: users, sessions, requests and estimates, repeated jobs, weekends, feedback from waits
+    to arrivals, and memory beyond the daily cycle.
 
     References
     ----------
@@ -226,7 +226,7 @@ def lublin(
     >>> trace.n_jobs, trace.header.procs, int(trace.column("procs").max()) <= 64
     (1000, 64, True)
 
-    Half of the jobs serial:
+    With half of the jobs serial:
 
     >>> from dataclasses import replace
     >>> serial = lublin(1000, rng=7, all_jobs=replace(ALL_JOBS, serial=0.5, power2=0.4))
@@ -239,7 +239,7 @@ def lublin(
     kinds = ["batch", "interactive"] if types == "two" else [types]
     for kind in kinds:
         if not isinstance(chosen[kind], JobType):
-            raise ParameterError(f"the parameters of {kind} jobs are no JobType")
+            raise ParameterError(f"the parameters of {kind} jobs must be a JobType")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 
@@ -292,10 +292,10 @@ def lublin(
 def _first_arrivals(
     kinds: list[JobType], cycles: list[DailyCycle], n: int, rng: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """Arrival time passed at the first n arrivals of all types together, see `DailyCycle`."""
+    """Return the arrival times of the first n arrivals of all types, see `DailyCycle`."""
     rates = np.array([1 / kind.mean_gap() for kind in kinds])
     passed = [np.empty(0) for _ in kinds]
-    short = list(range(len(kinds)))  # types of which more may arrive before the n-th of all
+    short = list(range(len(kinds)))  # types that may have more of the first n arrivals
     while True:
         for i in short:
             more = _arrivals(kinds[i], int(n * rates[i] / rates.sum()) + 1, rng)
@@ -310,14 +310,14 @@ def _first_arrivals(
 
 
 def _arrivals(kind: JobType, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Arrival time passed at the first n arrivals of one type."""
+    """Return the arrival times of the first n arrivals of one type."""
     shape, scale = kind.gap[0] * kind.arar, kind.gap[1]
     gaps = draw_until(lambda at: scale * rng.standard_gamma(shape, at.size), n, LONGEST_GAP)
     return np.cumsum(np.exp(gaps))
 
 
 def _sizes(kind: JobType, n: int, machine: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Sizes of n jobs."""
+    """Draw the sizes of n jobs."""
     if machine == 1:
         return np.ones(n)
     u_low = min(kind.u_low, math.log2(machine))
@@ -338,7 +338,7 @@ def _sizes(kind: JobType, n: int, machine: int, rng: np.random.Generator) -> NDA
 def _run_times(
     kind: JobType, size: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Run times of jobs of these sizes, in seconds."""
+    """Draw the run times of jobs of these sizes [s]."""
     first = np.clip(kind.pa * size + kind.pb, 0, 1)
 
     def draw(at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What the models share: the checks of what they are asked for, and the trace they return."""
+"""Checks of parameters and construction of traces, shared by the models."""
 
 from collections.abc import Callable, Mapping
 from inspect import signature
@@ -20,15 +20,15 @@ from workloadkit.header import Header
 from workloadkit.provenance import plain
 from workloadkit.trace import Trace
 
-#: Second 0 of a made log: Monday, 2 January 1995, 0:00 UTC. [s since 1970 UTC]
+#: Second 0 of a generated log: Monday, 2 January 1995, 0:00 UTC. [s since 1970 UTC]
 START = 789_004_800
 
-#: Logs of more jobs than this are not made.
+#: Maximum number of jobs of a generated log.
 MOST_JOBS = 10**8
 
 
 def check_counts(jobs: object, procs: object) -> tuple[int, int]:
-    """Return the numbers of jobs and of processors, if they are such.
+    """Check and return the numbers of jobs and of processors.
 
     Raises
     ------
@@ -39,27 +39,27 @@ def check_counts(jobs: object, procs: object) -> tuple[int, int]:
 
 
 def machine_of(trace: Trace, procs: object) -> int:
-    """Return the processors of the machine: as given, else the header's.
+    """Return the processors of the machine: as given, else from the header.
 
     Raises
     ------
     ParameterError
-        If what is given is no number of processors.
+        If the given number is invalid.
     WorkloadError
-        Where nobody says.
+        If the size of the machine is unknown.
     """
     if procs is not None:
         return check_counts(1, procs)[1]
     if trace.header.procs is None:
         raise WorkloadError(
-            f"{trace.name}: the header names neither MaxProcs nor MaxNodes; give the processors "
-            "of the machine (procs)"
+            f"{trace.name}: the header states neither MaxProcs nor MaxNodes; specify the "
+            "processors of the machine (procs)"
         )
     return trace.header.procs
 
 
 def check_share(**parameters: Any) -> None:
-    """Refuse parameters that are not numbers from 0 to 1.
+    """Check that parameters are numbers from 0 to 1.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def check_share(**parameters: Any) -> None:
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 <= value <= 1:
-            raise ParameterError(f"{name} is {value:g}; it is a share, from 0 to 1")
+            raise ParameterError(f"{name} is {value:g}; it must be from 0 to 1")
 
 
 def changed(model: Callable[..., Trace], **parameters: Any) -> dict[str, Any]:
-    """Return those of the parameters that differ from the defaults of the model."""
+    """Return the parameters that differ from the model's defaults."""
     defaults = signature(model).parameters
     return {name: value for name, value in parameters.items() if value != defaults[name].default}
 
@@ -80,7 +80,7 @@ def changed(model: Callable[..., Trace], **parameters: Any) -> dict[str, Any]:
 def draw_until(
     draw: Callable[[NDArray[np.int64]], NDArray[np.float64]], n: int, most: float
 ) -> NDArray[np.float64]:
-    """Draw n values, those above `most` again until none is; `draw` gets the places to draw for."""
+    """Draw n values, redrawing those above `most`; `draw` gets the indices to draw."""
     values = draw(np.arange(n))
     late = np.flatnonzero(~(values <= most))
     while late.size:
@@ -92,41 +92,41 @@ def draw_until(
 def gap_factor(
     span_of: Callable[[float], float], work: float, procs: int, load: float | None
 ) -> float:
-    """Factor of all gaps between arrivals at which the offered load is `load`; 1 for None.
+    """Return the factor of all gaps between arrivals for an offered load; 1 for None.
 
     Parameters
     ----------
     span_of : callable
-        From the factor to the submit span, which grows with it without bound. [s]
+        Submit span as a function of the factor, increasing without bound. [s]
     work : float
-        Of all jobs. [processor-seconds]
+        Work of all jobs. [processor-seconds]
 
     Raises
     ------
     ParameterError
-        If the load is not positive, or no factor has it.
+        If the load is not positive, or cannot be reached.
     """
     if load is None:
         return 1.0
     check_positive(load=load)
     if not (work > 0 and span_of(1.0) > 0):
         raise ParameterError(
-            f"load is {load:g}; of these jobs it cannot be set: no time passes, or no work is done"
+            f"load is {load:g}; it cannot be set for these jobs, because span or work are 0"
         )
-    wanted = work / procs / load
-    if wanted > MAX_TIME:
-        raise ParameterError(f"load is {load:g}; the log would never end")
-    if wanted < 1:
-        raise ParameterError(f"load is {load:g}; all jobs would come within a second")
-    if span_of(0.0) >= wanted:
+    target = work / procs / load
+    if target > MAX_TIME:
+        raise ParameterError(f"load is {load:g}; the log would be too long")
+    if target < 1:
+        raise ParameterError(f"load is {load:g}; all jobs would arrive within a second")
+    if span_of(0.0) >= target:
         most = work / procs / span_of(0.0)
-        raise ParameterError(f"load is {load:g}; the most that these jobs can offer is {most:.3g}")
+        raise ParameterError(f"load is {load:g}; the maximum for these jobs is {most:.3g}")
     low, high = 0.0, 1.0
-    while span_of(high) < wanted:
+    while span_of(high) < target:
         low, high = high, 2 * high
-    for _ in range(100):  # more halvings than a float has digits
+    for _ in range(100):  # reaches the precision of floats
         middle = (low + high) / 2
-        low, high = (middle, high) if span_of(middle) < wanted else (low, middle)
+        low, high = (middle, high) if span_of(middle) < target else (low, middle)
     return high
 
 
@@ -141,27 +141,27 @@ def as_trace(
     hours: bool = False,
     notes: tuple[tuple[str, str], ...] = (),
 ) -> Trace:
-    """Return what a model made as a log, its jobs numbered by submission, times in whole seconds.
+    """Return the output of a model as a log, with jobs numbered by submission, in whole seconds.
 
     Parameters
     ----------
     model, source : str
-        Name of the model, and whose it is.
+        Name of the model, and its authors.
     columns : mapping of str to array_like
-        As `Trace.from_columns` takes them; times need not be whole.
+        As for `Trace.from_columns`; times need not be whole.
     parameters : mapping of str to value
-        What was asked for beyond the defaults, for the header.
+        Parameters that differ from the defaults, for the header.
     hours : bool
-        Whether the time of day means something: the log then begins on `START`.
+        Whether the model has a daily cycle: the log then starts at `START`.
     notes : tuple of (label, value)
-        Further lines of the header.
+        Further header lines.
     """
     n_jobs = len(np.asarray(columns["submit"]))
     longest = np.nanmax([np.nanmax(columns["submit"]), np.nanmax(columns["run"], initial=0)])
     if not longest <= MAX_TIME:
         raise ParameterError(
-            f"model {model} makes times of up to {longest:.3g} s with these parameters, "
-            "which are not believed"
+            f"model {model} generates times of up to {longest:.3g} s with these parameters, which "
+            "is out of range"
         )
     made = ", ".join(
         [f"workloadkit {__version__}", f"model {model}", f"seed {seed}"]

@@ -1,4 +1,4 @@
-"""Classes of sizes for the model of Jann and others, and how they are fitted to a log."""
+"""Size classes of the model of Jann et al., and their fit to a log."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ _HIGHEST_ORDER = 200
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Jobs of a range of sizes.
+    """A class of jobs with similar sizes.
 
     Parameters
     ----------
     low, high : int
         Smallest and largest size.
     full : float
-        Share of the jobs with the largest size; all smaller ones are equally likely.
+        Share of jobs with the largest size; all smaller sizes are equally likely.
     gap, run : HyperErlang
-        Of the gaps between arrivals of this class, and of the run times. [s]
+        Distributions of the gaps between arrivals of this class, and of the run times. [s]
     """
 
     low: int
@@ -34,14 +34,14 @@ class SizeClass:
 
 
 def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
-    """Find the parameters of `jann97` for a log.
+    """Fit the parameters of `jann97` to a log.
 
     Parameters
     ----------
     trace : Trace
-        The jobs that ran are taken.
+        Only jobs that ran are used.
     least : int, default 30
-        A class of fewer jobs is joined to the next smaller one.
+        A class with fewer jobs is merged with the next smaller one.
 
     Returns
     -------
@@ -51,15 +51,15 @@ def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
     Raises
     ------
     ParameterError
-        If it is no log.
+        If the argument is not a log.
     WorkloadError
-        If fewer jobs ran than make a class, or all were submitted at once.
+        If fewer jobs ran than a class needs, or all were submitted at once.
 
     Notes
     -----
-    The branches have the lowest common order, from 1 to 200, by which two of them can have the
-    first three moments. Where none can, the three moments say that one branch is enough or too
-    much: it is then a single Erlang branch of the nearest order, which has the mean.
+    The two branches have the lowest common order, from 1 to 200, for which the first three moments
+    are possible. If there is none, a single Erlang branch with the mean and the closest order is
+    used.
 
     Examples
     --------
@@ -74,17 +74,17 @@ def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
     run = trace.column("run")[ran]
     if size.size < max(least, 3):
         raise WorkloadError(
-            f"{trace.name}: {size.size} jobs ran; a class of sizes is fitted to {max(least, 3)} "
-            "or more"
+            f"{trace.name}: {size.size} jobs ran; fitting a size class requires at least "
+            f"{max(least, 3)}"
         )
     power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
-    # from the largest sizes down, powers are joined until enough jobs are together
+    # merge powers of two from the largest size down, until a class has enough jobs
     groups: list[list[int]] = [[]]
     for p in range(int(power.max()), -1, -1):
         groups[-1].append(p)
         if np.isin(power, groups[-1]).sum() >= least:
             groups.append([])
-    if groups[-1]:  # the smallest sizes are too few: they join the next
+    if groups[-1]:  # too few jobs of the smallest sizes: merge them with the next
         last = groups.pop()
         groups[-1] += last
     else:
@@ -106,10 +106,10 @@ def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
 
 
 def _with_moments(values: NDArray[np.float64], what: str) -> HyperErlang:
-    """Find two Erlang branches with the first three moments of these values, or else one."""
+    """Return two Erlang branches with the first three moments of the values, or else one."""
     mean, variance = float(values.mean()), float(values.var())
     if not mean > 0:
-        raise WorkloadError(f"{what} are all 0; no distribution is fitted to them")
+        raise WorkloadError(f"{what} are all 0; no distribution can be fitted")
     moments = [float(np.mean(values**k)) for k in (1, 2, 3)]
     try:
         return match_moments(moments, range(1, _HIGHEST_ORDER + 1))

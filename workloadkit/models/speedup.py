@@ -1,4 +1,4 @@
-"""Downey's model of speedup: how much faster a job is on more processors."""
+"""Downey's speedup model for parallel jobs."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,10 +9,10 @@ from workloadkit.errors import ParameterError
 def downey_speedup(
     procs: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the speedup of a job on so many processors [1]_.
+    """Return the speedup of a job on a number of processors [1]_.
 
-    The model has a hypothetical profile of parallelism of the average A. With σ = 0 the speedup
-    is linear up to A; the larger σ, the slower it grows towards A.
+    The model assumes a hypothetical parallelism profile with average A. For σ = 0 the speedup is
+    linear up to A; for larger σ it approaches A more slowly.
 
     Parameters
     ----------
@@ -21,17 +21,17 @@ def downey_speedup(
     parallelism : array_like
         Average parallelism A, 1 or more.
     sigma : array_like
-        Variation σ of the parallelism, 0 or more; up to 1 it is low, above it is high.
+        Variation σ of the parallelism, 0 or more; low up to 1, high above.
 
     Returns
     -------
     ndarray of float
-        From 1 to A; the three are broadcast together.
+        From 1 to A, with the arguments broadcast.
 
     Raises
     ------
     ParameterError
-        If a value is out of its range.
+        If a value is out of range.
 
     References
     ----------
@@ -51,13 +51,13 @@ def downey_speedup(
         )
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"procs, parallelism and sigma are numbers that go together: {error}"
+            f"procs, parallelism and sigma must be numbers that broadcast together: {error}"
         ) from None
     for name, values, least in (("procs", n, 1), ("parallelism", A, 1), ("sigma", s, 0)):
         if not (values >= least).all():
             wrong = values[~(values >= least)][0]
             raise ParameterError(f"{name} is {wrong:g}; it must be {least} or more")
-    with np.errstate(divide="ignore", invalid="ignore"):  # in branches that are not taken
+    with np.errstate(divide="ignore", invalid="ignore"):  # in unused branches
         low = np.where(
             n <= A, A * n / (A + s / 2 * (n - 1)), A * n / (s * (A - 0.5) + n * (1 - s / 2))
         )

@@ -1,4 +1,4 @@
-"""The model of Tsafrir, Etsion and Feitelson: what users estimate their jobs will run for."""
+"""The model of Tsafrir, Etsion and Feitelson: users' run time estimates."""
 
 import warnings
 from dataclasses import replace
@@ -21,31 +21,31 @@ from workloadkit.trace import Trace, check_trace
 
 MINUTE, HOUR = 60, 3600
 
-#: Estimates among the twenty most popular ones of all four logs that the authors examined. [s]
+#: Estimates among the twenty most popular ones in all four logs of the authors. [s]
 POPULAR = tuple(
     [minutes * MINUTE for minutes in (5, 10, 15, 20, 30)]
     + [hours * HOUR for hours in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)]
 )
-#: The popular ones are completed by multiples of these, as long as they are too few. [s]
+#: Multiples of these complete the popular estimates if there are too few. [s]
 ROUND = (
     *(hours * HOUR for hours in (200, 100, 50, 10, 5, 2, 1)),
     *(minutes * MINUTE for minutes in (20, 10, 5)),
 )
-#: How many estimates are popular, and the percentage of the jobs that have one of them.
+#: Number of popular estimates, and the percentage of the jobs with one of them.
 HEAD, HEAD_PERCENT = 20, 89.0
 
 # Percentage of the jobs with the estimate of popularity rank x: a exp(b x) + c for the ranks 2 to
-# 20, in proportion to x ** d after them.
+# 20, and proportional to x ** d above.
 _HEAD_SIZE = (14.0491, -0.177531, 0.462513)
 _TAIL_SIZE = -2.267
-# With K estimates the one of rank x K by time is the largest times (a - 1) x / (a - x), where
+# Of K estimates, the one with rank x K by time is the largest times (a - 1) x / (a - x), with
 # a = 1 + p K ** q.
 _TAIL_TIME = (12.1039, -0.6026)
-# Numbers of jobs, and of different estimates that so many jobs have; linear between.
+# Numbers of jobs, and the corresponding numbers of distinct estimates; linear in between.
 _JOBS = (0, 20, 200, 1000, 10_000, 70_000, 250_000)
 _ESTIMATES = (0, 10, 20, 35, 90, 340, 565)
-# The popularity rank of each popular estimate, by time with the largest first, in the logs SDSC,
-# CTC, KTH and BLUE.
+# Popularity ranks of the popular estimates, by time with the largest first, in the logs SDSC, CTC,
+# KTH and BLUE.
 _RANKS = np.array(
     [
         [3, 1, 4, 17, 13, 7, 8, 18, 2, 6, 16, 10, 5, 15, 14, 19, 11, 12, 9, 20],
@@ -65,15 +65,15 @@ def tsafrir(
     max_estimate: float = 48.0 * HOUR,
     estimates: int | None = None,
 ) -> Trace:
-    """Make a log whose users estimate run times by the model of Tsafrir, Etsion and Feitelson [1]_.
+    """Generate a log with run time estimates by the model of Tsafrir, Etsion and Feitelson [1]_.
 
-    The model is of estimates only. The jobs are those of `lublin` with the same seed, and the
-    estimates are laid over them by `add_estimates`, which says what the model is.
+    The model covers estimates only. The jobs are those of `lublin` with the same seed, with
+    estimates from `add_estimates`, which documents the model.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of jobs.
     procs : int, default 128
         Processors of the machine.
     rng : Generator or int, optional
@@ -81,9 +81,9 @@ def tsafrir(
     load : float, optional
         Offered load, see `lublin`.
     max_estimate : float, default 48 h
-        The longest estimate that is allowed; the longest run time of `lublin` is 45 h. [s]
+        Longest estimate; the longest run time of `lublin` is 45 h. [s]
     estimates : int, optional
-        Number of different estimates, see `add_estimates`.
+        Number of distinct estimates, see `add_estimates`.
 
     Returns
     -------
@@ -96,8 +96,8 @@ def tsafrir(
 
     Notes
     -----
-    Left out is what those two leave out: users, sessions, repeated jobs, weekends, any feedback,
-    and that the estimates of one user are alike.
+    Left out: users (hence the similarity of a user's estimates), sessions, repeated jobs, weekends
+    and feedback.
 
     References
     ----------
@@ -124,54 +124,54 @@ def add_estimates(
     max_estimate: float | None = None,
     estimates: int | None = None,
 ) -> Trace:
-    """Lay users' estimates over the jobs of a log, by the model of Tsafrir and others [1]_.
+    """Add users' estimates to the jobs of a log, by the model of Tsafrir et al. [1]_.
 
-    Users choose round estimates: twenty popular ones are those of 89 % of the jobs, and the
-    longest allowed is the most popular of all. How many jobs have an estimate falls
-    exponentially with its rank of popularity among the twenty and as a power after them; which of
-    the twenty has which rank is random, as it was in four logs. Each job gets one of the
-    estimates that are not below its run time and that no longer job has taken, at random.
+    Users choose round estimates: twenty popular ones cover 89 % of the jobs, and the longest
+    allowed one is the most popular. The share of jobs with an estimate decreases exponentially with
+    its popularity rank among the twenty, and as a power above; the order of the ranks is random, as
+    observed in four logs. Each job gets a random one of the remaining estimates that are not below
+    its run time, longest jobs first.
 
     Parameters
     ----------
     trace : Trace
-        Its own estimates are replaced.
+        Its estimates are replaced.
     rng : Generator or int, optional
         Generator of random numbers, or seed.
     max_estimate : float, optional
-        The longest estimate that is allowed, one hour or more. By default the longest run time,
-        raised to a whole hour. [s]
+        Longest estimate, one hour or more. By default the longest run time, rounded up to a whole
+        hour. [s]
     estimates : int, optional
-        Number of different estimates, 20 or more. By default what the model has for so many jobs:
-        35 for a thousand, 340 for 70,000.
+        Number of distinct estimates, 20 or more. By default that of the model for the number of
+        jobs: 35 for a thousand, 340 for 70,000.
 
     Returns
     -------
     trace : Trace
-        The log with other requested times. The header says so.
+        The log with new requested times, and a note in the header.
 
     Raises
     ------
     ParameterError
-        If it is no log, or a number is not what it should be.
+        If the argument is not a log, or a parameter is invalid.
     WorkloadError
         If the log has no jobs.
 
     Warns
     -----
     WorkloadWarning
-        Of jobs that run longer than the longest estimate, which they get. And where the run times
-        are so long that the estimates of the model cannot cover them: some are then raised to the
-        longest, beyond its share in the model.
+        If jobs run longer than the longest estimate, which they get; and if the run times are too
+        long for the estimates of the model: some estimates are then raised to the longest, beyond
+        its share in the model.
 
     Notes
     -----
-    Parameters are the authors'. Jobs of unknown run time may have any estimate. Their program
-    cuts run times that exceed the longest estimate, and gives up where estimates cannot cover the
-    run times. With a longest estimate below 100 minutes there are fewer than twenty round ones to
-    be popular, which then keep the order of their ranks and share the 89 %.
+    The parameters are the authors'. Jobs of unknown run time may get any estimate. The authors'
+    program truncates run times above the longest estimate, and fails if the estimates cannot cover
+    the run times. If the longest estimate is below 100 minutes, there are fewer than twenty round
+    ones, which keep the order of their ranks and share the 89 %.
 
-    Left out: that a user's estimates are alike, and that those of a job run again are the same.
+    Left out: the similarity of estimates of a user, and of repeated runs of a job.
 
     References
     ----------
@@ -189,29 +189,31 @@ def add_estimates(
 
     check_trace(trace)
     if not trace.n_jobs:
-        raise WorkloadError(f"{trace.name} has no jobs to give estimates to")
+        raise WorkloadError(f"{trace.name} has no jobs")
     run = np.nan_to_num(trace.column("run"), nan=0.0)
     if max_estimate is None:
         max_estimate = max(HOUR, float(np.ceil(run.max() / HOUR)) * HOUR)
     check_positive(max_estimate=max_estimate)
     if max_estimate < HOUR:
-        raise ParameterError(f"max_estimate is {max_estimate:g}; it is one hour, 3600, or more")
+        raise ParameterError(
+            f"max_estimate is {max_estimate:g}; it must be at least one hour, 3600"
+        )
     if estimates is not None:
         check_count("estimates", estimates, least=HEAD, most=trace.n_jobs)
     seed = seed_of(rng)
-    # a stream of its own: the jobs may have been made with the same seed
+    # a separate stream, because the jobs may have been generated with the same seed
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
 
     most = np.rint(max_estimate)
     time, percent = estimate_distribution(trace.n_jobs, most, generator, estimates=estimates)
-    pool = np.repeat(time, _whole_shares(percent, trace.n_jobs))[::-1]  # the longest first
+    pool = np.repeat(time, _whole_shares(percent, trace.n_jobs))[::-1]  # longest first
     order = np.argsort(-run, kind="stable")
     longest_first = run[order]
     beyond = longest_first > most
     if beyond.any():
         warnings.warn(
             f"{trace.name}: {beyond.sum():,} jobs run longer than the longest estimate, "
-            f"{most:g} s, and get that",
+            f"{most:g} s, and get this estimate",
             WorkloadWarning,
             stacklevel=2,
         )
@@ -219,7 +221,7 @@ def add_estimates(
     if (raised := pool < needed).any():
         warnings.warn(
             f"{trace.name}: run times are too long for the estimates of the model; "
-            f"{raised.sum():,} are raised to the longest, {most:g} s",
+            f"{raised.sum():,} estimates are raised to the longest, {most:g} s",
             WorkloadWarning,
             stacklevel=2,
         )
@@ -241,7 +243,7 @@ def estimate_distribution(
     *,
     estimates: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw the estimates that the users of a machine choose, and how often each is chosen.
+    """Draw the estimates of the users of a machine, and their frequencies.
 
     Parameters
     ----------
@@ -253,7 +255,7 @@ def estimate_distribution(
     time : ndarray of float, shape (n_estimates,)
         Ascending. [s]
     percent : ndarray of float, shape (n_estimates,)
-        Of the jobs; sum 100.
+        Percentages of the jobs; sum 100.
 
     Examples
     --------
@@ -278,7 +280,7 @@ def estimate_distribution(
 
 
 def popular_estimates(max_estimate: float) -> NDArray[np.float64]:
-    """Return the twenty popular estimates, the longest allowed first, then ascending. [s].
+    """Return the twenty popular estimates: the longest allowed, then the others ascending. [s].
 
     Examples
     --------
@@ -296,7 +298,7 @@ def popular_estimates(max_estimate: float) -> NDArray[np.float64]:
 
 
 def head_percent() -> NDArray[np.float64]:
-    """Return the percentages of the jobs that have the popular estimates, by their rank.
+    """Return the percentages of jobs with the popular estimates, by rank.
 
     Examples
     --------
@@ -310,16 +312,16 @@ def head_percent() -> NDArray[np.float64]:
 
 
 def _popularity(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw the rank of popularity, from 0, of the n popular estimates in the order of time.
+    """Draw the popularity ranks, from 0, of the n popular estimates in order of time.
 
-    The longest is the most popular. The others take a rank that one of the logs has for their
-    place in time or an earlier one, of two drawn the more popular; a rank that no log has later
-    is taken at its last place.
+    The longest is the most popular. Each other one takes the more popular of two ranks, drawn from
+    those that the logs have at its position in time or before; a rank that no log has later is
+    taken at its last position.
     """
     places = [np.flatnonzero(np.equal(_RANKS, rank).any(axis=0)) for rank in range(1, HEAD + 1)]
     last_place = np.array([at.max() for at in places])
     taken = np.zeros(HEAD, dtype=bool)
-    pool: list[int] = []  # a rank once for each log that had it
+    pool: list[int] = []  # each rank as often as the logs have it
     ranks = []
     for place in range(HEAD):
         pool += [rank - 1 for rank in _RANKS[:, place] if not taken[rank - 1]]
@@ -333,12 +335,12 @@ def _popularity(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         ranks.append(rank)
         taken[rank] = True
         pool = [other for other in pool if other != rank]
-    # of fewer estimates the ranks close up
+    # renumber the ranks of fewer estimates
     return np.argsort(np.argsort(np.array(ranks[:n])))
 
 
 def _tail_times(n: int, max_estimate: float, popular: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return estimates that are not popular, at most n: whole minutes, or some seconds beside."""
+    """Return at most n unpopular estimates: whole minutes, or some seconds more or less."""
     a = 1 + _TAIL_TIME[0] * (n + popular.size) ** _TAIL_TIME[1]
     x = np.arange(1, n + 1) / max(n, 1)
     minutes = np.rint((a - 1) * x / (a - x) * max_estimate / MINUTE) * MINUTE
@@ -354,7 +356,7 @@ def _tail_times(n: int, max_estimate: float, popular: NDArray[np.float64]) -> ND
 
 
 def _whole_shares(percent: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Divide n jobs by percentages: whole numbers, the largest remainders rounded up."""
+    """Divide n jobs by percentages into whole numbers, by largest remainders."""
     exact = percent / percent.sum() * n
     shares = np.floor(exact).astype(np.int64)
     up = np.argsort(shares - exact, kind="stable")[: n - shares.sum()]
