@@ -1,11 +1,13 @@
 """Pages of the reference that are made from the code, so that they cannot differ from it."""
 
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import reduce
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +42,9 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("analysis.crosscheck", "crosscheck", settings.Crosscheck),
 )
 
+#: The JSON Schema of each command's `--json`.
+SCHEMAS = Path(__file__).parent / "reference" / "schemas"
+
 #: Classes of Python's own, whose members are not described again.
 _PYTHON = "object, tuple, dict, Exception, BaseException, Protocol"
 
@@ -54,6 +59,7 @@ def pages() -> dict[str, str]:
             f"{module.__name__.rpartition('.')[2]}.md": "\n".join(_choices(module))
             for module in (schedulers, users, populations, models)
         },
+        "json.md": "\n".join(map(_schema, sorted(SCHEMAS.glob("*.json")))),
         "swf-fields.md": _table(
             ("column", "name", "what it holds", "unit"),
             ((str(f.column), f"`{f.name}`", f.title, f.unit) for f in FIELDS),
@@ -153,6 +159,24 @@ def _by_panel(command: typer.core.TyperCommand) -> Iterator[tuple[str, list[Any]
         title = getattr(parameter, "rich_help_panel", None)
         panels.setdefault(title if isinstance(title, str) else kind, []).append(parameter)
     yield from panels.items()
+
+
+def _schema(path: Path) -> str:
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    rows = (
+        (f"`{key}`", _kind(value), _plain(value.get("description", "")))
+        for key, value in schema["properties"].items()
+    )
+    return (
+        f"## {path.stem}\n\n{_plain(schema['description'])}\n\n"
+        + _table(("key", "type", "meaning"), rows)
+        + f"\n[JSON Schema](schemas/{path.name})\n"
+    )
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    kind = schema.get("type", "string")
+    return kind if isinstance(kind, str) else " or ".join(kind)
 
 
 # -- What is chosen by name and parameters ---------------------------------------
