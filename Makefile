@@ -1,13 +1,13 @@
-# Every target makes what it needs: a virtual environment of its own, installed once.
+# Every target installs its requirements into a virtual environment, once.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := pip install --quiet --disable-pip-version-check
 INSTALLING := Installing workloadkit and its dependencies into $(VENV), once: a minute or more
-NEEDED := 'import sys; sys.exit("Python 3.11 or later is needed: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
+NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
-# The tests start Python by the hundred: it need not compile the same files each time. Each worker has
-# a core of its own: further threads of linear algebra would wait for it.
+# The tests start Python hundreds of times, so compiled files are kept. Each worker occupies a core, so
+# more threads of linear algebra would not help.
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
@@ -19,17 +19,16 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadfile
 
-# What `make test` is too short for: whole logs in both engines, long statistics, other cases in
-# each run; and once more with the compiler switched off what enters kernels. Each worker takes a
-# half of the tests as they come, so that what the tests of a file share is made once, and helps the
-# other in the end.
+# Adds the slow tests (whole logs in both engines, long statistics) and random cases that differ
+# between runs, and repeats the tests of kernels without the compiler. With worksteal, each worker
+# gets contiguous tests, so that fixtures are built once, and an idle worker takes tests from the other.
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m "slow or not slow" --hypothesis-profile=search
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal $(WITHOUT_KERNELS:%=--ignore-glob='*/%.py')
 
-# Tests that tell nothing more without the compiler, for what they are about enters no kernel of its
-# own: pages and the command line; formats of accounting; formulas and statistics in plain numpy;
-# studies, which put together what others test.
+# Tests that are not repeated without the compiler, as they exercise no kernels beyond those of other
+# tests: pages and the command line, accounting formats, formulas and statistics in plain numpy,
+# studies.
 WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
 	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
 	test_files test_stopping test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
@@ -40,8 +39,8 @@ WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hosti
 	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
 	test_zakay_* test_shmueli_* test_lee test_lawson test_crosscheck test_simulate_resampled test_resampling_validation test_fuzz
 
-# The tests with the oldest version of each dependency that is allowed, and with the newest of what
-# these need; old ones use what newer ones call deprecated.
+# Tests with the oldest allowed version of each direct dependency. Deprecation warnings are ignored,
+# because old versions use features that newer ones deprecate.
 LOWEST := .venv-lowest
 test-lowest: $(LOWEST)/.dev
 	$(LOWEST)/bin/pytest -n 2 --dist loadfile \
@@ -56,23 +55,23 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.benchmarks
 
-# Reads broken logs; what fails is kept in fuzz_failures. make fuzz CASES=200000 SEED=2
+# Reads corrupted logs; failing cases are kept in fuzz_failures. make fuzz CASES=200000 SEED=2
 CASES ?= 10000
 SEED ?= 1
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
 
-# Makes the built-in sample log again, from its seed.
+# Regenerates the built-in sample log from its seed.
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
 
-# Runs all studies on the available logs, for an hour, and writes the page of their results.
+# Runs all studies on the available logs, which takes an hour, and writes the page of results.
 studies: $(VENV)/.run
 	$(BIN)/workloadkit study all --workers 2 --out studies
 	cp studies/all.md docs/reference/reproduction.md
 
-# Builds the site in docs/_build/html; every warning is an error. make docs NOTEBOOKS=off leaves the
-# notebooks without output, which is fast.
+# Builds the site in docs/_build/html; warnings are errors. make docs NOTEBOOKS=off does not run the
+# notebooks, which is fast.
 NOTEBOOKS ?= cache
 docs: $(VENV)/.docs
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet \
@@ -81,7 +80,7 @@ docs: $(VENV)/.docs
 clean:
 	rm -rf $(VENV) $(LOWEST) demo docs/_build
 
-# The versions that the tests are known to pass with, for each Python.
+# The versions with which the tests pass, for each Python.
 constraints: $(VENV)/.dev
 	$(BIN)/$(INSTALL) uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --extra docs \
@@ -96,7 +95,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
-	@echo "$(INSTALLING), and the tools of the tests"
+	@echo "$(INSTALLING), and the tools for tests"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
 	touch $(VENV)/.run $@

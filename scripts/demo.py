@@ -1,4 +1,4 @@
-"""Show what the toolkit does with its built-in sample: a report, and two schedulers compared."""
+"""Characterise the built-in sample log and compare two schedulers on it."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ SHOWN = (
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Say what is being done, and how long it took."""
+    """Print the name of a step, then its duration."""
     print(f"{what} ...", end=" ", flush=True, file=sys.stderr)
     begin = time.monotonic()
     yield
@@ -23,7 +23,7 @@ def step(what: str) -> Iterator[None]:
 
 
 def main(folder: Path) -> None:
-    """Write a report and figures into `folder` and print the comparison of FCFS with EASY."""
+    """Write a report and figures to `folder` and print a comparison of FCFS and EASY."""
     with step("loading the toolkit"):
         import pandas as pd
 
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 
     schedules = {}
     for scheduler in ("fcfs", "easy"):
-        with step(f"simulating {scheduler} (the first time, it is compiled)"):
+        with step(f"simulating {scheduler} (compiled at first use)"):
             schedule = schedules[scheduler] = wk.simulate(log, scheduler)
         with step(f"drawing the schedule of {scheduler}"):
             begin, until = analysis.schedules.busiest_week(schedule)

@@ -1,6 +1,6 @@
-"""Make the pictures of README from the built-in sample: a report, and two schedulers compared.
+"""Generate the pictures of README: a report of the built-in sample, and a comparison of schedulers.
 
-The first one is a photograph of the page by Chromium, which must be installed.
+The picture of the report is a screenshot by Chromium, which must be installed.
 """
 
 import shutil
@@ -17,17 +17,17 @@ import workloadkit as wk
 from analysis.style import panels
 
 FOLDER = Path(__file__).parents[1] / "docs" / "_static"
-WIDTH, HEIGHT = 760, 900  # of a photograph [pixel]
-#: Parts of the page that are left out of each photograph: below, and above a section with figures.
-LEFT_OUT = ("section:not(#findings)", "header, nav, section:not(#cycles, #marginals)")
+WIDTH, HEIGHT = 760, 900  # of a screenshot [pixel]
+#: Elements hidden in each screenshot (CSS): all but the findings, all but a section with figures.
+HIDDEN = ("section:not(#findings)", "header, nav, section:not(#cycles, #marginals)")
 COLOURS = 64
 
 
-def photograph(page: Path, picture: Path) -> None:
-    """Write what a browser shows of a page to `picture`."""
+def screenshot(page: Path, picture: Path) -> None:
+    """Write a screenshot of a page to `picture`."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
     if browser is None:
-        sys.exit("Chromium is needed to make a picture of the report.")
+        sys.exit("Chromium is required to make a picture of the report")
     with TemporaryDirectory() as profile:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         options += ["--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -38,14 +38,14 @@ def photograph(page: Path, picture: Path) -> None:
 
 def picture_report(log: wk.Trace) -> None:
     """Write report.png: two parts of the page, side by side."""
-    picture = Image.new("RGB", (WIDTH * len(LEFT_OUT), HEIGHT))
+    picture = Image.new("RGB", (WIDTH * len(HIDDEN), HEIGHT))
     report = analysis.characterize(log).to_html()
     with TemporaryDirectory() as folder:
         page, part = Path(folder) / "report.html", Path(folder) / "part.png"
-        for i, selector in enumerate(LEFT_OUT):
+        for i, selector in enumerate(HIDDEN):
             style = f"<style>{selector} {{display: none}}</style></head>"
             page.write_text(report.replace("</head>", style), encoding="utf-8")
-            photograph(page, part)
+            screenshot(page, part)
             picture.paste(Image.open(part), (i * WIDTH, 0))
     picture.quantize(COLOURS).save(FOLDER / "report.png", optimize=True)
 

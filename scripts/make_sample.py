@@ -1,8 +1,8 @@
-"""Make the built-in sample log, workloadkit/data/sample.swf.gz, from its seed.
+"""Generate the built-in sample log, workloadkit/data/sample.swf.gz, from its seed.
 
-Some 60 users share a machine of 96 processors for half a year. They come and go, work in sessions
-on working days, run the same few executables again and again, and ask for more time than they
-need, in round numbers. The waits are those of EASY.
+About 60 users share a machine of 96 processors for half a year. Some stay throughout, others for
+a few weeks. They work in sessions, mostly on weekdays, run the same few executables repeatedly, and
+request round times that exceed the run times. The wait times are simulated under EASY.
 """
 
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ import workloadkit as wk
 
 SEED = 32
 N_USERS, N_GROUPS, N_WEEKS, PROCS = 60, 9, 26, 96
-INTERACTIVE_PROCS, LONG_PROCS = 8, 32  # the most that jobs in the first and last queue may use
+INTERACTIVE_PROCS, LONG_PROCS = 8, 32  # maximum processors per job in the first and last queue
 TIME_ZONE = ZoneInfo("Europe/Berlin")
-FIRST_DAY = datetime(2021, 2, 1, tzinfo=TIME_ZONE)  # a Monday; summer time begins eight weeks on
+FIRST_DAY = datetime(2021, 2, 1, tzinfo=TIME_ZONE)  # a Monday; summer time begins eight weeks later
 OUTPUT = Path(__file__).parents[1] / "workloadkit" / "data" / "sample.swf.gz"
 
 MINUTE, HOUR = 60, 3600
-#: The times that users ask for.
+#: The times that users request [s].
 ROUND_TIMES = np.array(
     [minutes * MINUTE for minutes in (1, 2, 5, 10, 15, 30)]
     + [hours * HOUR for hours in (1, 2, 4, 6, 8, 12, 18, 24, 36)]
 )
-#: Queues 0, 1, …: name and the longest time that may be asked for.
+#: Queues 0, 1, …: name and maximum requested time [s].
 QUEUES = (
     ("interactive", 10 * MINUTE),
     ("short", 2 * HOUR),
@@ -37,13 +37,13 @@ QUEUES = (
 )
 SIZES = (1, 2, 4, 8, 16, 32, 64, 3, 6, 10, 12, 20, 24, 48, 96)
 SIZE_SHARES = (30, 8, 13, 16, 14, 8, 3, 1, 1, 2, 1, 1, 1, 0.7, 0.3)
-#: Kinds of executables: share, median run time [s], spread of the medians (of the logarithm).
+#: Kinds of executables: share, median run time [s], standard deviation of its logarithm.
 KINDS = ((0.33, 120, 1.0), (0.33, 3000, 0.9), (0.34, 32000, 0.6))
 
 
 @dataclass(frozen=True)
 class Executable:
-    """A program with its usual size, run time and request."""
+    """A program, with its size, distribution of run times and requested time."""
 
     number: int
     procs: int
@@ -56,7 +56,7 @@ class Executable:
 
 @dataclass(frozen=True)
 class User:
-    """A person: when they are there, how hard they work, and at what hours."""
+    """A user: weeks of activity, rate of work, and shift of the hours of work."""
 
     number: int
     group: int
@@ -68,7 +68,7 @@ class User:
 
 @dataclass(frozen=True)
 class Job:
-    """A submission, as its user wants it; the machine has the last word."""
+    """A submitted job; the run time is before limits are enforced."""
 
     submit: float
     user: User
@@ -79,7 +79,7 @@ class Job:
 
 
 def make_users(rng: np.random.Generator) -> list[User]:
-    """Draw the users: long-term ones, who stay throughout, and visitors of a few weeks."""
+    """Draw the users: long-term users, active throughout, and visitors of a few weeks."""
     users = []
     for number in range(N_USERS):
         if rng.random() < 0.4:
@@ -94,14 +94,14 @@ def make_users(rng: np.random.Generator) -> list[User]:
                 weeks=weeks,
                 diligence=min(0.9, 0.26 * rng.lognormal(0, 0.8)),
                 sweep=min(0.7, 0.15 * rng.lognormal(0, 0.8)),
-                shift=11.0 if rng.random() < 0.08 else rng.normal(0, 0.8),  # a few night owls
+                shift=11.0 if rng.random() < 0.08 else rng.normal(0, 0.8),  # some work at night
             )
         )
     return users
 
 
 def make_executable(rng: np.random.Generator, number: int) -> Executable:
-    """Draw an executable; what its user asks for it is a guess on the safe side, mostly."""
+    """Draw an executable; its requested time mostly exceeds its run times."""
     share, medians, spreads = zip(*KINDS, strict=True)
     kind = rng.choice(len(KINDS), p=share)
     median = min(medians[kind] * rng.lognormal(0, spreads[kind]), 20 * HOUR)
@@ -119,17 +119,17 @@ def make_executable(rng: np.random.Generator, number: int) -> Executable:
 
 
 def round_up(seconds: float) -> int:
-    """Return the round time that a user would ask for."""
+    """Return the next longer round time, or the longest."""
     return int(ROUND_TIMES[min(int(np.searchsorted(ROUND_TIMES, seconds)), ROUND_TIMES.size - 1)])
 
 
 def submissions(rng: np.random.Generator, user: User) -> Iterator[Job]:
-    """Follow a user through their weeks, days and sessions."""
+    """Generate the jobs of a user, by weeks, days and sessions."""
     toolbox = [make_executable(rng, i) for i in range(1 + rng.poisson(2))]
     for week in user.weeks:
-        if rng.random() < 0.3:  # a new version, or a new question
+        if rng.random() < 0.3:  # a new program or version
             toolbox.append(make_executable(rng, len(toolbox)))
-        busy = user.diligence * rng.gamma(4, 0.25)  # deadlines and quiet weeks
+        busy = user.diligence * rng.gamma(4, 0.25)  # the rate varies between weeks
         for weekday in range(7):
             if rng.random() > busy * (1 if weekday < 5 else 0.25):
                 continue
@@ -140,7 +140,7 @@ def submissions(rng: np.random.Generator, user: User) -> Iterator[Job]:
 
 
 def session_hour(rng: np.random.Generator) -> float:
-    """Draw the hour at which a session starts: before lunch, after it, or in the evening."""
+    """Draw the hour at which a session starts: in the morning, afternoon or evening."""
     centre, width = ((9.7, 1.1), (14.3, 1.6), (20.5, 1.5))[rng.choice(3, p=(0.45, 0.45, 0.1))]
     return float(rng.normal(centre, width))
 
@@ -148,34 +148,36 @@ def session_hour(rng: np.random.Generator) -> float:
 def session(
     rng: np.random.Generator, user: User, toolbox: list[Executable], clock: float
 ) -> Iterator[Job]:
-    """Follow a user from batch to batch until the next result is not worth waiting for."""
-    latest = np.arange(1, len(toolbox) + 1) ** 1.5  # the newest executables are used most
+    """Generate the batches of a session; it ends when the user does not wait for a result."""
+    latest = np.arange(1, len(toolbox) + 1) ** 1.5  # newer executables are used more often
     executable = None
     for _ in range(rng.geometric(0.25)):
         if executable is None or rng.random() < 0.2:
             executable = toolbox[rng.choice(len(toolbox), p=latest / latest.sum())]
         n_jobs = 1 + (rng.geometric(0.3) if rng.random() < user.sweep else 0)
-        n_jobs = min(n_jobs, max(1, PROCS // executable.procs))  # a matter of manners
+        n_jobs = min(
+            n_jobs, max(1, PROCS // executable.procs)
+        )  # a batch does not exceed the machine
         requested_time = executable.requested_time
-        if rng.random() < 0.1:  # a bolder guess, in the hope of an earlier start
+        if rng.random() < 0.1:  # a tighter request, to start earlier
             requested_time = round_up(requested_time / 2)
         longest = 0.0
         for _ in range(n_jobs):
             run = 1 + executable.median * rng.lognormal(0, executable.spread)
-            if failed := rng.random() < 0.07:  # a crash, early as a rule
+            if failed := rng.random() < 0.07:  # failures are mostly early
                 run = 1 + run * rng.beta(1, 8)
             yield Job(clock, user, executable, run, requested_time, failed)
             longest = max(longest, run)
             clock += 1 + rng.exponential(15)
         if longest < rng.exponential(40 * MINUTE):
             clock += longest
-        elif rng.random() < 0.5:  # too long to wait for, and nothing else to do
+        elif rng.random() < 0.5:  # the user neither waits nor continues
             return
         clock += rng.lognormal(np.log(4 * MINUTE), 1.1)
 
 
 def make_trace(rng: np.random.Generator) -> tuple[wk.Trace, int]:
-    """Draw the jobs of all users; second zero, since 1970 UTC, is that of the first job."""
+    """Draw the jobs of all users; return the log and its second 0, in seconds since 1970 UTC."""
     users = make_users(rng)
     jobs = [
         job
@@ -189,7 +191,7 @@ def make_trace(rng: np.random.Generator) -> tuple[wk.Trace, int]:
 
     requested_time = np.array([job.requested_time for job in jobs])
     run = np.floor([job.run for job in jobs])
-    # The limit is enforced by a daemon that is sometimes a few seconds late.
+    # The limit is sometimes enforced a few seconds late.
     killed = run >= requested_time
     grace = np.where(rng.random(len(jobs)) < 0.3, rng.integers(1, 30, len(jobs)), 0)
     run = np.where(killed, np.minimum(run, requested_time + grace), run)
@@ -205,8 +207,12 @@ def make_trace(rng: np.random.Generator) -> tuple[wk.Trace, int]:
             "submit": np.floor([job.submit - start for job in jobs]),
             "run": run,
             "procs": procs,
-            "cpu": np.where(killed, np.nan, np.floor(run * efficiency)),  # no epilogue, no record
-            "memory": np.where(run < MINUTE, np.nan, np.floor(memory)),  # sampled each minute
+            "cpu": np.where(
+                killed, np.nan, np.floor(run * efficiency)
+            ),  # not recorded for killed jobs
+            "memory": np.where(
+                run < MINUTE, np.nan, np.floor(memory)
+            ),  # memory is sampled once a minute
             "requested_procs": procs,
             "requested_time": requested_time,
             "status": np.where(killed, 5, np.where(failed, 0, 1)),
@@ -223,7 +229,7 @@ def make_trace(rng: np.random.Generator) -> tuple[wk.Trace, int]:
 
 
 def served(rng: np.random.Generator, trace: wk.Trace) -> wk.Trace:
-    """Fill in the waits, and let the impatient cancel what waits too long for them."""
+    """Set the wait times; impatient users cancel jobs that wait too long."""
     impatient = rng.random(trace.n_jobs) < 0.06
     patience = np.where(impatient, rng.lognormal(np.log(2 * HOUR), 1.2, trace.n_jobs), np.inf)
     cancelled = easy_waits(trace) > patience
@@ -236,13 +242,13 @@ def served(rng: np.random.Generator, trace: wk.Trace) -> wk.Trace:
 
 
 def easy_waits(trace: wk.Trace) -> np.ndarray:
-    """Return the waits under EASY; limits that are enforced late are news to the scheduler."""
+    """Return the wait times under EASY; the scheduler does not foresee late enforcement."""
     schedule = wk.simulate(trace, scheduler="easy", procs=PROCS, overrun="late")
     return schedule.jobs["wait"].to_numpy()
 
 
 def with_header(trace: wk.Trace, start: int) -> wk.Trace:
-    """Give the trace its header; `start` is second zero since 1970 UTC."""
+    """Add the header; `start` is second 0 of the log, in seconds since 1970 UTC."""
     jobs = trace.jobs
     last = int((jobs["submit"] + jobs["wait"] + jobs["run"]).max())
     clock = [datetime.fromtimestamp(start + t, TIME_ZONE) for t in (0, last)]
@@ -278,13 +284,13 @@ def with_header(trace: wk.Trace, start: int) -> wk.Trace:
 
 
 def number_by_appearance(values: list) -> list[int]:
-    """Return 1, 2, … for the values, in the order in which they first appear."""
+    """Return numbers 1, 2, … for the values, in the order of first appearance."""
     numbers: dict = {}
     return [numbers.setdefault(value, len(numbers) + 1) for value in values]
 
 
 def make_sample(seed: int = SEED) -> wk.Trace:
-    """Make the log: its jobs, their waits and the header."""
+    """Generate the log: jobs, wait times and header."""
     rng = np.random.default_rng(seed)
     trace, start = make_trace(rng)
     return with_header(served(rng, trace), start)

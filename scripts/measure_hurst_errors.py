@@ -1,6 +1,7 @@
-"""Measure how the estimators of the Hurst parameter err, for the table that intervals come from.
+"""Measure the bias and standard deviation of the estimators of the Hurst parameter.
 
-Writes analysis/memory/estimators/sampling.csv, from a seed; takes some fifteen minutes on one core.
+Writes analysis/memory/estimators/sampling.csv, the table for their confidence intervals, from a
+seed. Takes about 15 minutes on one core.
 """
 
 import csv
@@ -26,12 +27,12 @@ def main() -> int:
         writer.writerow(["method", "n", "H", "n_series", "bias", "sd"])
         for n in sampling.LENGTHS:
             for H in sampling.PARAMETERS:
-                found: dict[str, list[float]] = {method: [] for method in METHODS}
+                results: dict[str, list[float]] = {method: [] for method in METHODS}
                 for _ in range(N_SERIES[n]):
                     series = check_series(fractional_gaussian_noise(n, H, rng))
                     for name, method in METHODS.items():
-                        found[name].append(method(series).estimate)
-                for name, estimates in found.items():
+                        results[name].append(method(series).estimate)
+                for name, estimates in results.items():
                     bias, sd = np.mean(estimates) - H, np.std(estimates, ddof=1)
                     writer.writerow([name, n, H, N_SERIES[n], f"{bias:.5f}", f"{sd:.5f}"])
                 print(n, H, flush=True)
