@@ -9,6 +9,7 @@ from analysis.formats import printable
 from analysis.section import Section
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
+from workloadkit.sample import is_sample
 from workloadkit.trace import Trace
 
 _LONGEST = 4000  # letters of a text in a page; the JSON has all
@@ -36,6 +37,11 @@ class Report:
     def name(self) -> str:
         """Name of the log."""
         return self.source.name
+
+    @property
+    def title(self) -> str:
+        """Title of the page: the name of the log, or that it is the built-in sample."""
+        return f"The built-in sample ({self.name})" if is_sample(self.source) else self.name
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:

@@ -1,6 +1,7 @@
 """Fixtures and settings that all tests share."""
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,12 @@ def interruptible() -> None:
     """A shell that starts the tests in the background lets them ignore some signals."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The defaults of options do not depend on who runs the tests."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("configuration"))
 
 
 @pytest.fixture(autouse=True)

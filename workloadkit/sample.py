@@ -5,6 +5,9 @@ from importlib.resources import as_file, files
 from workloadkit.io.swf import read_swf
 from workloadkit.trace import Trace
 
+#: The name of its file.
+NAME = "sample.swf.gz"
+
 
 def load_sample() -> Trace:
     """Read the built-in sample log.
@@ -23,5 +26,10 @@ def load_sample() -> Trace:
     >>> sample.name, sample.header.number("MaxProcs")
     ('sample.swf.gz', 96)
     """
-    with as_file(files("workloadkit") / "data" / "sample.swf.gz") as path:
+    with as_file(files("workloadkit") / "data" / NAME) as path:
         return read_swf(path)
+
+
+def is_sample(trace: Trace) -> bool:
+    """Whether a log is the built-in sample, as it was read."""
+    return trace.name == NAME and trace.digest == load_sample().digest

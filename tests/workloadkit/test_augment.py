@@ -424,7 +424,7 @@ def test_augment_writes_what_add_utility_gives(run, path, log):
     code, out, err = run("augment", path, "-o", path.with_name("b.swf"), "--seed", 4)
     assert (code, out) == (0, "")
     assert err.splitlines() == [
-        "a.swf: queues by the header: 0 high; 1 low",
+        "a.swf: queues in the header: 0 high; 1 low",
         "warning: a.swf: no priorities are given; queue numbers are used as priorities: "
         "0, 1, 2, highest first",
         f"wrote {path.with_name('b.swf')}: jobs 4, utility functions 4, seed 4",
@@ -478,7 +478,7 @@ def test_what_jobs_earn_is_simulated(run, path):
     [
         (["--priority", "1"], 2, "write QUEUE=PRIORITY"),
         (["--priority", "1=x"], 2, "whole numbers"),
-        (["--priority", "1=2,1=3"], 2, "1 is there twice"),
+        (["--priority", "1=2,1=3"], 2, "1 is given twice"),
         (["--decay", "linear=x"], 2, "values are numbers"),
         (["--decay", "linear,"], 2, "neither NAME nor NAME=NUMBER"),
         (["--decay", "fast"], 2, "decay is 'fast'"),

@@ -224,7 +224,7 @@ def test_strict_takes_a_departure_for_an_error(run, tmp_path):
     code, out, err = run("sessions", path)
     assert code == 0
     assert out.startswith("job,user,session,batch,think_time\n2,3,0,0,\n1,3,0,1,25\n")
-    assert err.startswith("unsorted.swf: repaired in reading:\n  ")
+    assert err.startswith("unsorted.swf: repairs made while reading:\n  ")
     code, out, err = run("sessions", path, "--strict")
     assert (code, out) == (1, "")
     assert err.startswith(f"error: {path}, line 2")

@@ -145,12 +145,12 @@ def test_standard_input(run, log, easy, monkeypatch):
     [
         (["--policy", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--policy", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
-        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: raise, kill, late, header"),
-        (["--oversize", "shrink"], "error: oversize is 'shrink'; known: error, drop"),
-        (["--estimates", "none"], "error: estimates is 'none'; known: user, exact"),
-        (["--passes", "twice"], "error: passes is 'twice'; known: instant, event"),
-        (["--procs", "0"], "error: procs is 0"),
-        (["--offered-load", "0"], "error: offered_load is 0"),
+        (["--overrun", "ignore"], "error: --overrun is 'ignore'; known: raise, kill, late, header"),
+        (["--oversize", "shrink"], "error: --oversize is 'shrink'; known: error, drop"),
+        (["--estimates", "none"], "error: --estimates is 'none'; known: user, exact"),
+        (["--passes", "twice"], "error: --passes is 'twice'; known: instant, event"),
+        (["--procs", "0"], "error: --procs is 0"),
+        (["--offered-load", "0"], "error: --offered-load is 0"),
         (["--nosuch"], "--nosuch"),
     ],
 )
@@ -201,7 +201,7 @@ def test_strict_takes_a_departure_for_an_error(run, log, easy):
     path.write_text("1 0 0 5 1\n")
     code, _, err = run("check", path, path, "--procs", 1)
     assert code == 0
-    assert err.count("short.swf: repaired in reading:\n  ") == 2
+    assert err.count("short.swf: repairs made while reading:\n  ") == 2
     for files in ((path, easy), (log, path)):
         code, out, err = run("check", *files, "--procs", 4, "--strict")
         assert (code, out) == (1, "")

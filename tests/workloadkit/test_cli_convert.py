@@ -86,15 +86,15 @@ def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
     code, out, told = run(export, "-o", "-")
     assert code == 0
     assert data_lines(out) == JOBS
-    lost = "no Parquet file stands beside it: what its format cannot hold is lost"
-    size = "the size of the machine is not known: --procs tells it"
+    lost = "no Parquet file is written next to it: what the format cannot hold is lost"
+    size = "the size of the machine is unknown: give it with --procs"
     assert told == f"{TABLE}warning: {lost}\n{size}\n"
 
 
 def test_what_other_formats_cannot_hold_is_told(run, export, tmp_path):
     out = tmp_path / "log.gwf"
     _, _, told = run(export, "-o", out, "--procs", 8)
-    lost = "no Parquet file stands beside it: what its format cannot hold is lost"
+    lost = "no Parquet file is written next to it: what the format cannot hold is lost"
     assert told == f"wrote {out}\nwarning: {lost}\n"
 
 
@@ -236,7 +236,7 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
     log.write_text(job.format(1, 50) + job.format(2, 20))
     code, out, error = run(log, "-o", tmp_path / "log.gwf", "--json", target)
     assert (code, error) == (0, f"wrote {tmp_path / 'log.gwf'}\nwrote {target}\n")
-    assert out.startswith("late.swf: 2 jobs read, all kept\nrepaired in reading:\n  ")
+    assert out.startswith("late.swf: 2 jobs read, all kept\nrepairs made while reading:\n  ")
     told = json.loads(target.read_text())
     assert told["jobs"] == 2
     assert [repair["count"] for repair in told["repairs"]] == [1]
@@ -293,4 +293,4 @@ def test_a_key_is_not_written_over(run, export, tmp_path):
     key.write_text("secret\n")
     code, _, error = run(export, "-o", key, "--anonymize", "--key", key)
     assert (code, key.read_text()) == (2, "secret\n")
-    assert f"is the input {key}, which is not written over" in error
+    assert f"is the input {key}, which is not overwritten" in error

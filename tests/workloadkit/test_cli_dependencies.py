@@ -36,8 +36,8 @@ def test_the_log_goes_to_a_file_and_what_is_lost_is_said(run, log, tmp_path):
     assert wk.read_swf(new).column("preceding_job").tolist() == [-1, -1, 1, -1, 4]
     assert err.splitlines() == [
         f"wrote {new}: jobs 5, batches 4, with a preceding job 2",
-        "not carried: batches that only follow one, after an inter-arrival time: 1",
-        "not carried: jobs that come at their time within a batch, after its first one: 1",
+        "not carried: batches that only follow another, after an inter-arrival time: 1",
+        "not carried: jobs after the first of a batch, which arrive at their own time: 1",
     ]
 
 

@@ -54,11 +54,14 @@ def test_schedulers_are_compared(run):
     run("run", "x.toml", "--out", "results")
     code, out, err = run("merge", "results", "--baseline", "fcfs")
     assert (code, err) == (0, "8 of 8 simulations\n")
-    assert "mean wait, less that of fcfs" in out
+    assert "mean wait, difference from fcfs" in out
     compared = merge_results(["results"]).compare("mean_wait", "fcfs")
     assert f"{compared['ratio'][0]:.3g} [{compared['ratio_low'][0]:.3g}, " in out
     code, _, err = run("merge", "results", "--baseline", "eazy")
-    assert (code, err.splitlines()[-1]) == (2, "error: baseline is 'eazy'; known: fcfs, easy")
+    assert (code, err.splitlines()[-1]) == (
+        2,
+        "error: --baseline is 'eazy'; did you mean easy? known: fcfs, easy",
+    )
 
 
 def test_shards_are_merged(run):
@@ -80,8 +83,8 @@ def test_a_shard_may_have_nothing_to_do(run):
     [
         (("run", "y.toml", "--out", "r"), 1, "error: y.toml: cannot be read: No such file"),
         (("run", "x.toml"), 2, "Missing option '--out'"),
-        (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not k/n, with k from 1"),
-        (("run", "x.toml", "--out", "r", "--shard", "x"), 2, "'x' is not k/n"),
+        (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not K/N, with K from 1"),
+        (("run", "x.toml", "--out", "r", "--shard", "x"), 2, "'x' is not K/N"),
         (("run", "x.toml", "--out", "x.toml"), 1, "error: x.toml: cannot be made: File exists"),
         (("run", "x.toml", "--out", "r", "--workers", "2", "--dask", "x"), 2, "exclude each other"),
         (

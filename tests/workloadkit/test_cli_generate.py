@@ -145,8 +145,8 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         ),
         (("lublin", "--jobs", 5, "--like", "LOG"), "--like goes with jann97, not with lublin"),
         (("lublin", "--jobs", 5, "--over", "LOG"), "--over goes with tsafrir, not with lublin"),
-        (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),
-        (("tsafrir", "--procs", 5, "--over", "LOG"), "--over goes without --jobs and --procs"),
+        (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over excludes --jobs and --procs"),
+        (("tsafrir", "--procs", 5, "--over", "LOG"), "--over excludes --jobs and --procs"),
     ],
 )
 def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, message):

@@ -36,7 +36,7 @@ def test_what_is_read_of_a_pipe_is_read_once(tmp_path):
 
 def test_a_key_without_end_is_refused(log, tmp_path):
     arguments = ("convert", log, "-o", tmp_path / "out.swf", "--anonymize", "--key", "/dev/zero")
-    error = "error: /dev/zero: is no key: it has more than 4,096 bytes\n"
+    error = "error: /dev/zero: not a key: it has more than 4,096 bytes\n"
     assert workloadkit(*arguments) == (1, "", error)
 
 

@@ -121,7 +121,7 @@ def test_a_log_is_measured_on_the_machine_and_with_the_seed_that_are_given(tmp_p
     assert done.exit_code == 0
     expected = quick(wk.read_swf(path), procs=3, rng=5)
     assert json.loads(target.read_text()) == json.loads(json.dumps(expected.to_dict()))
-    assert done.stdout.startswith("log.swf: what queueing models need, and what they say\n")
+    assert done.stdout.startswith("log.swf: parameters of queueing models, and their predictions\n")
     told = " ".join(done.stdout.split())
     assert all(" ".join(said.split()) in told for said in (*expected.statements, *expected.notes))
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -137,7 +137,7 @@ def test_figures_are_drawn(tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ([], "which MODEL? known: closed, mixed, reopen"),
+        ([], "MODEL is missing; known: closed, mixed, reopen"),
         (["open"], "unknown model 'open'; known: closed"),
         (["closed", "N=3", "S=1"], "closed needs N, Z, S; missing: Z"),
         (["closed", "N=3", "Z=1", "S=-1"], "S is -1; it must be finite, 0 or more"),
@@ -148,7 +148,7 @@ def test_figures_are_drawn(tmp_path):
         (["closed", "N=3", "Z=1", "S=1", "--quantile", "1"], "quantiles is 1; it lies between"),
         (
             ["reopen", "lam=0.1", "p=0.2", "p=exp:1", "Z=1", "S=1", "--plot", "nowhere.svg"],
-            "--plot draws one answer, and these are 2",
+            "--plot draws one answer, and there are 2",
         ),
         (["closed", "--trace", "a.swf"], "--trace measures the parameters itself"),
         (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),

@@ -205,7 +205,7 @@ def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
     assert (code, out, err) == (
         0,
         "",
-        f"{folder}: an interrupted command has left 2 of 4 logs\n"
+        f"{folder}: continuing with 2 of 4 logs that are there\n"
         f"wrote {folder}: logs 4, seed {used}\n",
     )
     assert [(folder / path.name).stat().st_mtime_ns for path in there] == before
@@ -295,23 +295,23 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--load", 0], "error: load is 0; it must be positive"),
+        (["--load", 0], "error: --load is 0; it must be positive"),
         (["--load", 99], "error: load 99 requires more than the 2 temporary users in the pool"),
-        (["--weeks", "nan"], "error: weeks is nan; it must be positive"),
-        (["--unit", "week"], "error: unit is 'week'; known: user, session, batch, job"),
-        (["--end-effects", "x"], "error: end_effects is 'x'; known: whole, any"),
+        (["--weeks", "nan"], "error: --weeks is nan; it must be positive"),
+        (["--unit", "week"], "error: --unit is 'week'; known: user, session, batch, job"),
+        (["--end-effects", "x"], "error: --end-effects is 'x'; known: whole, any"),
         (["--count", 3], "error: --count writes files; name their folder with -o"),
         (["--rare", "3"], "error: rare '3'; write USER:BEGIN-END, as in 374:30w-31w"),
         (["--rare", "2:1w"], "error: rare '2:1w'; write USER:BEGIN-END, as in 374:30w-31w"),
         (["--rare", "3:1w-x"], "error: rare '3:1w-x': x is no time"),
-        (["--weight", "long=1,long=2"], "error: weights 'long=1,long=2'; long is there twice"),
+        (["--weight", "long=1,long=2"], "error: weights 'long=1,long=2'; long is given twice"),
         (["--rare", "9:1w-2w"], "user 9 has no jobs from 604800 to 1209600 s"),
-        (["--rare-per-week", 1], "rare_per_week is 1, beyond the 0.05 temporary users"),
+        (["--rare-per-week", 1], "error: --rare-per-week is 1, beyond the 0.05 temporary users"),
         (["--count", 0], "Invalid value for '--count'"),
         (["--seed", -1], "Invalid value for '--seed'"),
         (["--weight", "serial"], "error: weights 'serial'; write CLASS=X, as in long=3"),
         (["--weight", "fast=2"], "error: weights has 'fast', which is neither a user of small.swf"),
-        (["--procs", 0], "error: procs is 0; it must be a whole number from 1 to"),
+        (["--procs", 0], "error: --procs is 0; it must be a whole number from 1 to"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
@@ -337,7 +337,7 @@ def test_standard_input_is_one_log(run):
 def test_rare_behaviours_that_never_come_are_worth_a_line(run, log):
     code, _, err = run(log, "--rare", "2:0-40w", "--seed", 1)
     assert code == 0
-    said = "rare behaviours: 2 jobs set apart, none of them drawn: --rare-per-week is 0\n"
+    said = "rare behaviours: 2 jobs separated, none drawn: --rare-per-week is 0\n"
     assert err.startswith(said)
 
 
@@ -378,7 +378,7 @@ def test_without_a_trace_the_sample_is_resampled(run):
     code, out, err = run("--weeks", 4, "--seed", 1)
     assert code == 0
     assert out.startswith(";")
-    assert err.startswith("no TRACE named: the built-in sample\n")
+    assert err.startswith("no TRACE given: using the built-in sample\n")
 
 
 @pytest.mark.parametrize(("words", "count"), [((), 8), (("--count", 3), 3), (("--count", 1), 1)])

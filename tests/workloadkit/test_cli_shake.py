@@ -48,7 +48,7 @@ def test_options_reach_the_shaking_and_the_seed_is_told(run, log, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--unit", "week"], "error: unit is 'week'; known: job, batch, session, user"),
+        (["--unit", "week"], "error: --unit is 'week'; known: job, batch, session, user"),
         (["--by", "long"], "'long' is not a duration"),
         (["--by", "-5"], "'-5' is not a duration"),
         (["--seed", "x"], "Invalid value for '--seed'"),

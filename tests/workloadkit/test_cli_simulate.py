@@ -130,19 +130,19 @@ def test_the_same_command_writes_the_same_bytes(run, log, tmp_path):
 def test_one_scheduler_is_simulated_at_a_time(run, log):
     code, out, err = run(log, "--scheduler", "fcfs", "--scheduler", "easy")
     assert (code, out) == (2, "")
-    assert err == "error: one scheduler at a time, not fcfs, easy; `workloadkit sweep` takes more\n"
+    assert err == "error: give one --scheduler, not fcfs, easy; `workloadkit sweep` takes several\n"
     assert run(log)[1] == run(log, "--scheduler", "easy")[1]
 
 
 def test_what_becomes_of_interrupted_jobs_is_asked_only_with_outages(run, log):
     code, out, err = run(log, "--interrupted", "lose")
     assert (code, out) == (2, "")
-    assert err == "error: interrupted goes with outages, which is not given\n"
+    assert err == "error: --interrupted goes with --outages, which is not given\n"
 
 
 def test_without_a_trace_the_sample_is_simulated(run):
     code, out, err = run("--json", "-")
-    assert (code, err) == (0, "no TRACE named: the built-in sample\n")
+    assert (code, err) == (0, "no TRACE given: using the built-in sample\n")
     assert json.loads(out) == wk.simulate(wk.load_sample()).to_dict()
 
 
@@ -177,12 +177,12 @@ def test_options_reach_the_simulation(run, log):
         (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--scheduler", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
         (["--users", "shy"], "error: unknown users 'shy'; known: open"),
-        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: raise, kill, late, header"),
-        (["--oversize", "shrink"], "error: oversize is 'shrink'; known: error, drop"),
-        (["--estimates", "none"], "error: estimates is 'none'; known: user, exact"),
-        (["--procs", "0"], "error: procs is 0"),
+        (["--overrun", "ignore"], "error: --overrun is 'ignore'; known: raise, kill, late, header"),
+        (["--oversize", "shrink"], "error: --oversize is 'shrink'; known: error, drop"),
+        (["--estimates", "none"], "error: --estimates is 'none'; known: user, exact"),
+        (["--procs", "0"], "error: --procs is 0"),
         (["--procs", "many"], "--procs"),
-        (["--offered-load", "0"], "error: offered_load is 0"),
+        (["--offered-load", "0"], "error: --offered-load is 0"),
         (["--warmup", "soon"], "'soon' is not a duration"),
         (["--cooldown", "-5"], "'-5' is not a duration"),
         (["--gantt", "week.txt"], "week.txt: a figure is written as .svg, .png or .pdf"),
@@ -350,7 +350,7 @@ def test_strict_takes_a_departure_for_an_error(run, tmp_path):
     path.write_text("1 0 0 5 1\n")
     code, _, err = run(path, "--procs", 1)
     assert code == 0
-    assert err.startswith("short.swf: repaired in reading:\n  ")
+    assert err.startswith("short.swf: repairs made while reading:\n  ")
     code, out, err = run(path, "--procs", 1, "--strict")
     assert (code, out) == (1, "")
     assert err.startswith(f"error: {path}, line 1")
@@ -469,7 +469,7 @@ def test_the_table_says_how_jobs_were_served_and_what_users_got_done(run, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("saturated", "said"), [(True, "yes"), (False, "no"), (None, "too short to tell")]
+    ("saturated", "said"), [(True, "yes"), (False, "no"), (None, "unknown: too short")]
 )
 def test_of_a_log_drawn_from_another_it_is_said_whether_it_saturates(
     run, log, monkeypatch, saturated, said
@@ -539,7 +539,7 @@ def test_users_of_a_site_show_what_became_of_their_sessions(run):
         (["--resampled", "--no-pause"], "--no-pause is for users who react"),
         (["--no-pause"], "--no-pause goes with --resampled"),
         (["--weeks", 0], "--weeks goes with --resampled"),
-        (["--scale-runs", 0], "scale_runs is 0; it must be positive"),
+        (["--scale-runs", 0], "--scale-runs is 0; it must be positive"),
         (["--scale-arrivals", 2, "--offered-load", 1], "both set the submit times; give one"),
     ],
 )

@@ -50,7 +50,7 @@ def test_what_is_shown_is_what_was_simulated(run, tmp_path):
     path = tmp_path / "out.json"
     code, _, err = run("--users", 6, *SMALL, "--json", path)
     assert code == 0
-    assert err == f"no log named with --from: the built-in sample\nwrote {path}\n"
+    assert err == f"no log given with --from: using the built-in sample\nwrote {path}\n"
     (row,) = json.loads(path.read_text())["rows"]
     schedule = wk.simulate(None, "easy", wk.users.DynamicSite(6, 1.0), rng=3)
     assert row["throughput_per_hour"] == schedule.metrics["throughput_per_hour"]

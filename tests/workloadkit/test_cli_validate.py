@@ -78,7 +78,7 @@ def test_what_reading_put_right_is_told_and_breaks_its_rule(run, tmp_path):
     path.write_text(BAD.replace(" 7 1", " 1 1") + GOOD)
     code, out, err = run("validate", path)
     assert code == 1
-    assert "repaired in reading" in err
+    assert "repairs made while reading" in err
     assert "submit-order" in out
     code, out, err = run("validate", path, "--strict")
     assert (code, out) == (1, "")
@@ -100,13 +100,13 @@ def test_a_missing_file_and_the_log_as_its_own_result(run, log, tmp_path):
     assert run("validate", tmp_path / "none.swf")[0] == 1
     code, _, err = run("validate", log, "--json", log)
     assert code == 2
-    assert "not written over" in err
+    assert "not overwritten" in err
 
 
 def test_the_sample_follows_the_standard(run):
     code, out, err = run("validate")
     assert code == 0
-    assert err == "no TRACE named: the built-in sample\n"
+    assert err == "no TRACE given: using the built-in sample\n"
     assert "0 errors" in out
 
 
@@ -154,7 +154,7 @@ def test_sessions_of_bursts(run, checkpointed):
     _, out, err = run("sessions", checkpointed, "--bursts")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["job"] for row in rows] == ["1", "1"]
-    assert "checkpointed jobs 1, taken as bursts 2" in err
+    assert "checkpointed jobs 1, replaced by bursts 2" in err
     _, out, _ = run("sessions", checkpointed)
     assert len(list(csv.DictReader(io.StringIO(out)))) == 1
 

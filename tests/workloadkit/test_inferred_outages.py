@@ -525,7 +525,7 @@ def test_what_is_less_sure_is_not_written_either(run, path, tmp_path):
 def test_the_command_leaves_out_what_is_less_sure(run, path):
     code, out, _ = run("outages", path, "--min-confidence", 0.9999)
     assert code == 0
-    assert out == "0 outages of confidence 0.9999 or more; 2 more likely than not, but less sure\n"
+    assert out == "0 outages of confidence 0.9999 or more; 2 with less confidence\n"
     assert run("outages", path, "-o", "-", "--json", "-")[0] == 2
     assert run("outages", path, "--min-confidence", 2)[0] == 2
     assert run("outages", path.with_name("none.swf"))[0] == 1

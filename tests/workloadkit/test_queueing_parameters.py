@@ -71,15 +71,15 @@ def test_think_times_may_depend_on_the_response():
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("lam", "'lam' is no parameter; write name=value"),
-        ("=3", "'=3' is no parameter"),
-        ("lam=", "'lam=' is no parameter"),
+        ("lam", "'lam' is not a parameter; write name=value"),
+        ("=3", "'=3' is not a parameter"),
+        ("lam=", "'lam=' is not a parameter"),
         ("mu=1", "unknown parameter 'mu'; known: lam, N, Z, S, p, servers, method"),
         ("lam=1;2", "lam is '1;2'; it must be a number, a list such as 1,2,5 or a range"),
-        ("N=5:1", "N is '5:1', no range"),
-        ("N=1:5:0", "N is '1:5:0', no range"),
-        ("N=0:1e300", "1,000,000 points are the most"),
-        ("N=1:1000001", "1,000,000 points are the most"),
+        ("N=5:1", "N is '5:1', not a range"),
+        ("N=1:5:0", "N is '1:5:0', not a range"),
+        ("N=0:1e300", "the limit is 1,000,000 points"),
+        ("N=1:1000001", "the limit is 1,000,000 points"),
         ("S=exp:1", "S is 'exp:1'; it must be a number"),
         ("p=exp:x", "p is 'exp:x'"),
         ("Z=breaks:1,2", "Z is 'breaks:1,2'"),
@@ -92,7 +92,9 @@ def test_what_cannot_be_read_is_named(word, expected):
 
 
 def test_too_many_points_are_refused():
-    with pytest.raises(ParameterError, match="these are 4,000,000 points; 1,000,000 are the most"):
+    with pytest.raises(
+        ParameterError, match="the grid has 4,000,000 points; the limit is 1,000,000"
+    ):
         read_grids(["N=1:2000", "Z=1:2000"], KNOWN)
     (found,) = read_grids(["N=1:1000", "Z=1:1000"], KNOWN)
     assert (found["N"].size, found["Z"][-1]) == (1_000_000, 1000)

@@ -230,7 +230,7 @@ def test_words_are_read_as_values():
         ("priority", "a=1", "queues are whole numbers"),
         ("priority", "1=b", "values are whole numbers"),
         ("decay", "linear=x", "values are numbers"),
-        ("decay", "linear,linear", "linear is there twice"),
+        ("decay", "linear,linear", "linear is given twice"),
         ("decay", "=2", "is neither NAME nor NAME=NUMBER"),
     ):
         with pytest.raises(ParameterError, match=message):

@@ -55,7 +55,7 @@ def test_the_table_is_on_stdout(run, log):
         ["0.5", "fcfs"],
         ["0.5", "easy"],
     ]
-    assert lines[-1] == "one run: there are no intervals; --runs makes more"
+    assert lines[-1] == "one run, so no intervals; use --runs for more"
 
 
 def test_several_runs_have_intervals_and_say_their_seed(run, log):
@@ -69,9 +69,7 @@ def test_a_seed_makes_no_difference_to_a_single_run_and_it_says_so(run, log):
     options = (log, "--load", 0.5, "--scheduler", "fcfs", "--metric", "mean_wait")
     code, out, err = run(*options, "--seed", 5)
     assert (code, out) == (0, run(*options)[1])
-    assert err == (
-        "warning: --seed makes no difference to a single run, which is the log as it is\n"
-    )
+    assert err == ("warning: --seed makes no difference to a single run, which is the log itself\n")
 
 
 def test_a_seed_makes_a_difference_to_a_scheduler_that_draws(run, log, tmp_path):
@@ -166,7 +164,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
     assert (code, err.splitlines()) == (
         0,
         [
-            "no TRACE named: the built-in sample",
+            "no TRACE given: using the built-in sample",
             "warning: 1 of 10 simulations saturate, so their groups have no mean: 1 at load "
             "0.9 under fcfs",
         ],
@@ -186,11 +184,11 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
         (["--load", "0"], "error: loads: 0; a load must be positive"),
         (["--load", "much"], "--load"),
         (["--metric", "speed"], "error: unknown metric 'speed'; known: jobs, left_out"),
-        (["--runs", "0"], "error: runs is 0; it is a whole number, 1 or more"),
-        (["--overrun", "ignore"], "error: overrun is 'ignore'; known: raise, kill, late, header"),
+        (["--runs", "0"], "error: --runs is 0; it is a whole number, 1 or more"),
+        (["--overrun", "ignore"], "error: --overrun is 'ignore'; known: raise, kill, late, header"),
         (["--warmup", "soon"], "'soon' is not a duration"),
         (["--plot", "sweep.txt"], "sweep.txt: a figure is written as .svg, .png or .pdf"),
-        (["--scheduler", "easy", "--scheduler", "easy"], "error: --scheduler easy is there twice"),
+        (["--scheduler", "easy", "--scheduler", "easy"], "error: --scheduler easy is given twice"),
         (["--json", "-", "-o", "-"], "cannot both go to stdout"),
     ],
 )
@@ -228,7 +226,7 @@ def test_help_shows_examples_and_fits(run):
         (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
         (["--users", "nobody"], "unknown users 'nobody'; known: open"),
         (["--no-pause"], "--no-pause is for users who react"),
-        (["--scale-runs", 0], "scale_runs is 0; it must be positive"),
+        (["--scale-runs", 0], "--scale-runs is 0; it must be positive"),
     ],
 )
 def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log, arguments, message):

@@ -17,9 +17,9 @@ from workloadkit.cli.options import with_settings
 from workloadkit.settings import Augment
 
 EXAMPLES = """
-workloadkit augment log.swf.gz -o worth.swf.gz --priority 0=0,1=1,2=2,3=3,4=4,5=5
-workloadkit augment log.swf.gz -o worth.swf.gz --deadline wait+run --decay step --seed 1
-workloadkit augment log.swf.gz --table shapes.csv | workloadkit simulate - --scheduler easy
+workloadkit augment log.swf -o worth.swf --priority 0=0,1=1,2=2,3=3
+workloadkit augment log.swf -o worth.swf --deadline wait+run --decay step
+workloadkit augment log.swf --table shapes.csv | workloadkit simulate -
 """
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from workloadkit.experiments.results import Results
 
 RUN_EXAMPLES = """
-workloadkit experiment run backfilling.toml --workers 4 --out results
-workloadkit experiment run backfilling.toml --dask tcp://head:8786 --out results
-workloadkit experiment run backfilling.toml --shard 3/10 --out part3
+workloadkit experiment run backfill.toml --workers 4 --out results
+workloadkit experiment run backfill.toml --dask tcp://head:8786 --out results
+workloadkit experiment run backfill.toml --shard 3/10 --out part3
 """
 MERGE_EXAMPLES = """
 workloadkit experiment merge part1 part2 part3 --out results

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
 EXAMPLES = """
-workloadkit generate lublin --jobs 10000 --procs 256 --load 0.7 --seed 1 -o lublin.swf.gz
+workloadkit generate lublin --jobs 10000 --procs 256 --load 0.7 -o new.swf.gz
 workloadkit generate lublin:types=two --jobs 10000 -o two.swf
-workloadkit generate jann97 --like log.swf.gz --jobs 50000 --procs 128 -o alike.swf.gz
+workloadkit generate jann97 --like log.swf.gz --jobs 50000 -o alike.swf.gz
 workloadkit generate tsafrir --over log.swf.gz -o estimated.swf.gz
 """
 

@@ -30,8 +30,8 @@ workloadkit resample log.swf.gz -o new.swf.gz --seed 1
 workloadkit resample log.swf.gz --weeks 260 --load 1.2 -o longer.swf.gz
 workloadkit resample log.swf.gz --count 1000 -o many --workers 2 --seed 1
 workloadkit resample log.swf.gz --count 8 --seed 1 --report validation.html
-workloadkit resample log.swf.gz --rare 374:30w-31w --rare-per-week 0.25 > new.swf
-workloadkit resample one.swf.gz two.swf.gz --procs 512 --rescale -o mixed.swf.gz
+workloadkit resample log.swf --rare 374:30w-31w --rare-per-week 0.25 > new.swf
+workloadkit resample one.swf two.swf --procs 512 --rescale -o mixed.swf.gz
 workloadkit resample log.swf.gz --weight long=3,serial=0.5 -o other.swf.gz
 """
 
@@ -119,9 +119,7 @@ def resample(
     if asked.rare and not asked.rare_per_week:
         members = resampling.pools.members
         n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
-        note(
-            f"rare behaviours: {n_jobs:,} jobs set apart, none of them drawn: --rare-per-week is 0"
-        )
+        note(f"rare behaviours: {n_jobs:,} jobs separated, none drawn: --rare-per-week is 0")
     if output is not None and count is not None:
         seed = _write_many(resampling, output, count, seed, workers)
     seed = seed_of(seed)

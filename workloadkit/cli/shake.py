@@ -21,7 +21,7 @@ from workloadkit.cli.messages import progress
 EXAMPLES = """
 workloadkit shake log.swf.gz -o shaken.swf.gz --seed 1
 workloadkit shake log.swf.gz --unit session --by 10min -o shaken.swf.gz
-workloadkit shake log.swf.gz --seed 1 | workloadkit simulate - --scheduler easy
+workloadkit shake log.swf --seed 1 | workloadkit simulate - --scheduler easy
 """
 
 
@@ -48,7 +48,7 @@ def shake(
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Shift jobs, batches, sessions or users by small random times.
+    """Shift jobs, sessions or users by small random times.
 
     Simulations of logs shaken with different seeds give a distribution of results that does not
     depend on the exact second of one job. Jobs keep their numbers; jobs that would be shifted

@@ -111,7 +111,8 @@ closed N Z S              the same N users, mean think time Z, mean service S
 mixed lam N Z S           closed users, and passing users with one job each;
                           with p= passing users stay by that probability
 reopen lam p Z S          users who arrive, and submit again with probability
-                          p after a response; method=chain|mm1|mean|fluid|exact
+                          p after a response;
+                          method=chain|mm1|mean|fluid|exact
 mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
 mg1 lam S scv             constant, or with that squared coeff. of variation
 mmc lam S servers, mminf lam S, mmck lam S servers K

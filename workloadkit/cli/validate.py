@@ -42,7 +42,10 @@ def validate(
     knowing. Exit 1 if there is an error, see --fail-on.
     """
     import workloadkit as wk
+    from workloadkit.errors import check_choice
+    from workloadkit.rules.validation import FailOn
 
+    check_choice("fail_on", fail_on, FailOn)
     check_outputs(json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"checking {log.name}"):
