@@ -4,9 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pandas as pd
+from matplotlib.axes import Axes
+
 from analysis import style
 from analysis.formats import printable
 from analysis.section import Section
+from workloadkit.display import Displayed
+from workloadkit.errors import ParameterError, among
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
 from workloadkit.sample import is_sample
@@ -16,7 +21,7 @@ _LONGEST = 4000  # letters of a text in a page; the JSON has all
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Displayed):
     """What is said of a log.
 
     Each kind of report says by `kind`, in a few words, what it is.
@@ -63,6 +68,36 @@ class Report:
             "findings": [finding for _, finding in self.findings],
             **{section.name: section.to_dict() for section in self.sections},
         }
+
+    def plot(self, ax: Axes | None = None, *, figure: str | None = None) -> Axes:
+        """Draw one of the figures.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        figure : str, optional
+            "section-figure", as its file is named; by default the first.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such figure.
+        """
+        figures = {f"{s.name}-{f.name}": f for s in self.sections for f in s.figures}
+        name = next(iter(figures), "") if figure is None else figure
+        if name not in figures:
+            raise ParameterError(f"figure is {name!r}; {among(name, figures)}")
+        return figures[name].plot(figures[name].data, style.current_axes(ax))
+
+    def _summary(self) -> str:
+        names = ", ".join(section.name for section in self.sections)
+        return f"{self.name!r}, sections: {names}"
+
+    def _table(self) -> pd.DataFrame:
+        """Return one row a section: its finding."""
+        rows = [(section.name, section.title, section.finding) for section in self.sections]
+        return pd.DataFrame(rows, columns=["section", "title", "finding"])
 
     def to_html(self) -> str:
         """Return one page that needs nothing else."""

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.formats import share, with_interval
+from workloadkit.display import Displayed
 from workloadkit.provenance import plain
 
 #: For each column to show, its title and the function that formats a cell.
@@ -20,7 +21,7 @@ SEED = 1
 _HALF_PAGE = 60  # letters in a line of a table that shares the page's width with another
 
 
-class Result:
+class Result(Displayed):
     """What a measure of logs returns: a frozen dataclass of numbers, texts and tables.
 
     Each draws itself by ``plot(ax=None)``, which returns the Axes.

@@ -1,16 +1,21 @@
 """Operational analysis of the mixed model: full and partial utilisation."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Value, not_negative, plain, points, positive
+from queueing.display import Displayed
 from queueing.spare_capacity import idle_share, stable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
-class Phases:
+class Phases(Displayed):
     """What operational laws alone tell of closed users beside open jobs.
 
     Parameters
@@ -34,6 +39,17 @@ class Phases:
     lam: Value
     N: Value
     Z: Value
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the response time under full utilisation over the number of users."""
+        from matplotlib import pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        table = self.to_frame().sort_values("N")
+        ax.plot(table["N"], table["R_full"], marker="o")
+        ax.set_xlabel("number of users N")
+        ax.set_ylabel("R_full, in the unit of S")
+        return ax
 
     def response(self, X: ArrayLike) -> Value:
         """Return the response time of closed users that goes with a throughput of all jobs.

@@ -2,17 +2,25 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Rule, Value, numbers, plain
+from queueing.display import Displayed
 from queueing.errors import QueueingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_SHOWN = (1e-3, 1e6, 400)  # response times of a figure: the least, the largest, how many
+_MOST_LINES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class Form(Displayed):
     """A function of the response time, with parameters that may be arrays."""
 
     #: Its parameters, fields that are arrays of floats.
@@ -43,6 +51,41 @@ class Form:
     def at_times(self, r: Floats) -> Floats:
         """Return its value at these times, floats of 0 or more, infinity among them."""
         raise NotImplementedError
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return its parameters, one row a point."""
+        import pandas as pd
+
+        return pd.DataFrame({name: np.ravel(v) for name, v in self._points().items()})
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw it over the response time; several points of its parameters as several lines.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        """
+        from matplotlib import pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        times = np.geomspace(*_SHOWN)
+        points = self._points()
+        n_points = next(iter(points.values())).size if points else 1
+        for place in range(min(n_points, _MOST_LINES)):
+            at = {name: v.ravel()[place] for name, v in points.items()}
+            label = ", ".join(f"{name} = {v:g}" for name, v in at.items())
+            ax.plot(times, self.with_values(at).at_times(times), label=label or str(self))
+        ax.set_xscale("log")
+        ax.set_xlabel("response time r, in the unit of S")
+        ax.set_ylabel(type(self).__name__.lower() + " of r")
+        ax.legend()
+        return ax
+
+    def _points(self) -> dict[str, Floats]:
+        """Return its parameters by name, broadcast."""
+        together = np.broadcast_arrays(*self.values.values())
+        return dict(zip(self.names, together, strict=True))
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()}({', '.join(self.names)})"

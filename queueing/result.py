@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Floats, Value, numbers, plain
+from queueing.display import Displayed
 from queueing.errors import QueueingError, QueueingWarning
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def again(model: Callable[..., Any], given: Mapping[str, Any], /, **changed: Any
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Displayed):
     """An answer of a model: measures, distributions and derivatives at points of its parameters.
 
     Numbers are floats if all parameters were numbers, else arrays of the shape that these have

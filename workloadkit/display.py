@@ -7,6 +7,8 @@ from math import isnan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workloadkit.errors import printable, shorten
 from workloadkit.fields import FIELDS
 
@@ -14,9 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+#: Title of an axis of time.
+SINCE_BEGIN = "time since the log's begin [d]"
+
+#: Seconds of a day.
+DAY = 86400
+
 _WIDTH = 160  # characters of a repr
 _ROWS = 10  # of a table in a notebook
 _COLUMNS = 12
+_ITEMS = 3  # of a tuple that a repr shows
 
 _SECONDS = (
     *("start", "end", "begin", "until", "planned_end", "first", "last", "response", "estimate"),
@@ -107,7 +116,7 @@ class Displayed:
         tables = [value for value in values.values() if isinstance(value, pd.DataFrame)]
         if tables:
             return tables[0]
-        plain = {name: v for name, v in values.items() if isinstance(v, Real | str | None)}
+        plain = {name: v for name, v in values.items() if _is_plain(v)}
         return pd.DataFrame([plain])
 
 
@@ -117,14 +126,16 @@ def brief(value: Any) -> str:
     Examples
     --------
     >>> brief(1 / 3), brief("x" * 99), brief(("fcfs", "easy")), brief({"a": 1}), brief(print)
-    ('0.333333', "'xxxxxxxxxxxxxxxxxxxxxxx…'", '<2 items>', '<1 item>', 'print')
+    ('0.333333', "'xxxxxxxxxxxxxxxxxxxxxxx…'", "('fcfs', 'easy')", '<1 item>', 'print')
     """
     if isinstance(value, str):
         return shorten(value, 24)
     if isinstance(value, bool | None):
         return str(value)
     if isinstance(value, Real):
-        return f"{value:,}" if isinstance(value, Integral) else f"{value:.6g}"
+        return str(value) if isinstance(value, Integral) else f"{value:.6g}"
+    if isinstance(value, tuple) and len(value) <= _ITEMS and all(map(_is_plain, value)):
+        return f"({', '.join(map(brief, value))})"
     if isinstance(value, Sized) and not is_dataclass(value):
         what = "row" if hasattr(value, "iloc") else "item"
         return f"<{len(value):,} {what}{'' if len(value) == 1 else 's'}>"
@@ -164,6 +175,21 @@ def plot_counts(counts: Mapping[str, float], ax: "Axes | None", *, label: str) -
     ax.set_xlabel(label)
     ax.set_ylabel("kind")
     return ax
+
+
+def plot_spans(table: "pd.DataFrame", ax: "Axes | None") -> "Axes":
+    """Draw the processors that are down from each `start` to its `end`. [s]."""
+    ax = current_axes(ax)
+    begin, end = table["start"].to_numpy() / DAY, table["end"].to_numpy() / DAY
+    ax.bar(begin, table["procs"], np.maximum(end - begin, 0), align="edge", edgecolor="C0")
+    ax.set_xlabel(SINCE_BEGIN)
+    ax.set_ylabel("processors down")
+    return ax
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a number, a text, or None."""
+    return isinstance(value, Real | str | None)
 
 
 def _cell(value: Any) -> str:

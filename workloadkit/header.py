@@ -4,7 +4,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
+
+from workloadkit.display import Displayed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LABEL = re.compile(r"^;[ \t]?([A-Za-z][A-Za-z0-9_]*):(.*)$")
 _CONTINUED = re.compile(r"^;(?:[ ]{2,}|[ ]*\t)[ \t]*(\S.*)$")
@@ -34,7 +40,7 @@ def whole_number(text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Header:
+class Header(Displayed):
     """The header comments of a log, complete and in order.
 
     Parameters
@@ -79,6 +85,14 @@ class Header:
         for label, value in self.entries:
             values.setdefault(label.lower(), []).append(value)
         return values
+
+    def _summary(self) -> str:
+        return f"{len(self.lines):,} lines, procs={self.procs}"
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame(self.entries, columns=["label", "value"])
 
     def get(self, label: str, default: str | None = None) -> str | None:
         """Return the first value of `label` (in any case), or `default`."""

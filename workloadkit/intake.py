@@ -1,7 +1,12 @@
 """Reports of reading: repairs, and how the rows of accounting data became jobs."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from workloadkit.display import Displayed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Kinds of repairs that several formats share.
 SHORT = "missing columns at the end taken as unknown"
@@ -33,7 +38,7 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Intake:
+class Intake(Displayed):
     """How the rows of accounting data became jobs: rows left out, and oddities.
 
     Parameters
@@ -94,6 +99,13 @@ class Intake:
             ]
         settings = "; ".join(f"{name}: {value}" for name, value in self.settings)
         return "\n".join([f"{self.kind} ({settings})" if settings else self.kind, *lines])
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        rows = [("left out", r.kind, r.count, r.first_line) for r in self.left_out]
+        rows += [("noted", r.kind, r.count, r.first_line) for r in self.noted]
+        return pd.DataFrame(rows, columns=["what", "kind", "count", "first_line"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values."""

@@ -5,18 +5,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.checkpoints import unfold
+from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError, among
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
 from workloadkit.window import Window, window_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_BINS = 500  # of a figure
 
 
 @cache  # shared: a trace is never changed in place
@@ -30,7 +36,7 @@ def _no_utility() -> pd.DataFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Displayed):
     """A log of jobs, the data type that all parts of the toolkit use. Never changed in place.
 
     Parameters
@@ -200,6 +206,33 @@ class Trace:
         As stated in the header, else estimated by `workloadkit.window.window_of`.
         """
         return window_of(self.column("submit"), self.end[self.ran], stated=self.header.window)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the jobs submitted per day.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        """
+        ax = current_axes(ax)
+        day = self.column("submit") / DAY
+        if day.size:
+            width = max(1, int(np.ptp(day) / _MOST_BINS))  # days of a bin
+            edges = np.arange(np.floor(day[0]), day[-1] + width + 1, width)
+            ax.stairs(np.histogram(day, edges)[0] / width, edges)
+        ax.set_xlabel(SINCE_BEGIN)
+        ax.set_ylabel("jobs submitted per day")
+        return ax
+
+    def _summary(self) -> str:
+        users = np.unique(self.column("user"))
+        known = int((users != UNKNOWN).sum())
+        procs = f", {self.header.procs:,} processors" if self.header.procs else ""
+        return f"{self.name!r}, {self.n_jobs:,} jobs, {known:,} users{procs}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.jobs
 
     def within_window(self) -> "Trace":
         """Return the jobs submitted within the window; the trace itself if these are all.

@@ -1,18 +1,22 @@
 """Long-term and temporary users of a log."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
+from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.settings.resampling import EDGE, LONG_TERM, Classify
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The classes of users, in the order of tables.
 CLASSES = ("long-term", "temporary", "truncated")
@@ -23,7 +27,7 @@ _MOST_WEEKS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class UserClasses:
+class UserClasses(Displayed):
     """Long-term and temporary users, as returned by `classify_users`.
 
     Parameters
@@ -45,6 +49,18 @@ class UserClasses:
     seen: pd.DataFrame
     begin: float
     end: float
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how many users were seen by each week."""
+        ax = current_axes(ax)
+        ax.plot(self.seen.index, self.seen["users"])
+        ax.set_xlabel("week of the log")
+        ax.set_ylabel("users seen so far")
+        return ax
+
+    def _summary(self) -> str:
+        users = ", ".join(f"{n:,} {name}" for name, n in self.counts["users"].items())
+        return f"{users} users, {self.weeks:.1f} weeks"
 
     @property
     def weeks(self) -> float:

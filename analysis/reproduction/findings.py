@@ -8,16 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+import pandas as pd
+from matplotlib.axes import Axes
+
 from analysis.reproduction.claims import VERDICTS, Kind, Result
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Reading
 from analysis.reproduction.study import Drawing, Study
 from workloadkit import __version__
+from workloadkit.display import Displayed, plot_counts
 from workloadkit.provenance import plain
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(Displayed):
     """What a study found.
 
     Parameters
@@ -40,6 +44,20 @@ class Findings:
     reading: Reading
     provenance: Mapping[str, Any]
     drawings: tuple[Drawing, ...] = ()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many claims have each verdict."""
+        found = Counter(result.verdict for result in self.results)
+        return plot_counts({verdict: found[verdict] for verdict in VERDICTS}, ax, label="claims")
+
+    def _summary(self) -> str:
+        found = Counter(result.verdict for result in self.results)
+        verdicts = ", ".join(f"{verdict}: {found[verdict]}" for verdict in VERDICTS)
+        return f"{self.study.name!r}, {verdicts}"
+
+    def _table(self) -> pd.DataFrame:
+        """Return one row a result."""
+        return pd.DataFrame([_row(result) for result in self.results], columns=list(_COLUMNS))
 
     @property
     def main(self) -> list[Result]:

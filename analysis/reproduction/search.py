@@ -10,6 +10,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+from matplotlib.axes import Axes
+
 from analysis.reproduction.claims import Result
 from analysis.reproduction.findings import digits, markdown_table
 from analysis.reproduction.logs import Log
@@ -17,6 +20,7 @@ from analysis.reproduction.readings import Axis, Reading, choose
 from analysis.reproduction.running import SEED, run_study
 from analysis.reproduction.study import Study
 from workloadkit import __version__
+from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +53,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(Displayed):
     """The readings of a source, the best first, and what they were ranked by.
 
     Parameters
@@ -78,6 +82,20 @@ class Ranking:
             numbers = (first, *fit.reproduced, others, *fit.reproduced_of_others)
             writer.writerow([*fit.reading.values(), *numbers])
         return text.getvalue()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distance of each reading from the source, the best first."""
+        ax = current_axes(ax)
+        place = range(1, len(self.fits) + 1)
+        ax.plot(place, [fit.distance for fit in self.fits], "o", label="ranked by")
+        ax.plot(place, [fit.distance_of_others for fit in self.fits], "o", label="judged by")
+        ax.set_xlabel("place of the reading")
+        ax.set_ylabel("distance from the source")
+        ax.legend()
+        return ax
+
+    def _table(self) -> pd.DataFrame:
+        return pd.read_csv(io.StringIO(self.to_csv()))
 
     def to_markdown(self, title: str) -> str:
         """Return a page: which half ranks the readings, and all of them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.schedules.jackknife import (
@@ -19,6 +20,7 @@ from analysis.schedules.jackknife import (
 from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit import __version__
 from workloadkit.clock import WEEK
+from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.experiments.measuring import measure, started_later
 from workloadkit.provenance import plain
@@ -45,7 +47,7 @@ LARGER_IS_BETTER = (
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """Schedules of the same jobs, by name.
 
     Parameters
@@ -72,6 +74,18 @@ class Comparison:
     differences: pd.DataFrame
     objective: pd.Series | None
     parameters: Mapping[str, Any]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the difference of each metric from the reference, with its interval."""
+        from analysis.schedules.comparison_plots import plot_differences
+
+        ax = plot_differences(self, ax)
+        ax.set_ylabel("metric")
+        return ax
+
+    def _summary(self) -> str:
+        names = ", ".join(self.schedules)
+        return f"{names}; {len(self.table)} metrics, reference {self.reference!r}"
 
     def pair(self, column: str) -> pd.DataFrame:
         """Return a column of `Schedule.jobs` under each schedule, one row a job.

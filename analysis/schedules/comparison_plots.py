@@ -1,6 +1,7 @@
 """Schedules of the same jobs, drawn side by side."""
 
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,7 +9,6 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.distributions.marginals import cumulative_shares, plot_cumulative
 from analysis.formats import is_time, metric_title
-from analysis.schedules.comparison import Comparison
 from analysis.schedules.measures import (
     busiest_week,
     means_over_time,
@@ -18,11 +18,14 @@ from analysis.schedules.measures import (
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.measures import QUANTITIES
 
+if TYPE_CHECKING:
+    from analysis.schedules.comparison import Comparison
+
 _MOST_POINTS = 500  # of a line in a figure
 
 
 def plot_distributions(
-    comparison: Comparison, quantity: str = "wait", ax: Axes | None = None
+    comparison: "Comparison", quantity: str = "wait", ax: Axes | None = None
 ) -> Axes:
     """Plot which share of the jobs had how much of a quantity at most, under each schedule.
 
@@ -41,7 +44,7 @@ def plot_distributions(
     return plot_cumulative(cumulative_shares(values), ax, times=times, label=label)
 
 
-def plot_queue_lengths(comparison: Comparison, ax: Axes | None = None) -> Axes:
+def plot_queue_lengths(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     """Plot the number of waiting jobs over time under each schedule: means of intervals.
 
     Parameters
@@ -69,7 +72,7 @@ def plot_queue_lengths(comparison: Comparison, ax: Axes | None = None) -> Axes:
 
 
 def plot_gantts(
-    comparison: Comparison,
+    comparison: "Comparison",
     ax: Axes | None = None,
     *,
     begin: float | None = None,
@@ -103,7 +106,7 @@ def plot_gantts(
     return panels
 
 
-def plot_differences(comparison: Comparison, ax: Axes | None = None) -> Axes:
+def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     """Plot the differences to the reference in percent of it, with their intervals.
 
     Metrics that are 0 under the reference are left out.
@@ -138,7 +141,7 @@ def plot_differences(comparison: Comparison, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_objective(comparison: Comparison, ax: Axes | None = None) -> Axes:
+def plot_objective(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     """Plot the weighted objective of each schedule, and what the metrics add to it.
 
     Parameters

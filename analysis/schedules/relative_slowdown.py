@@ -11,13 +11,14 @@ from analysis.schedules.jackknife import check_confidence, jackknifed, means_wit
 from analysis.schedules.same_jobs import check_same_jobs, served_in_order
 from workloadkit import metrics
 from workloadkit.clock import WEEK
+from workloadkit.display import Displayed
 from workloadkit.simulation import Schedule
 
 _SHORT_RUN, _LONG_REQUEST = 10.0, 60.0  # what the source leaves out [s]
 
 
 @dataclass(frozen=True, eq=False)
-class SlowdownRatio:
+class SlowdownRatio(Displayed):
     """Lawson and Smirni's slowdown ratio of a schedule and another.
 
     Parameters
@@ -36,6 +37,10 @@ class SlowdownRatio:
     high: float
     weeks: pd.DataFrame
     left_out: int
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the ratio of each week, with the mean over all jobs."""
+        return plot_slowdown_ratio(self, ax)
 
 
 def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95) -> SlowdownRatio:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Rule, Value, count, numbers, plain, points
+from queueing.display import Displayed
 from queueing.errors import QueueingError
 from queueing.networks.mean_values import mva
 from queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Interval:
+class Interval(Displayed):
     """What throughput and response time lie between.
 
     Parameters
@@ -35,7 +36,7 @@ class Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Displayed):
     """Bounds of a closed network of stations with one server each.
 
     Parameters

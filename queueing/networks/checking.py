@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from queueing.arguments import numbers
+from queueing.display import Displayed
 from queueing.errors import QueueingError
 from queueing.networks.observing import Observation
 
@@ -42,7 +43,7 @@ class Law(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Laws:
+class Laws(Displayed):
     """Operational laws held against measures.
 
     Parameters

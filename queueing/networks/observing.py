@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, numbers
+from queueing.display import Displayed
 from queueing.errors import QueueingError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Observation:
+class Observation(Displayed):
     """Measures of a system, or of a station, in an interval; what is not known may be left out.
 
     Parameters

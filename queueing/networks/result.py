@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from queueing.arguments import Floats, Value, missing, plain
+from queueing.display import Displayed
 from queueing.errors import QueueingError
 from queueing.networks.model import Model, Network
 from queueing.result import Exactness
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkResult:
+class NetworkResult(Displayed):
     """Throughput, response time and numbers of jobs in a network, by class and station.
 
     Measures of classes have the shape (R,); for a single class, whose demands were given as (K,),

@@ -7,9 +7,11 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
+from queueing.display import Displayed
 from queueing.errors import QueueingError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import sympy
 
 
@@ -18,7 +20,7 @@ _SHORT = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Expressions:
+class Expressions(Displayed):
     """Measures of a model, rational functions of its parameters.
 
     Each measure and each symbol is also an attribute: ``found.X``, ``found.lam``.
@@ -53,6 +55,13 @@ class Expressions:
     def __dir__(self) -> Iterable[str]:
         """Return the names of attributes."""
         return [*super().__dir__(), *self.measures, *self.symbols]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a table, one row a measure."""
+        import pandas as pd
+
+        rows = [(name, str(expression)) for name, expression in self.measures.items()]
+        return pd.DataFrame(rows, columns=["measure", "expression"])
 
     def evaluate(self, of: str, **values: float | Fraction) -> Fraction:
         """Return a measure exactly, for numbers as given.

@@ -147,7 +147,7 @@ def test_no_secret_is_in_what_is_read_or_written(kind, key, tmp_path):
         "columns": "\n".join(repr(table[name].to_pylist()) for name in table.column_names).encode(),
         "metadata": str(table.schema.metadata).encode(),
         "intake": (str(trace.intake) + json.dumps(trace.intake.to_dict())).encode(),
-        "trace": repr((trace.header, trace.name, trace.repairs)).encode(),
+        "trace": repr((trace.header.lines, trace.name, trace.repairs)).encode(),
         "sidecar": trace.sidecar.to_csv().encode(),
         "categories": repr(
             [

@@ -1,7 +1,8 @@
 """Find the unrepresentative parts of a log, each with its evidence and a filter."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,15 @@ from workloadkit.cleaning.filters import Filter
 from workloadkit.cleaning.flurries import LIMITS, FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import find_dead_periods, find_quiet_ends
 from workloadkit.clock import DAY
+from workloadkit.display import SINCE_BEGIN, Displayed, current_axes
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class Anomalies:
+class Anomalies(Displayed):
     """Result of `find_anomalies`.
 
     Parameters
@@ -64,7 +69,27 @@ class Anomalies:
             }
         return counts
 
-    def to_frame(self) -> pd.DataFrame:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the jobs of each day, and those of them in flurries.
+
+        `analysis.load.plot_anomalies` shows the other kinds, too.
+        """
+        ax = current_axes(ax)
+        edges = np.append(self.daily["begin"], self.daily["end"].tail(1)) / DAY
+        if edges.size:
+            ax.stairs(self.daily["jobs"], edges, label="all jobs")
+            ax.stairs(self.daily["flurries"], edges, fill=True, color="C1", label="of flurries")
+            ax.legend()
+        ax.set_xlabel(SINCE_BEGIN)
+        ax.set_ylabel("jobs submitted per day")
+        return ax
+
+    def _summary(self) -> str:
+        kinds = Counter(one.kind for one in self.items)
+        found = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+        return f"{self.name!r}: {found}"
+
+    def _table(self) -> pd.DataFrame:
         """Return a table with one row per anomaly."""
         columns = {
             "kind": [one.kind for one in self.items],

@@ -13,9 +13,11 @@ from math import inf
 from typing import NoReturn
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, Clock
+from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError, shorten
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.parameters import read_duration
@@ -132,7 +134,7 @@ def _bracketed(condition: Condition) -> str:
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(Displayed):
     """Condition that selects the jobs to remove from a log, in the archive's syntax.
 
     An unknown value compares as -1, its code in a file. Job numbers are those of the raw log.
@@ -186,6 +188,12 @@ class Filter:
         if self.count is None:
             return str(self.condition)
         return f"{self.condition} ({self.count} jobs removed)"
+
+    def _summary(self) -> str:
+        return repr(str(self))
+
+    def _table(self) -> pd.DataFrame:
+        return pd.DataFrame({"filter": [str(self.condition)], "count": [self.count]})
 
     def counted(self, count: int | None) -> "Filter":
         """Return the same filter with another number of removed jobs."""

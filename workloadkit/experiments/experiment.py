@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from workloadkit import __version__
+from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, among, check_number
 from workloadkit.executors import each_done
 from workloadkit.experiments.checkpoints import Checkpoints
@@ -53,7 +56,7 @@ COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class Experiment(Displayed):
     """A grid of simulations: log × users × reading × load × run × scheduler.
 
     Run i uses the same random numbers for all logs, users, readings, loads and schedulers, see
@@ -131,6 +134,12 @@ class Experiment:
             raise ParameterError("resampling requires load_by='users'")
         for reading in self.readings:
             self._under(reading)
+
+    def _table(self) -> pd.DataFrame:
+        """Return one row a group of runs."""
+        axes = (self.logs, self.behaviours, self.readings, self.loads, self.named_schedulers)
+        names = ("log", "users", "reading", "load", "scheduler")
+        return pd.DataFrame(product(*(axis or () for axis in axes)), columns=names)
 
     @property
     def _by_users(self) -> bool:

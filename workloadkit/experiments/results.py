@@ -3,20 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from workloadkit.display import Displayed, current_axes, unit_of
 from workloadkit.errors import ParameterError, among
 from workloadkit.experiments.grid import AXES
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
 from workloadkit.provenance import plain
 from workloadkit.simulation.measures import OF_UTILITIES
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Displayed):
     """Metrics of many simulations.
 
     Parameters
@@ -67,6 +71,46 @@ class Results:
             row["saturated"] = known.sum() if known.size else np.nan
             rows.append(row | self._means(others if saturates else none, "_others"))
         return pd.DataFrame(rows)
+
+    def plot(self, ax: "Axes | None" = None, *, metric: str | None = None) -> "Axes":
+        """Draw the means of a metric, with their intervals.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        metric : str, optional
+            By default the first.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such metric.
+        """
+        metric = self.metrics[0] if metric is None else metric
+        if metric not in self.metrics:
+            raise ParameterError(f"metric is {metric!r}; {among(metric, self.metrics)}")
+        ax, table = current_axes(ax), self.table
+        varying = [axis for axis in self.axes if table[axis].nunique(dropna=False) > 1]
+        by = [axis for axis in varying if axis != "load"] or ["scheduler"]
+        for place, rows in table.groupby(by, sort=False, dropna=False):
+            name = ", ".join(map(str, place))
+            low, mean, high = (rows[f"{metric}{end}"] for end in ("_low", "", "_high"))
+            x = rows["load"] if "load" in varying else [name] * len(rows)
+            ax.errorbar(x, mean, [mean - low, high - mean], marker="o", capsize=3, label=name)
+        ax.set_xlabel("load" if "load" in varying else ", ".join(by))
+        unit = unit_of(metric)
+        ax.set_ylabel(metric.replace("_", " ") + (f" [{unit}]" if unit else ""))
+        if "load" in varying:
+            ax.legend()
+        return ax
+
+    def _summary(self) -> str:
+        axes = ", ".join(f"{axis}: {self.runs[axis].nunique(dropna=False)}" for axis in self.axes)
+        return f"{axes}; {len(self.runs):,} of {self.size:,} runs, {len(self.metrics)} metrics"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table
 
     def _means(self, runs: pd.DataFrame, suffix: str = "") -> dict[str, float]:
         """Return the means of some runs, with intervals."""

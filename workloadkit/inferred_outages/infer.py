@@ -1,13 +1,14 @@
 """Infer outages from a log, each with a confidence, without applying them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
+from workloadkit.display import Displayed, plot_spans
 from workloadkit.errors import ParameterError, WorkloadError, check_count, check_number
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
@@ -22,6 +23,9 @@ from workloadkit.inferred_outages.stillness import Silences, StartedJobs, jobs_o
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.provenance import plain, provenance
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Kinds of evidence for an outage.
 EVIDENCE = {
@@ -51,7 +55,7 @@ _COLUMNS: dict[str, type] = {
 
 
 @dataclass(frozen=True, eq=False)
-class InferredOutages:
+class InferredOutages(Displayed):
     """Outages suggested by a log.
 
     Parameters
@@ -75,6 +79,13 @@ class InferredOutages:
     procs: int
     trace: Trace
     notes: tuple[str, ...] = ()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw which outages take how many processors, and when."""
+        return plot_spans(self.table, ax)
+
+    def _summary(self) -> str:
+        return f"{self.trace.name!r}, {len(self.table):,} outages, {self.procs:,} processors"
 
     def outages(self, *, min_confidence: float = 0.9) -> Outages:
         """Return the outages of a minimum confidence, for simulation or for a file.

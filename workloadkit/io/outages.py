@@ -33,11 +33,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from workloadkit.display import Displayed, plot_spans
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.header import Header
@@ -51,6 +52,9 @@ from workloadkit.io.swf.reading import (
 )
 from workloadkit.io.swf.writing import header_text
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Types of the format; -1 is unknown.
 OUTAGE_TYPES = {
@@ -182,7 +186,7 @@ def _wrong(field: str, value: int) -> str | None:
 
 
 @dataclass(frozen=True)
-class Outages:
+class Outages(Displayed):
     """The outages of a machine, in file order. Never changed in place.
 
     Parameters
@@ -226,6 +230,18 @@ class Outages:
 
     def __iter__(self) -> Iterator[Outage]:
         return iter(self.outages)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw which outages take how many processors, and when; those without an end have none."""
+        table = self.table.assign(end=self.table["end"].where(self.table["end"] >= 0, UNKNOWN))
+        known = table[table["start"] >= 0]
+        return plot_spans(known.assign(end=np.maximum(known["end"], known["start"])), ax)
+
+    def _summary(self) -> str:
+        return f"{self.name!r}, {len(self):,} outages"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -4,11 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import check_choice, printable
 from workloadkit.rules import (
     beside,
@@ -26,6 +27,9 @@ from workloadkit.rules import (
 )
 from workloadkit.rules.rule import SEVERITIES, CheckedLog, FailOn, LogRule, Offender, Severity
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: All rules, in the order in which findings are shown.
 RULES: tuple[LogRule, ...] = tuple(
@@ -92,7 +96,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(Displayed):
     """Result of checking a log against the rules.
 
     Parameters
@@ -175,7 +179,17 @@ class Validation:
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def to_frame(self) -> pd.DataFrame:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw how often each rule is violated."""
+        ax = plot_counts({f.rule: f.count for f in self.findings}, ax, label="violations")
+        ax.set_ylabel("rule")
+        return ax
+
+    def _summary(self) -> str:
+        found = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
+        return f"{self.name!r}, {self.jobs:,} jobs, {self.rules} rules: {found}"
+
+    def _table(self) -> pd.DataFrame:
         """Return one row per violated rule: rule, severity, count, checked, first job, finding."""
         rows = [
             {

@@ -109,7 +109,7 @@ class Report(Displayed):
         return plot_counts({v: verdicts[v] for v in get_args(Verdict)}, ax, label="claims")
 
     def _summary(self) -> str:
-        return f"{self.verdict}, claims={len(self.claims)}, refuted={len(self.refuted)}"
+        return f"{self.verdict}, {len(self.claims)} claims, {len(self.refuted)} refuted"
 
     def _table(self) -> "pd.DataFrame":
         import pandas as pd

@@ -404,10 +404,10 @@ class Schedule(Displayed):
 
     def _summary(self) -> str:
         parameters = self.parameters
-        users = f", users={parameters['users']!r}" if self.reacting else ""
+        users = f", users={str(parameters['users'])!r}" if self.reacting else ""
         return (
             f"{self.source.name!r}, scheduler={str(parameters.get('scheduler'))!r}{users}, "
-            f"jobs={self.workload.submit.size:,}, procs={self.machine:,}"
+            f"{self.workload.submit.size:,} jobs, {self.machine:,} processors"
         )
 
     def _table(self) -> pd.DataFrame:

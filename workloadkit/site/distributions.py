@@ -3,16 +3,21 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.display import Displayed
+from workloadkit.errors import ParameterError, among
 from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
 #: Longest think time within a session, and longest modelled pause (Shmueli 2008, sections 3.3.1 and
 #: 5.3.2.1). [s]
 SESSION, LONGEST_BREAK = 1200.0, 28800.0
@@ -34,7 +39,7 @@ CYCLES = {"hour": 24, "weekday": 7}
 
 
 @dataclass(frozen=True, eq=False)
-class SiteDistributions:
+class SiteDistributions(Displayed):
     """Distributions of how users submit jobs and of what they submit, for simulating a site.
 
     Parameters
@@ -96,6 +101,28 @@ class SiteDistributions:
 
     def __str__(self) -> str:
         return "+".join(self.logs)
+
+    def plot(self, ax: "Axes | None" = None, *, what: str = "batch_width") -> "Axes":
+        """Draw the share at or below each value of a distribution.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default the current ones.
+        what : str, default "batch_width"
+            One of `DISTRIBUTIONS`.
+        """
+        if what not in DISTRIBUTIONS:
+            raise ParameterError(f"what is {what!r}; {among(what, DISTRIBUTIONS)}")
+        ax = getattr(self, what).plot(ax)
+        ax.set_xlabel(DISTRIBUTIONS[what])
+        return ax
+
+    def _summary(self) -> str:
+        return f"{str(self)!r}, {self.n_users:,} users, {self.n_jobs:,} jobs"
+
+    def _table(self) -> pd.DataFrame:
+        return self.summary()
 
     @property
     def logs(self) -> tuple[str, ...]:

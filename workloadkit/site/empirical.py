@@ -2,13 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workloadkit.display import Displayed, current_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, eq=False)
-class Empirical:
+class Empirical(Displayed):
     """An empirical distribution: distinct values with their counts.
 
     Parameters
@@ -37,6 +44,22 @@ class Empirical:
         counts = np.zeros(values.size, np.int64)
         np.add.at(counts, code, np.asarray(weights, dtype=np.int64))
         return cls(values, counts)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the share at or below each value."""
+        ax = current_axes(ax)
+        ax.step(self.values, np.cumsum(self.counts) / max(self.n, 1), where="post")
+        ax.set_xlabel("value")
+        ax.set_ylabel("share at or below")
+        return ax
+
+    def _summary(self) -> str:
+        return f"{self.n:,} values, {self.values.size:,} different, median {self.median:.6g}"
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame({"value": self.values, "count": self.counts})
 
     @property
     def n(self) -> int:
