@@ -79,9 +79,9 @@ def reduce_locality(
     their work is drawn on a logarithmic scale, so that jobs that fill most of a day find partners,
     too.
 
-    In eleven logs of the archive, the stack depth of run times (`analysis.locality.stack_depths`) is 39 to
-    77 % of that of shuffled jobs; after the exchange it is 96 to 102 %, and at least 96 % of the
-    work is submitted on another day.
+    In eleven logs of the archive, the stack depth of run times (`analysis.locality.stack_depths`)
+    is 39 to 77 % of that of shuffled jobs; after the exchange it is 96 to 102 %, and at least 96 %
+    of the work is submitted on another day.
 
     References
     ----------
