@@ -26,6 +26,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "reference/generated/*.md"]
 nitpicky = True
+smartquotes = False  # quotes in text are often those of a value
 # Objects in notebooks have forms that no page can show, next to one that it can.
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
