@@ -345,6 +345,8 @@ CASES = [
     (lambda: parts({}, {"submit": 50}), {"part-submit": (E, 1)}),
     (lambda: parts({"user": 1, "queue": 1}, {"group": 1}), {"part-fields": (W, 2)}),
     (lambda: parts({"user": -1, "queue": -1}), {}),
+    # unknown of the job, known of its parts
+    *((lambda name=name: parts(jobs={2: {name: -1}}), {}) for name in ("group", "executable")),
     *(
         (lambda name=name: parts({}, {name: 1}), {"part-fields": (W, 1)})
         for name in ("procs", "requested_procs", "user", "group", "executable", "queue")
