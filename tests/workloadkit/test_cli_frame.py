@@ -1,5 +1,6 @@
 """What all commands have in common: help, options, defaults from a file, custom parts, words."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ import typer
 
 import workloadkit as wk
 from workloadkit import cli
-from workloadkit.cli import completion, configuration
+from workloadkit.cli import completion, configuration, messages
 from workloadkit.cli.commands import as_options
 from workloadkit.cli.crosscheck import MODELS
 from workloadkit.cli.queueing import NAMES
@@ -175,6 +176,23 @@ def test_quiet_leaves_warnings_and_errors_and_verbose_adds_details(run, log):
     assert run("sessions", "none.swf", "-q")[2].startswith("error: none.swf: ")
     assert run(*arguments, "-q", "-v")[0] == 2
     assert run(*arguments)[2] == usual  # the next command reports as usual
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch):
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    shown = []
+    for stream in (Screen(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with messages.progress("sweeping") as count:
+            count(3, 4)
+        shown.append(stream.getvalue())
+    assert "sweeping" in shown[0]
+    assert "3 of 4" in shown[0]
+    assert shown[1] == ""
 
 
 def test_defaults_come_from_the_users_file_and_are_recorded(run, log, configured):

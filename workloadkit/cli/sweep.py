@@ -61,8 +61,8 @@ def sweep(
             metavar="X",
             show_default=False,
             help="Offered load as a fraction of capacity, or, by users, factor of their number; "
-            "repeat for several. The offered load is work / (processors x span). By default 0.5 "
-            "to 0.9, or by users 0.8 to 1.5, in steps of 0.1.",
+            "repeat for several. The offered load is work / (processors x span). The defaults "
+            "are 0.5 to 0.9, or by users 0.8 to 1.5, in steps of 0.1.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,

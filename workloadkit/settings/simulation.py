@@ -136,6 +136,7 @@ class Measured(Served):
             help="Leave jobs submitted in the first T out of metrics.",
             more="Jobs outside the window of the log are left out, too.",
             unit="s",
+            rare=True,
         ),
     ] = 0.0
     cooldown: Annotated[
@@ -232,8 +233,8 @@ class Experiment(Measured):
     metrics: Annotated[
         Sequence[str],
         Setting(
-            help="A key of the JSON of `simulate`, or later_than_fcfs; repeat for several. By "
-            "default mean_wait, mean_bounded_slowdown and utilization.",
+            help="A key of the JSON of `simulate`, or later_than_fcfs; repeat for several. The "
+            "defaults are mean_wait, mean_bounded_slowdown and utilization.",
             more="In Python any name of `Schedule.describe`.",
             option="--metric",
             metavar="NAME",
