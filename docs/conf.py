@@ -35,21 +35,26 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # A notebook runs when its code has changed; results are kept in docs/_build.
 nb_execution_mode = "cache"
+nb_execution_in_temp = True  # what a notebook writes goes where nothing is kept
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 
-# The tutorials are the notebooks of the project's folder, which git keeps once. Their links lead to
-# docs/ from there, and stay within it here.
-for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
-    text = notebook.read_text(encoding="utf-8").replace("](../docs/", "](../")
-    (HERE / "tutorials" / notebook.name).write_text(text, encoding="utf-8")
+# -- Files that the build makes: git does not keep them ------------------------
+# The tutorials are the notebooks of the project's folder. Their links lead to docs/ from there, and
+# stay within it here.
+MADE = {
+    HERE / "tutorials" / notebook.name: notebook.read_text("utf-8").replace("](../docs/", "](../")
+    for notebook in (HERE.parent / "notebooks").glob("*.ipynb")
+} | {HERE / "reference" / "generated" / name: text for name, text in pages().items()}
+for path in (*HERE.glob("tutorials/*.ipynb"), *HERE.glob("reference/generated/**/*.*")):
+    if path not in MADE:  # of a notebook, command or function that is no more
+        path.unlink()
+for path, text in MADE.items():
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:  # others stay built
+        path.write_text(text, encoding="utf-8")
 
-# -- The reference -------------------------------------------------------------
-for name, text in pages().items():
-    page = HERE / "reference" / "generated" / name
-    page.parent.mkdir(parents=True, exist_ok=True)
-    if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages stay built
-        page.write_text(text, encoding="utf-8")
+# -- The reference of Python ---------------------------------------------------
 autodoc_typehints = "none"  # docstrings have the types
 autosummary_generate = False  # the pages are there
 numpydoc_class_members_toctree = False
