@@ -13,7 +13,7 @@ import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
 from workloadkit.io.sge import jobs, looks_like
-from workloadkit.io.sge.lines import asked, parted
+from workloadkit.io.sge.lines import parted, requested
 
 ZERO = 1_425_513_600
 
@@ -199,7 +199,7 @@ def test_any_name_of_a_job_comes_back(name, account):
     ],
 )
 def test_what_the_category_asks_for(category, procs, time, memory, gpus):
-    found = [None if isnan(number) else number for number in asked(category)]
+    found = [None if isnan(number) else number for number in requested(category)]
     assert found == [procs, time, memory, gpus]
 
 

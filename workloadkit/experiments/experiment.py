@@ -89,9 +89,9 @@ class Experiment(Displayed):
     >>> from workloadkit import Trace
     >>> jobs = {"submit": [0, 1, 2, 12], "run": [10, 10, 5, 5], "procs": [3, 4, 1, 1]}
     >>> readings = {"whole": {}, "half": {"scale_runs": 0.5}}
-    >>> asked = Asked(metrics=["mean_wait"], procs=4)
+    >>> options = Asked(metrics=["mean_wait"], procs=4)
     >>> experiment = Experiment(
-    ...     {"a": Trace.from_columns(jobs)}, ["fcfs", "easy"], readings=readings, settings=asked
+    ...     {"a": Trace.from_columns(jobs)}, ["fcfs", "easy"], readings=readings, settings=options
     ... )
     >>> experiment.run().table[["reading", "scheduler", "mean_wait"]]
       reading scheduler  mean_wait
@@ -183,9 +183,9 @@ class Experiment(Displayed):
 
     def _simulated(self, log: str, reading: str) -> Simulate:
         """Return the settings of the simulations of a log and a reading."""
-        trace, asked = self.logs[log], self._under(reading)
-        machine = machine_size(trace.header, asked.procs)
-        return asked.into(Simulate, procs=machine, overrun=overrun_of(trace, asked.overrun))
+        trace, options = self.logs[log], self._under(reading)
+        machine = machine_size(trace.header, options.procs)
+        return options.into(Simulate, procs=machine, overrun=overrun_of(trace, options.overrun))
 
     def grid(self, seed: int) -> Grid:
         """Return the axes with the identity of each name, and the common settings."""

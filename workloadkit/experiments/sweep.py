@@ -146,15 +146,15 @@ def sweep(
     3     2      easy       4.75
     """
     check_trace(trace)
-    asked = Asked.of(settings, keywords)
+    options = Asked.of(settings, keywords)
     if loads is None:
-        loads = FACTORS if asked.load_by == "users" else LOADS
+        loads = FACTORS if options.load_by == "users" else LOADS
     experiment = Experiment(
         {trace.name: trace},
         schedulers,
-        users={"": asked.users},
+        users={"": options.users},
         loads=loads,
-        settings=asked.into(InCommon),
+        settings=options.into(InCommon),
     )
     results = experiment.run(folder, executor=executor, progress=progress)
     behaviour, named = experiment.behaviours[""], experiment.named_schedulers
@@ -169,17 +169,19 @@ def sweep(
     parameters: dict[str, Any] = {
         "schedulers": results.provenance["scheduler"],
         "loads": list(loads),
-        **asked.recorded,
-        "overrun": overrun_of(trace, asked.overrun),
-        "procs": scaled_machine(machine_size(trace.header, asked.procs), asked.scale_machine),
+        **options.recorded,
+        "overrun": overrun_of(trace, options.overrun),
+        "procs": scaled_machine(machine_size(trace.header, options.procs), options.scale_machine),
         **({"users": identity_of(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),
     }
     parameters |= parameters.pop("resampling", {})
     _warn_of_saturation(runs)
-    if asked.runs > 1 or asked.load_by == "users" or _any_draws(named):
+    if options.runs > 1 or options.load_by == "users" or _any_draws(named):
         parameters["seed"] = results.provenance["common"]["seed"]
     made = provenance(trace, **parameters)
-    return SweepResults(runs, results.metrics, asked.confidence, made, results.size, asked.load_by)
+    return SweepResults(
+        runs, results.metrics, options.confidence, made, results.size, options.load_by
+    )
 
 
 def _warn_of_saturation(runs: pd.DataFrame) -> None:

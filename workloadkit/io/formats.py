@@ -106,8 +106,8 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     """
     name = written_format(path)
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
-    beside: Path | None = writer(trace, path)
-    return beside
+    sidecar: Path | None = writer(trace, path)
+    return sidecar
 
 
 def written_format(path: str | os.PathLike[str]) -> Format:

@@ -52,11 +52,11 @@ def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None
     ------
     WorkloadError
     """
-    beside = sidecar_path(path)
-    if not beside.exists():
+    sidecar_file = sidecar_path(path)
+    if not sidecar_file.exists():
         return
     try:
-        of = _log_of(beside)
+        of = _log_of(sidecar_file)
         there = hashlib.sha256()
         if of != digest and Path(path).is_file():
             for chunk in text_chunks(path):
@@ -65,8 +65,8 @@ def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None
         of = ""
     if not of or of not in (digest, there.hexdigest()):
         raise WorkloadError(
-            f"{beside}: exists and is not the side-car of {path}; move it away, or write the log "
-            "under another name"
+            f"{sidecar_file}: exists and is not the side-car of {path}; move it away, or write the "
+            "log under another name"
         )
 
 
@@ -123,14 +123,14 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
     table = trace.sidecar.copy(deep=False)
     table.insert(0, "job", trace.column("job"))
     window = [trace.window.begin, trace.window.until] if trace.n_jobs else None
-    told = {
+    origin = {
         "version": __version__,
         "log_sha256": digest,
         "numbers": _numbers(trace),
         "window": window,
     }
     arrow = pa.Table.from_pandas(table, preserve_index=False)
-    arrow = arrow.replace_schema_metadata({_KEY: json.dumps(told).encode()})
+    arrow = arrow.replace_schema_metadata({_KEY: json.dumps(origin).encode()})
     with writing(path) as stream:
         words = [name for name, dtype in table.dtypes.items() if dtype == "category"]
         pq.write_table(arrow, stream, compression="zstd", use_dictionary=words)
@@ -152,7 +152,7 @@ def read_sidecar(
     -------
     table : DataFrame
         One row per job: `job` and the columns of `workloadkit.io.record_fields`.
-    told : dict
+    origin : dict
         Metadata: ``log_sha256``, the ``numbers`` of names by field, and the ``window`` in which the
         log is complete [s].
 
@@ -172,16 +172,16 @@ def read_sidecar(
                 raise FormatError(name, "belongs to another log")
             arrow = parquet.read()
             arrow.validate(full=True)  # also checks that texts are valid UTF-8
-            told = _note_of(arrow.schema)
+            origin = _note_of(arrow.schema)
             table = arrow.to_pandas()
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "it is not a Parquet file, or is corrupt"
         raise FormatError(name, f"cannot be read: {reason}") from error
-    if told is None or "job" not in table or not table.columns.is_unique:
+    if origin is None or "job" not in table or not table.columns.is_unique:
         raise FormatError(name, _NO_SIDECAR)
     for field, kind in ((f, BY_NAME[f].kind) for f in table.columns if f in BY_NAME):
         table[field] = _as_kind(name, table[field], kind)
-    return table, told
+    return table, origin
 
 
 def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
@@ -189,17 +189,17 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
 
     A side-car that belongs to another log or cannot be read is ignored with a warning.
     """
-    beside = sidecar_path(path)
-    if str(path) == "-" or not beside.is_file():
+    sidecar_file = sidecar_path(path)
+    if str(path) == "-" or not sidecar_file.is_file():
         return trace
     try:
-        table, told = read_sidecar(beside, n_jobs=trace.n_jobs)
+        table, origin = read_sidecar(sidecar_file, n_jobs=trace.n_jobs)
     except FormatError as error:
         warn(f"{error}; ignored", WorkloadWarning, stacklevel=3)
         return trace
     jobs = trace.column("job")
-    if told["log_sha256"] != trace.digest or not np.array_equal(table["job"], jobs):
-        warn(f"{beside}: belongs to another log; ignored", WorkloadWarning, stacklevel=3)
+    if origin["log_sha256"] != trace.digest or not np.array_equal(table["job"], jobs):
+        warn(f"{sidecar_file}: belongs to another log; ignored", WorkloadWarning, stacklevel=3)
         return trace
     table = table.drop(columns="job")
     if trace.sidecar is not None:  # fields of the log that its 18 columns cannot hold

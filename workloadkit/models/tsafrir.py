@@ -347,10 +347,10 @@ def _tail_times(n: int, max_estimate: float, popular: NDArray[np.float64]) -> ND
     taken = set(popular.tolist())
     found = []
     for time in minutes.tolist():
-        for beside in (0, 30, -30, 20, -20, 10, -10):
-            if 0 < time + beside < max_estimate and time + beside not in taken:
-                found.append(time + beside)
-                taken.add(time + beside)
+        for offset in (0, 30, -30, 20, -20, 10, -10):
+            if 0 < time + offset < max_estimate and time + offset not in taken:
+                found.append(time + offset)
+                taken.add(time + offset)
                 break
     return np.array(sorted(found))
 

@@ -99,15 +99,15 @@ def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
     n_jobs = drawn.job.size
     preceding, think_time = np.full(n_jobs, UNKNOWN), np.full(n_jobs, np.nan)
     if pools.before is not None:
-        asked = np.flatnonzero(pools.before[drawn.job] >= 0)
+        dependent = np.flatnonzero(pools.before[drawn.job] >= 0)
         key = drawn.placement * pools.row.size + drawn.job
         order = np.argsort(key)
-        wanted = drawn.placement[asked] * pools.row.size + pools.before[drawn.job[asked]]
-        found = order[np.minimum(np.searchsorted(key, wanted, sorter=order), n_jobs - 1)]
-        there = (key[found] == wanted) & (found < asked)
-        asked, found = asked[there], found[there]
-        preceding[asked] = found + 1
-        think_time[asked] = pools.columns["think_time"][drawn.job[asked]]
+        targets = drawn.placement[dependent] * pools.row.size + pools.before[drawn.job[dependent]]
+        found = order[np.minimum(np.searchsorted(key, targets, sorter=order), n_jobs - 1)]
+        present = (key[found] == targets) & (found < dependent)
+        dependent, found = dependent[present], found[present]
+        preceding[dependent] = found + 1
+        think_time[dependent] = pools.columns["think_time"][drawn.job[dependent]]
     return {"preceding_job": preceding, "think_time": think_time}
 
 

@@ -124,10 +124,10 @@ def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
         ):
             share = default / total if total else 1.0
             value = load * default if given is None else given * share
-            asked = f"load {load:g}" if given is None else f"{name} {given:g}"
+            target = f"load {load:g}" if given is None else f"{name} {given:g}"
             if value > n * (1 + 1e-12):
                 raise ParameterError(
-                    f"{asked} requires more than the {n} temporary users in the pool"
+                    f"{target} requires more than the {n} temporary users in the pool"
                 )
             expected.append(min(value, n))
         rates.append(Rates(n_long_term[number], *expected))

@@ -227,24 +227,24 @@ class Resampling:
 
     def at_load(self, load: float) -> "Resampling":
         """Return the resampling with the same pools and another factor for the numbers of users."""
-        asked = replace(self.settings, load=load)
-        return Resampling(self.pools, make_plan(self.pools, asked), asked)
+        options = replace(self.settings, load=load)
+        return Resampling(self.pools, make_plan(self.pools, options), options)
 
 
 def prepare(
     trace: Trace | Iterable[Trace], settings: Resample | None = None, **keywords: Any
 ) -> Resampling:
     """Build the pools and the plan for new logs; settings as of `resample`."""
-    asked = Resample.of(settings, keywords)
-    asked = replace(asked, rare=tuple(triples(asked.rare)))
+    options = Resample.of(settings, keywords)
+    options = replace(options, rare=tuple(triples(options.rare)))
     logs = list_of_logs(trace)
-    pools = fit_machine(make_pools(logs, asked), asked.procs, asked.rescale)
-    if asked.weights is not None:
-        pools = weigh(pools, logs, asked.weights)
-    plan = make_plan(pools, asked)
+    pools = fit_machine(make_pools(logs, options), options.procs, options.rescale)
+    if options.weights is not None:
+        pools = weigh(pools, logs, options.weights)
+    plan = make_plan(pools, options)
     for note in pools.notes:  # issued only if there was no error
         warnings.warn(note, WorkloadWarning, stacklevel=3)
-    return Resampling(pools, plan, asked)
+    return Resampling(pools, plan, options)
 
 
 def _warned(new: Trace) -> Trace:

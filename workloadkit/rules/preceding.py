@@ -24,7 +24,7 @@ def _counted_from_1(log: CheckedLog) -> Breach | None:
 
 
 def _earlier(log: CheckedLog) -> Breach | None:
-    """Check that the preceding job stands earlier in the order of submission.
+    """Check that the preceding job is earlier in the order of submission.
 
     Its number may be higher: another rule checks the order of job numbers.
     """
@@ -70,7 +70,7 @@ RULES = (
     LogRule(
         "preceding-earlier",
         "error",
-        "The preceding job is a different job that stands earlier in the log.",
+        "The preceding job is a different job that is earlier in the log.",
         _earlier,
     ),
     LogRule(

@@ -135,8 +135,8 @@ class _Reader:
         self.jobs = self.member(workload, "jobs", list)
         self.profiles = self.member(workload, "profiles", dict)
         self.resources = self.read_resources(workload)
-        told = workload.get(KEY_OF_LOG)
-        self.told: dict[str, Any] = told if isinstance(told, dict) else {}
+        stored = workload.get(KEY_OF_LOG)
+        self.stored: dict[str, Any] = stored if isinstance(stored, dict) else {}
         self.found: dict[str, int] = {}
         self.largest = 0.0  # number of resources of a job
         self.delays = {name: self.delay(name) for name in self.profiles}
@@ -291,36 +291,36 @@ class _Reader:
             )
         for reason, count in self.left_out():
             self.note(f"jobs left out when the workload was written: {reason}", count)
-        beside = pd.DataFrame({"id": np.array(ids, dtype=object)[order]}) if ids else None
+        sidecar_columns = pd.DataFrame({"id": np.array(ids, dtype=object)[order]}) if ids else None
         return Trace(
             pd.DataFrame(table, copy=False),
             self.header(),
             name=log_name(self.path),
             digest=digest,
             repairs=tuple(Repair(kind, count, 0) for kind, count in self.found.items()),
-            sidecar=beside,
+            sidecar=sidecar_columns,
         )
 
     def left_out(self) -> list[tuple[str, int]]:
         """Return the numbers of jobs left out when the workload was written, by reason."""
-        told = self.told.get("left_out")
-        if not isinstance(told, dict):
+        stored = self.stored.get("left_out")
+        if not isinstance(stored, dict):
             return []
         return [
             (reason[:60], count)
-            for reason, count in told.items()
+            for reason, count in stored.items()
             if isinstance(count, int) and not isinstance(count, bool) and 0 < count <= _INT64_MAX
         ]
 
     def header(self) -> Header:
         """Return the stored header, updated to the machine of the workload."""
-        lines = self.told.get("header")
+        lines = self.stored.get("header")
         if not isinstance(lines, list):
             lines = []
         header = Header(tuple(line for line in lines if _is_comment(line)))
         if len(header.lines) < len(lines):
             self.note("invalid lines under 'header', left out")
-        written = header.procs or self.largest if self.told else None
+        written = header.procs or self.largest if self.stored else None
         if self.resources is None or self.resources == written:
             return header
         return header.with_procs(self.resources)
@@ -334,16 +334,16 @@ def _is_comment(line: Any) -> bool:
     return isinstance(line, str) and line.lstrip().startswith(";") and "\n" not in line
 
 
-def _numbers(names: list[str], told: tuple[float, ...]) -> tuple[list[int], list[str] | None]:
+def _numbers(names: list[str], stored: tuple[float, ...]) -> tuple[list[int], list[str] | None]:
     """Return the job numbers, and the ids if these are not distinct whole numbers.
 
-    `told` has the numbers stored by the writer, NaN for jobs with their number as id.
+    `stored` has the numbers stored by the writer, NaN for jobs with their number as id.
     """
     numbers = []
     own = set()
     # replace characters that cannot be encoded
     plain = [name.encode(errors="replace").decode() for name in names]
-    for name, number in zip(names, told, strict=True):
+    for name, number in zip(names, stored, strict=True):
         if number == number:
             numbers.append(int(number))
             continue

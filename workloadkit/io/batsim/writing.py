@@ -89,14 +89,14 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.header.procs not in (None, procs):
         text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors of the"
         warn(f"{text} header; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
-    told = {"header": list(_header(trace, rows).lines), "left_out": left_out}
+    stored = {"header": list(_header(trace, rows).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
         def put(text: str) -> None:
             stream.write(text.encode(errors="replace"))
 
-        put(f'{{\n"nb_res": {procs},\n"{KEY_OF_LOG}": {json.dumps(told)},\n"jobs": [\n')
+        put(f'{{\n"nb_res": {procs},\n"{KEY_OF_LOG}": {json.dumps(stored)},\n"jobs": [\n')
         for n, job in enumerate(_jobs(trace, rows, needed)):
             put((",\n" if n else "") + json.dumps(job))
         put('\n],\n"profiles": {\n')

@@ -233,11 +233,11 @@ class _Reader:
             self.note("jobs out of order sorted by submit time", int(late.sum()), line)
         order = np.argsort(submit, kind="stable")
         table: dict[str, NDArray] = {"job": np.arange(1, ids.size + 1), "submit": submit[order]}
-        beside: dict[str, pd.Categorical | NDArray] = {}
+        sidecar_columns: dict[str, pd.Categorical | NDArray] = {}
         if all(as_whole(name) is not None for name in ids.tolist()):
             table["job"] = ids[order].astype(np.int64)
         else:
-            beside["id"] = ids[order]
+            sidecar_columns["id"] = ids[order]
         for field, column in zip(SHARED[2:N_NUMBERS], numbers[1:, order], strict=True):
             table[field.name] = np.where(column == UNKNOWN, np.nan, column)
         of_names = zip(COLUMNS[N_NUMBERS:], self.names, codes[:, order], strict=True)
@@ -245,7 +245,7 @@ class _Reader:
             words = ["" if word == str(UNKNOWN) else word for word in known_names]
             if place >= len(SHARED):
                 if any(words):
-                    beside[name] = _words(code, words)
+                    sidecar_columns[name] = _words(code, words)
                 continue
             field = SHARED[place]
             read = _status if place == N_NUMBERS else as_whole
@@ -253,7 +253,7 @@ class _Reader:
             if None not in whole:
                 table[field.name] = np.array(whole, np.int64)[code]
             else:
-                beside[field.name] = _words(code, words)
+                sidecar_columns[field.name] = _words(code, words)
                 table[field.name] = _in_order(code, words, _named(header, field.name))
         for field in FIELDS[len(SHARED) :]:
             table[field.name] = np.full(ids.size, np.nan if field.measured else -1, field.dtype)
@@ -263,7 +263,7 @@ class _Reader:
             name=log_name(self.path),
             digest=self.digest.hexdigest(),
             repairs=tuple(self.repairs.values()),
-            sidecar=pd.DataFrame(beside) if beside else None,
+            sidecar=pd.DataFrame(sidecar_columns) if sidecar_columns else None,
         )
 
     def seconds_of_log(

@@ -67,14 +67,14 @@ def write_gwf(trace: Trace, path: str | os.PathLike[str]) -> None:
     if lost := _lost(trace):
         text = f"{trace.name}: the Grid Workloads Format has no columns for {', '.join(lost)}"
         warn(text, WorkloadWarning, stacklevel=2)
-    beside = _beside(trace)
+    names = _sidecar(trace)
     with writing(path) as stream:
         lines = [line.replace(";", "#", 1) for line in header.lines]
         lines += [SINCE_1970 if start else OF_THE_LOG, LEGEND]
         stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
         for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
             rows = slice(first, first + _ROWS_AT_A_TIME)
-            texts = "\n".join(_lines(trace.jobs.iloc[rows], beside.iloc[rows], start))
+            texts = "\n".join(_lines(trace.jobs.iloc[rows], names.iloc[rows], start))
             stream.write((texts + "\n").encode(errors="replace"))
 
 
@@ -100,7 +100,7 @@ def _lost(trace: Trace) -> list[str]:
     return lost
 
 
-def _beside(trace: Trace) -> pd.DataFrame:
+def _sidecar(trace: Trace) -> pd.DataFrame:
     """Return the side-car, without ids if these are all numbers."""
     if trace.sidecar is None:
         return pd.DataFrame()
@@ -111,7 +111,7 @@ def _beside(trace: Trace) -> pd.DataFrame:
     return trace.sidecar
 
 
-def _lines(jobs: pd.DataFrame, beside: pd.DataFrame, start: int) -> Iterator[str]:
+def _lines(jobs: pd.DataFrame, names: pd.DataFrame, start: int) -> Iterator[str]:
     """Yield the lines of some jobs."""
     columns = []
     for field in SHARED:
@@ -120,17 +120,17 @@ def _lines(jobs: pd.DataFrame, beside: pd.DataFrame, start: int) -> Iterator[str
             column = np.where(column == UNKNOWN, column, column + start)
         texts = field_texts(field, column)
         name = "id" if field.name == "job" else field.name
-        columns.append(_names_or(beside, name, texts) if not field.measured else texts)
+        columns.append(_names_or(names, name, texts) if not field.measured else texts)
     unknown = [str(UNKNOWN)] * len(jobs)
-    columns += [_names_or(beside, name, iter(unknown)) for name in BESIDE]
+    columns += [_names_or(names, name, iter(unknown)) for name in BESIDE]
     return map("\t".join, zip(*columns, strict=True))
 
 
-def _names_or(beside: pd.DataFrame, name: str, texts: Iterator[str]) -> Iterator[str]:
+def _names_or(names: pd.DataFrame, name: str, texts: Iterator[str]) -> Iterator[str]:
     """Yield the names in the side-car, else the given texts."""
-    if name not in beside:
+    if name not in names:
         return texts
-    words = beside[name].astype(object).tolist()
+    words = names[name].astype(object).tolist()
     return (
         word if isinstance(word, str) and word and _fits(word) else text
         for word, text in zip(words, texts, strict=True)

@@ -57,9 +57,9 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
     elapsed = end - start
     records.note_where("ended before it started: run time unknown", elapsed < 0, places)
     elapsed = np.where(elapsed < 0, np.nan, elapsed)
-    told = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
-    run = np.where(told, number["run_time"], elapsed)
-    suspended = np.where(told, elapsed - run, np.nan)
+    recorded = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
+    run = np.where(recorded, number["run_time"], elapsed)
+    suspended = np.where(recorded, elapsed - run, np.nan)
     records.note_where("suspended: run time without the suspension", suspended > 0, places)
     records.suspends |= bool((suspended > 0).any())
     procs = np.where(started, _positive(number["slots"]), np.nan)

@@ -21,7 +21,7 @@ class Layouts:
 
     Parameters
     ----------
-    wanted : sequence of str
+    keys : sequence of str
         Keys to extract.
 
     Examples
@@ -31,13 +31,13 @@ class Layouts:
     [('5', 'al', None), ('7', 'bo', None), ('9', None, None)]
     """
 
-    def __init__(self, wanted: Sequence[str]) -> None:
-        self.wanted = tuple(wanted)
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = tuple(keys)
         self.known: dict[int, list[tuple[Callable, tuple[int, ...]]]] = {}  # by the blanks
         self.n_learnt = self.n_used = 0
 
     def values(self, text: str) -> Values:
-        """Return the values of the wanted keys, None if missing."""
+        """Return the values of the keys, None if missing."""
         known = self.known.get(text.count(" "), [])
         for i, (match_all, groups) in enumerate(known):
             if match := match_all(text):
@@ -49,7 +49,7 @@ class Layouts:
         found = keys_and_values(text)
         if self.n_learnt < _FREE + self.n_used // _USE:
             self.learn(text, found)
-        return tuple(map(found.get, self.wanted))
+        return tuple(map(found.get, self.keys))
 
     def learn(self, text: str, found: dict[str, str]) -> None:
         """Learn the order of keys of a record, unless a value contains blanks."""
@@ -67,7 +67,7 @@ class Layouts:
             parts.append(f"{re.escape(key)}={shape}")
         number = {key: group for group, key in enumerate(found, 1)}
         never = len(parts) + 1  # this group never matches, so it is None
-        groups = tuple(number.get(key, never) for key in self.wanted)
+        groups = tuple(number.get(key, never) for key in self.keys)
         pattern = re.compile(" ".join(parts) + r"(?:(?!)(.))?")
         tried = self.known.setdefault(len(words) - 1, [])
         tried.insert(0, (pattern.fullmatch, groups))

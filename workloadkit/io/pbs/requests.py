@@ -63,8 +63,8 @@ def request(*values: str | None) -> Request:
     Examples
     --------
     >>> record = {"Resource_List.ncpus": "1", "Resource_List.nodes": "2:ppn=4:gpus=1"}
-    >>> asked = request(*map(record.get, REQUEST_KEYS))
-    >>> asked.procs, asked.nodes, asked.gpus
+    >>> parsed = request(*map(record.get, REQUEST_KEYS))
+    >>> parsed.procs, parsed.nodes, parsed.gpus
     (8.0, 2.0, 2.0)
     """
     if len(values[0] or "") + len(values[1] or "") > _LONGEST_KEPT:
@@ -92,8 +92,8 @@ def _request(
         nodes, nodect = nodes or nodect, None
     n_chunks, select_procs, select_gpus, select_memory = chunks(select, "ncpus")
     n_nodes, node_procs, node_gpus, node_memory = chunks(nodes, "ppn")
-    told = (select_procs, node_procs, whole(n_procs), whole(mppwidth), whole(ncpus))
-    procs = max((number for number in told if number > 0), default=nan)
+    counts = (select_procs, node_procs, whole(n_procs), whole(mppwidth), whole(ncpus))
+    procs = max((number for number in counts if number > 0), default=nan)
     requested_nodes = _first(whole(nodect), n_chunks, n_nodes)
     counted_nodes = isnan(procs) and not isnan(requested_nodes)
     if counted_nodes:

@@ -35,18 +35,18 @@ _FARTHEST = 14 * 3600.0  # largest offset from UTC
 _LAST_MOMENT = 9e9  # limit of pandas [s since 1970]
 
 _SUBMISSION_KEYS = ("ctime", "qtime", "etime")
-_TOLD = (
+_FIELDS = (
     *_SUBMISSION_KEYS,
     *("start", "end", "Exit_status", "Resource_List.walltime", "run_count"),
     *("resources_used.walltime", "resources_used.ncpus", "resources_used.cput"),
     *("resources_used.mem", "user", "owner", "group", "account", "project", "queue"),
     *("jobname", "Resource_List.qos"),
 )
-_N_ASKED, _N_GOT = len(REQUEST_KEYS), len(GRANT_KEYS)
-_FIRST_TOLD = _N_ASKED + _N_GOT
+_N_REQUEST, _N_GRANT = len(REQUEST_KEYS), len(GRANT_KEYS)
+_FIRST_FIELD = _N_REQUEST + _N_GRANT
 
 #: Keys that are read, in the order of the values of `row`.
-KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_TOLD)
+KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_FIELDS)
 _CTIME, _END = KEYS.index("ctime"), KEYS.index("end")
 
 # Keys that require a start.
@@ -78,15 +78,15 @@ def end_of(values: Values) -> float:
 def cancelled(values: Values, end: float) -> Values:
     """Return the values of a job that was cancelled at `end`, from another record of it."""
     of_a_run = (*_OF_A_RUN, *(key for key in KEYS if key.startswith("resources_used")))
-    told = {key: value for key, value in zip(KEYS, values, strict=True) if key not in of_a_run}
-    return tuple(map((told | {"end": f"{end:.0f}"}).get, KEYS))
+    raw = {key: value for key, value in zip(KEYS, values, strict=True) if key not in of_a_run}
+    return tuple(map((raw | {"end": f"{end:.0f}"}).get, KEYS))
 
 
 def row(place: int, job_id: str, letter: str, values: Values, submit: float) -> Row:
     """Return the row for a record of the end of a job or of an attempt."""
     return (
-        *(place, job_id, letter, submit, request(*values[:_N_ASKED])),
-        *(grant(*values[_N_ASKED:_FIRST_TOLD]), *values[_FIRST_TOLD:]),
+        *(place, job_id, letter, submit, request(*values[:_N_REQUEST])),
+        *(grant(*values[_N_REQUEST:_FIRST_FIELD]), *values[_FIRST_FIELD:]),
     )
 
 
@@ -94,19 +94,19 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
     """Return the columns of records, and count oddities."""
     places, ids, letters, submit, requests, grants, *texts = zip(*rows, strict=True)
     place = np.array(places)
-    told = dict(zip(_TOLD, texts, strict=True))
-    asked = Request(*zip(*requests, strict=True))  # type: ignore[arg-type]  # columns
+    raw = dict(zip(_FIELDS, texts, strict=True))
+    requested = Request(*zip(*requests, strict=True))  # type: ignore[arg-type]  # columns
     got = Grant(*zip(*grants, strict=True))  # type: ignore[arg-type]
 
     def note(kind: str, odd: NDArray[np.bool_]) -> None:
         records.note_where(kind, odd, place)
 
-    start, end = _known(_numbers(told["start"])), _known(_numbers(told["end"]))
-    walltime = _durations(told["resources_used.walltime"])
+    start, end = _known(_numbers(raw["start"])), _known(_numbers(raw["end"]))
+    walltime = _durations(raw["resources_used.walltime"])
     unreadable = np.zeros(len(rows), bool)
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
         if np.isnan(column).any():
-            unreadable |= np.isnan(column) & np.array([t not in (None, "0") for t in told[name]])
+            unreadable |= np.isnan(column) & np.array([t not in (None, "0") for t in raw[name]])
     note("start, end or walltime is invalid: taken as unknown", unreadable)
     ended = np.array(letters) == "E"
     used = walltime > 0
@@ -123,7 +123,7 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
     note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
 
     vnode_procs, host_procs = np.array(got.vnode_procs), np.array(got.host_procs)
-    ncpus, requested_procs = _numbers(told["resources_used.ncpus"]), np.array(asked.procs)
+    ncpus, requested_procs = _numbers(raw["resources_used.ncpus"]), np.array(requested.procs)
     both = (vnode_procs >= 0) & (host_procs >= 0)
     note("exec_vnode and exec_host disagree: exec_vnode used", both & (vnode_procs != host_procs))
     procs = np.full(len(rows), np.nan)
@@ -133,59 +133,59 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
     as_requested = started & np.isnan(procs) & (requested_procs > 0)
     note("allocated processors not recorded: requested number used", as_requested)
     procs = np.where(as_requested, requested_procs, procs)
-    counted_nodes = np.array(asked.counted_nodes)
+    counted_nodes = np.array(requested.counted_nodes)
     note("requested processors not recorded: number of nodes used", counted_nodes)
-    status = np.array([*map(_status, letters, told["Exit_status"])])
+    status = np.array([*map(_status, letters, raw["Exit_status"])])
     gpus = np.array(got.gpus)
     return {
-        **_names(ids, told),
+        **_names(ids, raw),
         "place": place,
         "submit": submit,
-        "eligible": _known(_numbers(told["etime"])),
+        "eligible": _known(_numbers(raw["etime"])),
         "start": start,
         "end": end,
         "run": np.where(used | np.isnan(elapsed), walltime, elapsed),
         "suspended": np.where(suspended, gap, np.nan),
         "procs": procs,
         "nodes": got.nodes,
-        "gpus": np.where(np.isnan(gpus), asked.gpus, gpus),
+        "gpus": np.where(np.isnan(gpus), requested.gpus, gpus),
         "requested_procs": requested_procs,
-        "requested_nodes": asked.nodes,
-        "cpu": _durations(told["resources_used.cput"]) / procs,
-        "memory": np.rint(np.array([*map(kilobytes, told["resources_used.mem"])]) / procs),
-        "requested_time": _durations(told["Resource_List.walltime"]),
-        "requested_memory": np.rint(asked.memory),
-        "requested_memory_per": asked.memory_per,
+        "requested_nodes": requested.nodes,
+        "cpu": _durations(raw["resources_used.cput"]) / procs,
+        "memory": np.rint(np.array([*map(kilobytes, raw["resources_used.mem"])]) / procs),
+        "requested_time": _durations(raw["Resource_List.walltime"]),
+        "requested_memory": np.rint(requested.memory),
+        "requested_memory_per": requested.memory_per,
         "status": np.where(started, status, CANCELLED),
         "state": letters,
-        "exit_code": _words(told["Exit_status"]),
-        "attempts": _known(_numbers(told["run_count"])),
+        "exit_code": _words(raw["Exit_status"]),
+        "attempts": _known(_numbers(raw["run_count"])),
     }
 
 
-def _names(ids: Sequence[str], told: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
+def _names(ids: Sequence[str], raw: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
     """Return the columns of ids and names."""
     cluster, array_job, array_task = [""] * len(ids), [""] * len(ids), np.full(len(ids), np.nan)
     for i, job_id in enumerate(ids):
         number, _, cluster[i] = job_id.partition(".")
         if not number.isdecimal() and (match := _ARRAY.fullmatch(number)):
             array_job[i], array_task[i] = match[1], whole(match[2] or match[3])
-    owners = [owner.partition("@")[0] if owner else "" for owner in told["owner"]]
+    owners = [owner.partition("@")[0] if owner else "" for owner in raw["owner"]]
     accounts = [
         account or (project if project and project != _NO_PROJECT else "")
-        for account, project in zip(told["account"], told["project"], strict=True)
+        for account, project in zip(raw["account"], raw["project"], strict=True)
     ]
     return {
         "id": ids,
         "cluster": cluster,
         "array_job": array_job,
         "array_task": array_task,
-        "user": [user or owner for user, owner in zip(told["user"], owners, strict=True)],
-        "group": _words(told["group"]),
+        "user": [user or owner for user, owner in zip(raw["user"], owners, strict=True)],
+        "group": _words(raw["group"]),
         "account": accounts,
-        "queue": _words(told["queue"]),
-        "qos": _words(told["Resource_List.qos"]),
-        "executable": _words(told["jobname"]),
+        "queue": _words(raw["queue"]),
+        "qos": _words(raw["Resource_List.qos"]),
+        "executable": _words(raw["jobname"]),
     }
 
 

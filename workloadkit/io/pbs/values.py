@@ -185,11 +185,11 @@ def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float
         n_same = whole(first) if first.isdecimal() else 1.0
         if not first.isdecimal():
             properties.append(first)  # ncpus=4 without a number; or the name of a node
-        told = dict(p.split("=", 1) for p in properties if "=" in p)
+        options = dict(p.split("=", 1) for p in properties if "=" in p)
         n_chunks += n_same
-        procs += _product(n_same, whole(told[per_chunk]) if per_chunk in told else 1.0)
-        gpus += sum(_product(n_same, whole(told[name])) for name in _GPUS if name in told)
-        memory += sum(n_same * kilobytes(told[name]) for name in _MEMORY if name in told)
+        procs += _product(n_same, whole(options[per_chunk]) if per_chunk in options else 1.0)
+        gpus += sum(_product(n_same, whole(options[name])) for name in _GPUS if name in options)
+        memory += sum(n_same * kilobytes(options[name]) for name in _MEMORY if name in options)
     return _product(n_chunks), _product(procs), gpus or nan, memory or nan
 
 

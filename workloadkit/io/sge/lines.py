@@ -148,13 +148,13 @@ def _is_iow(fields: Sequence[str], place: int) -> bool:
 
 def _of_json(text: str) -> AccountingLine | None:
     try:
-        told = json.loads(text)
+        record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    usage = _inner(told, "usage")
+    usage = _inner(record, "usage")
     rusage = _inner(usage, "rusage")
-    measured = _inner(usage, "usage") or _inner(usage, "eusage") or _inner(told, "eusage")
-    found = {**measured, **rusage, **told}
+    measured = _inner(usage, "usage") or _inner(usage, "eusage") or _inner(record, "eusage")
+    found = {**measured, **rusage, **record}
     found.setdefault("pe_taskid", found.get("pe_task_id", ""))
     line = AccountingLine(
         *(_word(found.get(name, _UNTOLD.get(name, ""))) for name in AccountingLine._fields)
@@ -164,8 +164,8 @@ def _of_json(text: str) -> AccountingLine | None:
     return line if whole else None
 
 
-def _inner(told: Any, name: str) -> dict[str, Any]:
-    value = told.get(name) if isinstance(told, dict) else None
+def _inner(record: Any, name: str) -> dict[str, Any]:
+    value = record.get(name) if isinstance(record, dict) else None
     return value if isinstance(value, dict) else {}
 
 

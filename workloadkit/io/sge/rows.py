@@ -62,26 +62,26 @@ _BELIEVED = 1e18  # limit of plausible numbers
 def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
     """Return the columns of records, and count oddities."""
     places, task_cpu, task_memory, *fields = zip(*rows, strict=True)
-    told = dict(zip(AccountingLine._fields, fields, strict=True))
+    raw = dict(zip(AccountingLine._fields, fields, strict=True))
     place = np.array(places)
     submit, start, end = (
-        _known(_seconds(_numbers(told[name])))
+        _known(_seconds(_numbers(raw[name])))
         for name in ("submission_time", "start_time", "end_time")
     )
     never = np.isnan(start)
     records.note_where("never started", never, place)
     records.note_where("neither start nor end recorded: wait unknown", never & np.isnan(end), place)
-    failed, exit_status = _numbers(told["failed"]), _numbers(told["exit_status"])
-    slots = _known(_numbers(told["slots"]))
+    failed, exit_status = _numbers(raw["failed"]), _numbers(raw["exit_status"])
+    slots = _known(_numbers(raw["slots"]))
     records.note_where("fewer slots than one: taken as unknown", slots < 1, place)
     slots = np.where(slots < 1, np.nan, slots)
-    cpu, memory = _usage(told)
-    requests = CategoryRequest(*zip(*map(requested, told["category"]), strict=True))  # type: ignore[arg-type]
+    cpu, memory = _usage(raw)
+    requests = CategoryRequest(*zip(*map(requested, raw["category"]), strict=True))  # type: ignore[arg-type]
     requested_procs, memory_asked = np.array(requests.procs), np.array(requests.memory)
-    task = _known(_numbers(told["task_number"]))
+    task = _known(_numbers(raw["task_number"]))
     indices = ["" if index != index else f"{index:.0f}" for index in task.tolist()]
-    numbered = [*zip(told["job_number"], indices, strict=True)]
-    states = [_state(code) for code in told["failed"]]
+    numbered = [*zip(raw["job_number"], indices, strict=True)]
+    states = [_state(code) for code in raw["failed"]]
     return {
         "place": place,
         "id": [f"{number}.{index}" if index else number for number, index in numbered],
@@ -100,28 +100,28 @@ def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
         "requested_time": requests.time,
         "requested_memory": np.rint(memory_asked),
         "requested_memory_per": ["cpu" if m > 0 else "" for m in memory_asked],
-        "status": _status(failed, exit_status, never, told["qdelinfo"]),
+        "status": _status(failed, exit_status, never, raw["qdelinfo"]),
         "state": states,
-        "exit_code": told["exit_status"],
-        "reason": _words(told["qdelinfo"]),
-        "user": told["owner"],
-        "group": told["group"],
-        "account": [*map(_account, told["project"], told["department"], told["account"])],
-        "queue": told["qname"],
-        "executable": told["job_name"],
+        "exit_code": raw["exit_status"],
+        "reason": _words(raw["qdelinfo"]),
+        "user": raw["owner"],
+        "group": raw["group"],
+        "account": [*map(_account, raw["project"], raw["department"], raw["account"])],
+        "queue": raw["qname"],
+        "executable": raw["job_name"],
     }
 
 
 def _usage(
-    told: Mapping[str, Sequence[str]],
+    raw: Mapping[str, Sequence[str]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return CPU time [s] and memory [KB] of each line, NaN if unknown."""
-    cpu = _known(_numbers(told["cpu"]))
+    cpu = _known(_numbers(raw["cpu"]))
     if np.isnan(cpu).any():
-        times = _numbers(told["ru_utime"]) + _numbers(told["ru_stime"])
+        times = _numbers(raw["ru_utime"]) + _numbers(raw["ru_stime"])
         cpu = np.where(np.isnan(cpu), times, cpu)
-    memory = _known(_numbers(told["maxrss"])) / 1024
-    for column in (_numbers(told["ru_maxrss"]), _numbers(told["maxvmem"]) / 1024):
+    memory = _known(_numbers(raw["maxrss"])) / 1024
+    for column in (_numbers(raw["ru_maxrss"]), _numbers(raw["maxvmem"]) / 1024):
         memory = np.where(np.isnan(memory), _known(column), memory)
     return cpu, memory
 

@@ -64,14 +64,14 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     utilities = pack(trace.utility, trace.n_jobs)
     bursts = _bursts_behind(trace)
     digest = hashlib.sha256()
-    beside: Path | None = None
+    sidecar_file: Path | None = None
 
     def companion() -> None:
-        nonlocal beside
+        nonlocal sidecar_file
         if trace.sidecar is not None:
             check_replaceable(path, digest=digest.hexdigest())
-            beside = sidecar_path(path)
-            write_sidecar(trace, beside, digest=digest.hexdigest())
+            sidecar_file = sidecar_path(path)
+            write_sidecar(trace, sidecar_file, digest=digest.hexdigest())
 
     with writing(path, companion=companion) as stream:
 
@@ -92,7 +92,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
             write("\n".join(lines) + "\n")
-    return beside
+    return sidecar_file
 
 
 def header_text(header: Header) -> str:
@@ -152,7 +152,7 @@ def _as_written(field: Field, column: NDArray) -> NDArray:
         raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
     if not (np.abs(known) <= field.limit).all():
         value = known[np.argmax(~(np.abs(known) <= field.limit))]
-        raise WorkloadError(f"{field.name} {value:g} is beyond what is believed")
+        raise WorkloadError(f"{field.name} {value:g} is out of range")
     return known.astype(np.int64) if (known == np.trunc(known)).all() else known
 
 
