@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, takes_rng
 
 #: How many times users are drawn anew. Limits then differ from draw to draw by some hundredths
 #: of the interval's width.
@@ -15,6 +15,7 @@ N_RESAMPLES = 500
 LEVEL = 0.95
 
 
+@takes_rng
 def resample_users(
     n_users: int,
     n_resamples: int = N_RESAMPLES,

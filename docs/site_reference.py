@@ -22,7 +22,7 @@ from workloadkit.cli import app
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.io.record_fields import RECORD_FIELDS
-from workloadkit.settings.setting import Declared, Settings, settings_of
+from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 
 PACKAGES = (workloadkit, analysis, queueing)
 
@@ -203,7 +203,7 @@ def _parameters(thing: Any) -> Iterator[tuple[str, str, str, str]]:
     else:
         declared = [
             (p.name, p.annotation, MISSING if p.default is p.empty else p.default)
-            for p in inspect.signature(thing).parameters.values()
+            for p in parameters_of(thing).values()
             if p.kind is p.KEYWORD_ONLY
         ]
     for name, kind, default in declared:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from workloadkit.settings.setting import parameters_of
+
 PARAMETER = re.compile(r"^([\w, ]+) : .*\bdefault (.+)$", re.MULTILINE)
 IN_WORDS = {"inf": float("inf"), "range(1, 201)": range(1, 201)}
 
@@ -45,7 +47,7 @@ def test_documented_defaults_are_those_of_the_call(package, least):
     seen, wrong = 0, []
     for name, thing in documented(package):
         for parameters, text in PARAMETER.findall(inspect.getdoc(thing) or ""):
-            known, names = inspect.signature(thing).parameters, parameters.split(", ")
+            known, names = parameters_of(thing), parameters.split(", ")
             values = stated_values(text)
             values = values * len(names) if len(values) == 1 else values
             seen += len(values)

@@ -10,6 +10,7 @@ from .cleaning.filters import Filter as Filter
 from .dependencies import dependencies as dependencies
 from .dependencies import with_dependencies as with_dependencies
 from .errors import FormatError as FormatError
+from .errors import MissingFileError as MissingFileError
 from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning

@@ -1,10 +1,13 @@
 """The errors and warnings of the toolkit: one family, so that a caller can catch it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
 from math import inf
 from numbers import Real
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class WorkloadError(Exception):
@@ -70,6 +73,70 @@ class ParameterError(WorkloadError):
 
 class WorkloadWarning(UserWarning):
     """Odd, but legal: the result stands, and the user should know."""
+
+
+class MissingFileError(FormatError, FileNotFoundError):
+    """A file does not exist; an `OSError`, too.
+
+    Parameters
+    ----------
+    path : str
+
+    Examples
+    --------
+    >>> try:
+    ...     raise MissingFileError("a.swf")
+    ... except OSError as error:
+    ...     print(error)
+    a.swf: no such file
+    """
+
+    def __init__(self, path: str, message: str = "no such file", **_: Any) -> None:
+        super().__init__(path, message)
+
+    def __str__(self) -> str:
+        """Return the message; an `OSError` would write its number."""
+        return printable(str(self.args[0]))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path, self.message)
+
+
+def check_no_seed(keywords: Mapping[str, Any]) -> None:
+    """Check that no `seed` is among the keywords of a function that takes `rng`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if "seed" in keywords:
+        raise ParameterError(f"seed is not a parameter; give rng={keywords['seed']!r}")
+
+
+def takes_rng(function: Function) -> Function:
+    """Let a function that draws random numbers answer `seed=` with the name `rng`.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> @takes_rng
+    ... def draw(*, rng=None):
+    ...     return rng
+    >>> draw(seed=3)
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: seed is not a parameter; give rng=3
+    """
+
+    @wraps(function)
+    def taking(*given: Any, **keywords: Any) -> Any:
+        check_no_seed(keywords)
+        return function(*given, **keywords)
+
+    return cast("Function", taking)
 
 
 def among(word: object, known: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import MissingFileError, ParameterError, WorkloadError
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, first_fault, pack
 
@@ -147,6 +147,8 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
         name = Path(path).name
         try:
             data = pd.read_csv(path)
+        except FileNotFoundError:
+            raise MissingFileError(path) from None
         except OSError as error:
             raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from None
         except ValueError as error:  # parser error, or invalid UTF-8

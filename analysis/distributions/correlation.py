@@ -14,6 +14,7 @@ from analysis.distributions.marginals import quantities, size_class
 from analysis.distributions.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.formats import coefficient, count, duration, with_interval
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown, shown_intervals
+from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 
@@ -74,6 +75,7 @@ class Correlations(Result):
         return plot_correlations(self.matrix(), ax)
 
 
+@takes_rng
 def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) -> Correlations:
     """Measure which properties of jobs go together.
 

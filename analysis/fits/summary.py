@@ -24,7 +24,7 @@ from analysis.fits.marginal_fit import (
 from analysis.formats import count, number, share, with_interval
 from analysis.load.over_time import waits_known
 from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
 from workloadkit.trace import Trace, check_trace
@@ -79,6 +79,7 @@ class MarginalFits(Result):
         return plot_nearest(self.table, ax)
 
 
+@takes_rng
 def fit_marginals(
     trace: Trace,
     families: Iterable[str] | None = None,

@@ -17,6 +17,7 @@ from analysis.bootstrap import (
 )
 from analysis.section import Result
 from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace, list_of_logs
 
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
@@ -69,6 +70,7 @@ class WorkingHours(Result):
         return ax
 
 
+@takes_rng
 def working_hours(
     traces: Trace | Sequence[Trace],
     *,

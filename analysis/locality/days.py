@@ -11,7 +11,7 @@ from analysis import style
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.section import Result
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -58,6 +58,7 @@ class DailyConcentration(Result):
         return plot_daily_concentration(concentration_curves({"": self}), ax)
 
 
+@takes_rng
 def daily_concentration(
     trace: Trace,
     attribute: str,

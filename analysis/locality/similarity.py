@@ -28,7 +28,7 @@ from analysis.locality.similarity_plots import (
     side_by_side,
 )
 from analysis.section import Result
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
@@ -141,6 +141,7 @@ class ShuffledSimilarity(Result):
         return pd.DataFrame(chosen, index=["log", *range(1, len(self.shuffles) + 1)])
 
 
+@takes_rng
 def similarity_by_distance(
     trace: Trace,
     *,
@@ -321,6 +322,7 @@ def nearer_of(
     return NearerIsMoreAlike(jobs.log, int(compared.sum()), users)
 
 
+@takes_rng
 def shuffled_similarity(
     trace: Trace,
     *,

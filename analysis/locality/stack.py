@@ -15,7 +15,7 @@ from analysis.locality.days import (
 )
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from analysis.section import Result
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -121,6 +121,7 @@ def mean_depths(trace: Trace) -> dict[str, float]:
     return {name: stack_depth(x[x >= 0], TOLERANCES[name]) for name, x in values.items()}
 
 
+@takes_rng
 def stack_depths(
     trace: Trace, *, n_shuffles: int = 100, rng: np.random.Generator | int | None = None
 ) -> StackDepths:

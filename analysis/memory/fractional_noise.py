@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, takes_rng
 
 _TERMS = 3  # of the spectrum's sum that are added one by one; an integral is the rest
 
 
+@takes_rng
 def fractional_gaussian_noise(
     n: int, H: float, rng: np.random.Generator | int | None = None
 ) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from analysis.memory.estimators.spectral import BOUNDS
 from analysis.memory.hurst_parameter import Hurst, hurst
 from analysis.section import Result
 from workloadkit.clock import Clock
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.trace import Trace, check_trace
 
 #: The treatments of a series of arrivals, in words.
@@ -113,6 +113,7 @@ class LongMemory(Result):
         return plot_hurst_estimates(self.table, ax)
 
 
+@takes_rng
 def hurst_of(
     trace: Trace, unit: float = 3600, *, rng: np.random.Generator | int | None = None
 ) -> LongMemory:

@@ -22,7 +22,7 @@ from analysis.queue_models.tables import (
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Jobs, Parameters, jobs_of, measure
 from analysis.section import Result, Table
-from workloadkit.errors import WorkloadError, check_count
+from workloadkit.errors import WorkloadError, check_count, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace
 
@@ -81,6 +81,7 @@ class QueueingOfLog(Result):
         )
 
 
+@takes_rng
 def queueing_from_trace(
     trace: Trace,
     *,

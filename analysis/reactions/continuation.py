@@ -19,6 +19,7 @@ from analysis.bootstrap import (
 from analysis.reactions.figures import plot_points, probability_axes
 from analysis.reactions.followed import RESPONSE_BINS, answered, draw_users, followed_jobs
 from analysis.section import Result
+from workloadkit.errors import takes_rng
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
 
@@ -60,6 +61,7 @@ class Continuation(Result):
         return plot_continuation(self.points, ax, a=self.a, b=self.b)
 
 
+@takes_rng
 def fit_continuation(
     traces: Trace | Sequence[Trace],
     *,

@@ -20,6 +20,7 @@ from analysis.bootstrap import (
 )
 from analysis.reactions.followed import answered, draw_users, followed_jobs
 from analysis.section import Result
+from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
 #: What is compared, with its name in words.
@@ -77,6 +78,7 @@ class _Model(NamedTuple):
     slope_interval: tuple[float, float]
 
 
+@takes_rng
 def compare_predictors(
     traces: Trace | Sequence[Trace],
     *,

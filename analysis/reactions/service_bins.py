@@ -27,6 +27,7 @@ from analysis.reactions.followed import (
     followed_jobs,
 )
 from analysis.section import Result
+from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
 #: Think times at which the distributions are told: four a doubling from 1 s to 30 days, and the
@@ -91,6 +92,7 @@ class Reactions(Result):
         return pd.concat([self.by_response, self.by_slowdown], keys=names, names=["metric"])
 
 
+@takes_rng
 def measure_reactions(
     traces: Trace | Sequence[Trace],
     *,

@@ -13,6 +13,7 @@ from analysis.bootstrap import LEVEL, N_RESAMPLES
 from analysis.formats import coefficient, count, with_interval
 from analysis.section import SEED, Figure, Result, Section
 from workloadkit.clock import WEEK
+from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace, list_of_logs
 
 _TITLE = "Signature of feedback"
@@ -49,6 +50,7 @@ class Signature(Result):
         return plot_signature(self.weeks, ax)
 
 
+@takes_rng
 def feedback_signature(
     traces: Trace | Sequence[Trace],
     *,

@@ -13,7 +13,7 @@ from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Reading, choose
 from analysis.reproduction.study import Drawing, Plan, Study
 from workloadkit import __version__
-from workloadkit.errors import WorkloadWarning
+from workloadkit.errors import WorkloadWarning, takes_rng
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SEED = 0
 
 
+@takes_rng
 def run_study(
     study: Study,
     logs: Sequence[Log],
@@ -79,7 +80,7 @@ def run_study(
         warnings.warn(
             f"nothing is random in {study.name}: runs and seed change nothing",
             WorkloadWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     here, missing = ([log for log in logs if (log.path is None) is x] for x in (False, True))
     plan = Plan(here, missing, runs or study.runs or 1, choose(study.axes, reading))

@@ -1,7 +1,7 @@
 """Schedules of the same jobs side by side, paired job by job."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_
 from workloadkit import __version__
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, check_number
 from workloadkit.experiments.measuring import measure, started_later
 from workloadkit.provenance import plain
 from workloadkit.simulation import Schedule
@@ -38,6 +38,10 @@ MEASURED = (
     *("mean_wait", "wait_p50", "wait_p98", "mean_slowdown", "mean_bounded_slowdown"),
     *("utilization", "makespan"),
 )
+
+#: A custom metric.
+Metric = Callable[[Schedule], float]
+Metrics = Sequence[str] | Mapping[str, str | Metric]
 
 #: Metrics that are better the larger they are; all others, the smaller.
 LARGER_IS_BETTER = (
@@ -143,7 +147,7 @@ class Comparison(Displayed):
 
 def compare_schedules(
     *schedules: Schedule | Mapping[str, Schedule],
-    metrics: Sequence[str] = MEASURED,
+    metrics: Metrics = MEASURED,
     weights: Mapping[str, float] | None = None,
     reference: str | None = None,
     confidence: float = 0.95,
@@ -158,8 +162,10 @@ def compare_schedules(
     ----------
     *schedules : Schedule, or one mapping of str to Schedule
         Without names they are called by their schedulers, and by whatever else they differ in.
-    metrics : sequence of str
-        Names of `Schedule.describe`, and `later_than_fcfs`.
+    metrics : sequence of str, or mapping of str to str or callable
+        Names of `Schedule.describe`, and `later_than_fcfs`; or a mapping from the names in the
+        tables to these, and to functions of a `Schedule` that return a number. Differences of
+        custom metrics have no interval.
     weights : mapping of str to float, optional
         Weights of metrics in the objective. Each metric is divided by that of the reference (where
         more is better, as of the utilization, the reference's is divided by it), and the objective
@@ -210,6 +216,12 @@ def compare_schedules(
     {'fcfs': 8.75, 'easy': 4.25}
     >>> found.pair("wait")["easy"].tolist()
     [0, 9, 0, 8]
+
+    A custom metric is a function of a schedule:
+
+    >>> waiting = {"waited": lambda schedule: (schedule.wait > 0).mean(), "mean": "mean_wait"}
+    >>> compare_schedules(*both, metrics=waiting).table["easy"].to_dict()
+    {'waited': 0.5, 'mean': 4.25}
     """
     named = _named(schedules)
     names = list(named)
@@ -217,7 +229,8 @@ def compare_schedules(
     if reference not in named:
         raise ParameterError(f"reference is {reference!r}; known: {', '.join(names)}")
     weights = _checked(weights)
-    chosen = list(dict.fromkeys([*metrics, *weights]))
+    functions = _functions(metrics, weights)
+    chosen = list(functions)
     if not chosen:
         raise ParameterError("metrics: none to compare by")
     check_confidence(confidence)
@@ -226,12 +239,16 @@ def compare_schedules(
     check_same_jobs(named)
     _warn_of_other_rules(named)
     table = pd.DataFrame(
-        {name: [measure(s, metric) for metric in chosen] for name, s in named.items()},
+        {name: [_measured(s, *each) for each in functions.items()] for name, s in named.items()},
         index=pd.Index(chosen, name="metric"),
     )
     rows = []
     for metric in chosen:
-        left_out = {name: _without_each(s, metric, block) for name, s in named.items()}
+        of = functions[metric]
+        left_out = {
+            name: _without_each(s, of, block) if isinstance(of, str) else np.empty(0)
+            for name, s in named.items()
+        }
         for name in names:
             if name == reference:
                 continue
@@ -275,6 +292,27 @@ def _named(schedules: Sequence[Schedule | Mapping[str, Schedule]]) -> dict[str, 
     if len(set(names)) < len(names):
         raise ParameterError(f"schedules are called {', '.join(names)}; a mapping gives them names")
     return dict(zip(names, given, strict=True))
+
+
+def _functions(metrics: Metrics, weights: Mapping[str, float]) -> dict[str, str | Metric]:
+    """Return the metrics by their names in the tables: known names, and functions."""
+    if not isinstance(metrics, Mapping):
+        return {name: name for name in (*metrics, *weights)}
+    for name, metric in metrics.items():
+        if not isinstance(metric, str) and not callable(metric):
+            raise ParameterError(
+                f"metric {name!r} is {metric!r}; give a name or a function of a Schedule"
+            )
+    return {**{name: name for name in weights}, **metrics}
+
+
+def _measured(schedule: Schedule, name: str, metric: str | Metric) -> float:
+    """Return a metric of a schedule."""
+    if isinstance(metric, str):
+        return measure(schedule, metric)
+    value = metric(schedule)
+    check_number(f"metric {name!r}", value)
+    return float(value)
 
 
 def _checked(weights: Mapping[str, float] | None) -> dict[str, float]:

@@ -20,8 +20,9 @@ from workloadkit import metrics
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.metrics import use_over_time
-from workloadkit.simulation import Schedule
+from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.measures import OF_JOBS, of_class
+from workloadkit.trace import Trace
 
 _MOST_STEPS = 2000  # more steps than a figure can show become intervals
 
@@ -207,7 +208,7 @@ def _served_by(
 
 
 def gantt(
-    schedule: Schedule, *, begin: float | None = None, until: float | None = None
+    schedule: Schedule | Trace, *, begin: float | None = None, until: float | None = None
 ) -> pd.DataFrame:
     """Lay the jobs that run between two instants on the processors of the machine.
 
@@ -215,7 +216,8 @@ def gantt(
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : Schedule or Trace
+        Of a log, its recorded schedule.
     begin, until : float, optional
         The instants; by default the whole schedule. [s]
 
@@ -233,6 +235,7 @@ def gantt(
     >>> bars[["job", "start", "first", "procs"]].to_numpy().tolist()
     [[1, 0, 0, 3], [3, 2, 3, 1], [2, 10, 0, 4]]
     """
+    schedule = _recorded(schedule)
     w, start, end = schedule.workload, schedule.start, schedule.end
     begin, until = _window(schedule, begin, until)
     if not until > begin:
@@ -391,7 +394,7 @@ def plot_utilization(
 
 
 def plot_gantt(
-    schedule: Schedule,
+    schedule: Schedule | Trace,
     ax: Axes | None = None,
     *,
     begin: float | None = None,
@@ -401,13 +404,14 @@ def plot_gantt(
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : Schedule or Trace
+        Of a log, its recorded schedule.
     ax : Axes, optional
         By default the current ones.
     begin, until : float, optional
         The instants between which to look; by default the whole schedule. [s]
     """
-    ax = style.current_axes(ax)
+    ax, schedule = style.current_axes(ax), _recorded(schedule)
     begin, until = _window(schedule, begin, until)
     bars = gantt(schedule, begin=begin, until=until)
     when = time_axis(ax, schedule, begin, until)
@@ -435,6 +439,11 @@ def plot_gantt(
     ]
     ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
+
+
+def _recorded(schedule: Schedule | Trace) -> Schedule:
+    """Return a schedule as it is, and the recorded schedule of a log."""
+    return simulate(schedule, "recorded") if isinstance(schedule, Trace) else schedule
 
 
 def _window(

@@ -11,6 +11,7 @@ from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.distributions.marginals import cumulative_shares
 from analysis.section import Result
+from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
@@ -61,6 +62,7 @@ class BatchAgreement(Result):
         return plot_batch_agreement(self.curves, ax)
 
 
+@takes_rng
 def compare_batches(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> BatchAgreement:

@@ -37,6 +37,7 @@ from analysis.sessions.threshold import (
     suggest_threshold,
 )
 from analysis.sessions.ways import UNCUT, WAYS, Way
+from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
@@ -94,6 +95,7 @@ class SessionMethods(Result):
         return plot_session_survival(self.survival, ax)
 
 
+@takes_rng
 def compare_session_methods(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> SessionMethods:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.section import Result
+from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS
 from workloadkit.trace import Trace, check_trace
@@ -86,6 +87,7 @@ def inter_arrivals(trace: Trace) -> pd.Series:
     return jobs.groupby("user")["submit"].diff().dropna().rename("inter_arrival")
 
 
+@takes_rng
 def suggest_threshold(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> ThresholdSuggestion:

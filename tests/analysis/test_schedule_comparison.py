@@ -672,3 +672,17 @@ def test_the_slowdown_ratio_that_is_drawn_is_the_mean_of_each_week_beside_that_o
     assert each.get_xydata().tolist() == [[1, 0.5], [3, -0.25]]
     assert mean.get_ydata() == [0.3125, 0.3125]
     assert (each.get_label(), mean.get_label()) == ("each week", "mean over the jobs")
+
+
+def test_metrics_may_be_functions_of_a_schedule():
+    log = wk.Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    both = [wk.simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    custom = {"longest": lambda schedule: schedule.wait.max(), "mean": "mean_wait"}
+    found = analysis.compare_schedules(*both, metrics=custom, weights={"longest": 1})
+    assert found.table.loc["longest"].to_dict() == {"fcfs": 18, "easy": 9}
+    assert found.table.loc["mean"].tolist() == [s.metrics["mean_wait"] for s in both]
+    assert found.objective["easy"] == 0.5
+    with pytest.raises(ParameterError, match="metric 'a' is 3; give a name or a function"):
+        analysis.compare_schedules(*both, metrics={"a": 3})
+    with pytest.raises(ParameterError, match="metric 'a' is None; it is a number"):
+        analysis.compare_schedules(*both, metrics={"a": lambda schedule: None})

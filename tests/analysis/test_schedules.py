@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
@@ -455,3 +456,14 @@ def test_more_steps_than_a_figure_can_show_become_intervals(ax, monkeypatch, mos
     assert len(analysis.schedules.queue_length(schedule)) == 9
     schedules.plot_queue_length(schedule, ax)
     assert ax.lines[0].get_label() == label
+
+
+def test_a_log_is_drawn_as_it_was_recorded():
+    trace = wk.Trace.from_columns(
+        {"submit": [0, 1], "wait": [0, 7], "run": [10, 5], "procs": [3, 1]},
+        header=wk.Header(("; MaxProcs: 4",)),
+    )
+    assert analysis.schedules.gantt(trace)["start"].tolist() == [0, 8]
+    ax = Figure().subplots()
+    assert analysis.schedules.plot_gantt(trace, ax) is ax
+    assert ax.get_ylim() == (0, 4)

@@ -5,6 +5,7 @@ from math import inf, nan
 
 import pytest
 
+import workloadkit as wk
 from workloadkit import FormatError
 from workloadkit.errors import (
     ParameterError,
@@ -74,3 +75,17 @@ def test_an_error_of_a_file_survives_the_way_to_another_process():
     assert str(found) == str(error) == "a.swf, line 3, field run: not a number: 'ten'"
     assert (found.path, found.message, found.line) == ("a.swf", "not a number", 3)
     assert (found.field, found.text) == ("run", "ten")
+
+
+def test_a_missing_file_is_an_os_error_for_every_reader(tmp_path):
+    gone = tmp_path / "gone.swf"
+    for read in (
+        *(wk.read_swf, wk.read_log, wk.read_gwf, wk.read_slurm, wk.read_pbs, wk.read_lsf),
+        *(wk.read_sge, wk.read_batsim, wk.read_outages, wk.read_experiment),
+        *(wk.site.read_site_distributions,),
+    ):
+        with pytest.raises(FileNotFoundError, match=r"gone\.swf: no such file$") as caught:
+            read(gone)
+        assert isinstance(caught.value, wk.WorkloadError)
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (type(again), str(again)) == (type(caught.value), str(caught.value))

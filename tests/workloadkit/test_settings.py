@@ -13,7 +13,7 @@ import workloadkit as wk
 from workloadkit import settings
 from workloadkit.cli import app
 from workloadkit.errors import ParameterError
-from workloadkit.settings.setting import settings_of
+from workloadkit.settings.setting import parameters_of, settings_of
 
 CLASSES = [getattr(settings, name) for name in settings.__all__]
 FUNCTIONS = {
@@ -149,7 +149,7 @@ def test_limits_are_met():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_take_keywords_an_object_or_both(function):
     cls = FUNCTIONS[function]
-    parameters = inspect.signature(function).parameters
+    parameters = parameters_of(function)
     assert parameters["settings"].default is None
     for name, declared in settings_of(cls).items():
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
@@ -159,6 +159,17 @@ def test_functions_take_keywords_an_object_or_both(function):
         cls.of(None, {"colour": 1})
     with pytest.raises(ParameterError, match="settings is 'kill'; give a "):
         cls.of("kill", {})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_help_shows_a_signature_of_two_lines(function):
+    assert len(f"{function.__name__}{inspect.signature(function)}") <= 160
+
+
+def test_a_seed_is_answered_with_rng():
+    for draw in (wk.resample, wk.simulate, wk.shake, wk.models.lublin, analysis.memory.hurst_of):
+        with pytest.raises(ParameterError, match="seed is not a parameter; give rng=3"):
+            draw(log(), seed=3)
 
 
 def test_keywords_count_before_the_object():

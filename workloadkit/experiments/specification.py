@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, among
+from workloadkit.errors import (
+    MissingFileError,
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    among,
+)
 from workloadkit.experiments.custom_parts import scheduler_named, users_named
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.swf import read_swf
@@ -56,6 +62,8 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     place = Path(path)
     try:
         keys = tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise MissingFileError(str(place)) from error
     except OSError as error:
         raise WorkloadError(f"{place}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

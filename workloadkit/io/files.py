@@ -17,7 +17,13 @@ from errno import EACCES
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from workloadkit.errors import FormatError, ParameterError, WorkloadError, printable
+from workloadkit.errors import (
+    FormatError,
+    MissingFileError,
+    ParameterError,
+    WorkloadError,
+    printable,
+)
 from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
@@ -102,7 +108,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     except EOFError as error:
         raise FormatError(path, "is truncated: the compressed data end too early") from error
     except FileNotFoundError as error:
-        raise FormatError(path, "no such file") from error
+        raise MissingFileError(path) from error
     except IsADirectoryError as error:
         raise FormatError(path, "is a directory, not a file") from error
     except PermissionError as error:

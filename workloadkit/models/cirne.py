@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError, check_positive
+from workloadkit.errors import ParameterError, check_positive, takes_rng
 from workloadkit.fields import CANCELLED, COMPLETED
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
@@ -26,6 +26,7 @@ HOURS = (
 )
 
 
+@takes_rng
 def cirne(
     jobs: int,
     procs: int = 128,
@@ -166,6 +167,7 @@ def cirne(
     )
 
 
+@takes_rng
 def moldable(
     trace: Trace,
     rng: np.random.Generator | int | None = None,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import ParameterError, check_positive
+from workloadkit.errors import ParameterError, check_positive, takes_rng
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
@@ -19,6 +19,7 @@ from workloadkit.trace import Trace
 _DAY_HOURS = range(8, 20)  # day; the other hours are night
 
 
+@takes_rng
 def downey97(
     jobs: int,
     procs: int = 128,
@@ -115,6 +116,7 @@ def downey97(
     )
 
 
+@takes_rng
 def downey97_jobs(
     jobs: int,
     procs: int = 128,

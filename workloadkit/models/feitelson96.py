@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_number, check_positive
+from workloadkit.errors import ParameterError, check_number, check_positive, takes_rng
 from workloadkit.models.made import (
     as_trace,
     changed,
@@ -19,6 +19,7 @@ from workloadkit.trace import Trace
 _MOST_PROCS = 10**7
 
 
+@takes_rng
 def feitelson96(
     jobs: int,
     procs: int = 128,

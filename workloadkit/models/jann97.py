@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, takes_rng
 from workloadkit.models.jann97_ctc import CTC
 from workloadkit.models.made import as_trace, check_counts, gap_factor
 from workloadkit.models.size_classes import SizeClass, fit_jann97
@@ -18,6 +18,7 @@ from workloadkit.trace import Trace
 REFERENCE = 322
 
 
+@takes_rng
 def jann97(
     jobs: int,
     procs: int | None = None,
@@ -106,7 +107,7 @@ def jann97(
             f"{like.name} has jobs of up to {largest} processors; larger ones than the machine of "
             f"{machine} are left out or truncated",
             WorkloadWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     listed = list(classes) if isinstance(classes, Iterable) else []
     if not listed or not all(isinstance(c, SizeClass) for c in listed):

@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import span
-from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_positive
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    check_choice,
+    check_positive,
+    takes_rng,
+)
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.models.load_by_users import double_users, remove_users
 from workloadkit.models.made import machine_of
@@ -48,6 +54,7 @@ def offered_load(trace: Trace, procs: int | None = None) -> float:
     return work / (machine_of(trace, procs) * span)
 
 
+@takes_rng
 def scale_load(
     trace: Trace,
     load: float,

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_choice, check_positive
+from workloadkit.errors import ParameterError, check_choice, check_positive, takes_rng
 from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
     as_trace,
@@ -139,6 +139,7 @@ ALL_JOBS = JobType(
 _QUEUES = {"interactive": 0, "batch": 1}  # by the standard, 0 is for interactive jobs
 
 
+@takes_rng
 def lublin(
     jobs: int,
     procs: int = REFERENCE,

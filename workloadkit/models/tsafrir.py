@@ -13,6 +13,7 @@ from workloadkit.errors import (
     WorkloadWarning,
     check_count,
     check_positive,
+    takes_rng,
 )
 from workloadkit.models.lublin import lublin
 from workloadkit.models.made import check_counts
@@ -56,6 +57,7 @@ _RANKS = np.array(
 )
 
 
+@takes_rng
 def tsafrir(
     jobs: int,
     procs: int = 128,
@@ -117,6 +119,7 @@ def tsafrir(
     return replace(laid, name="tsafrir")
 
 
+@takes_rng
 def add_estimates(
     trace: Trace,
     rng: np.random.Generator | int | None = None,
@@ -215,7 +218,7 @@ def add_estimates(
             f"{trace.name}: {beyond.sum():,} jobs run longer than the longest estimate, "
             f"{most:g} s, and get this estimate",
             WorkloadWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     needed = np.minimum(longest_first, most)
     if (raised := pool < needed).any():
@@ -223,7 +226,7 @@ def add_estimates(
             f"{trace.name}: run times are too long for the estimates of the model; "
             f"{raised.sum():,} estimates are raised to the longest, {most:g} s",
             WorkloadWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         pool = np.sort(np.where(raised, most, pool))[::-1]
     estimate = np.empty(trace.n_jobs)

@@ -14,6 +14,7 @@ from workloadkit.errors import (
     check_choice,
     check_count,
     check_number,
+    takes_rng,
 )
 from workloadkit.fields import NAMES
 from workloadkit.provenance import as_note, provenance, seed_of
@@ -30,6 +31,7 @@ OF_PLACE = ("job", "submit", "user", "group", "preceding_job", "think_time")
 _LENGTHS = {"hour": 3600, "day": DAY, "week": WEEK}
 
 
+@takes_rng
 def reduce_locality(
     trace: Trace,
     rng: np.random.Generator | int | None = None,
@@ -119,6 +121,7 @@ def reduce_locality(
     return _placed(trace, rows, job, "locality reduced", how | {"seed": seed})
 
 
+@takes_rng
 def enhance_locality(
     trace: Trace,
     repeat: float = 2.0,

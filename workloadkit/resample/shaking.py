@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import span
-from workloadkit.errors import ParameterError, WorkloadWarning, check_choice, check_number
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadWarning,
+    check_choice,
+    check_number,
+    takes_rng,
+)
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
@@ -17,6 +23,7 @@ from workloadkit.trace import Trace, check_trace
 Unit = Literal["job", "batch", "session", "user"]
 
 
+@takes_rng
 def shake(
     trace: Trace,
     unit: Unit = "job",
@@ -84,7 +91,7 @@ def shake(
         warnings.warn(
             f"{trace.name}: all users are unknown, so jobs move individually, not by {unit}",
             WorkloadWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     moved = submit + _shifts(submit, _units(trace, unit), by, seed)
     order = np.argsort(moved, kind="stable")

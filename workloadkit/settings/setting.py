@@ -16,6 +16,7 @@ from workloadkit.errors import (
     among,
     check_choice,
     check_count,
+    check_no_seed,
     check_not_negative,
     check_positive,
 )
@@ -173,6 +174,8 @@ class Settings:
             For an unknown name or a wrong value.
         """
         known = settings_of(cls)
+        if "seed" not in known:
+            check_no_seed(keywords)
         for name in keywords:
             if name not in known:
                 raise ParameterError(f"unknown setting {name!r}; {among(name, known)}")
@@ -241,20 +244,29 @@ def explains(cls: type[Settings]) -> Callable[[Explained], Explained]:
 
 
 def takes(cls: type[Settings]) -> Callable[[Function], Function]:
-    """Add settings to the signature and the docstring of a function.
+    """Add settings to the docstring of a function, which takes them as keywords.
 
-    The function takes them as keywords, and as one object named `settings`; see `Settings.of`.
+    It takes them as one object named `settings`, too; see `Settings.of`. What `help` shows of its
+    signature stays short: names and defaults of its own parameters. `parameters_of` has all.
     """
 
     def taking(function: Function) -> Function:
         own = signature(function)
-        *its, rest = own.parameters.values()
-        its += [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
-            for name, declared in settings_of(cls).items()
-        ]
-        others = [rest] if rest.name != "keywords" else []  # which are not settings
-        function.__signature__ = own.replace(parameters=its + others)  # type: ignore[attr-defined]
+        short = [each.replace(annotation=Parameter.empty) for each in own.parameters.values()]
+        shown: Any = function
+        returned = getattr(own.return_annotation, "__name__", own.return_annotation)
+        shown.__signature__ = own.replace(parameters=short, return_annotation=returned)
+        shown.__takes__ = cls
         return explains(cls)(function)
 
     return taking
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the parameters of a function, those that are settings among them."""
+    cls = getattr(function, "__takes__", None)
+    settings = {} if cls is None else settings_of(cls)
+    return dict(signature(function).parameters) | {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
+        for name, declared in settings.items()
+    }
