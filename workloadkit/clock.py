@@ -12,7 +12,7 @@ from workloadkit.header import Header
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
-    from workloadkit._kernels.local_time import Zone
+    from workloadkit._kernels.local_time import ZoneArrays
 
 DAY = 86400
 WEEK = 7 * DAY
@@ -162,7 +162,7 @@ class Clock:
             unix = np.where(passed > begin, passed, unix)
         return unix - self.start
 
-    def for_kernels(self) -> "Zone":
+    def for_kernels(self) -> "ZoneArrays":
         """Return the clock in the form used by kernels and for single seconds.
 
         Examples
@@ -174,9 +174,9 @@ class Clock:
         >>> float(seconds(*zone, local_time(*zone, 60)))
         60.0
         """
-        from workloadkit._kernels.local_time import Zone
+        from workloadkit._kernels.local_time import ZoneArrays
 
-        return Zone(self.begins, self.offsets + (_MONDAY if self.known else 0), self.start)
+        return ZoneArrays(self.begins, self.offsets + (_MONDAY if self.known else 0), self.start)
 
     def pieces(self) -> list[tuple[float, float, float]]:
         """Return (begin, end, offset) of each period of constant UTC offset."""

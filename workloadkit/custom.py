@@ -26,8 +26,8 @@ def is_custom(thing: Any) -> bool:
 
     Examples
     --------
-    >>> from workloadkit.simulation.schedulers import Easy, OwnOrder
-    >>> is_custom(Easy()), is_custom(OwnOrder(max))
+    >>> from workloadkit.simulation.schedulers import Easy, CustomOrder
+    >>> is_custom(Easy()), is_custom(CustomOrder(max))
     (False, True)
     """
     if isinstance(thing, (*_VALUES, np.ndarray)):

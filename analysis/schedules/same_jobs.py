@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.measures import Served
+from workloadkit.simulation.measures import ServedJobs
 
 
 def same_order(schedule: Schedule) -> NDArray[np.intp]:
@@ -16,7 +16,7 @@ def same_order(schedule: Schedule) -> NDArray[np.intp]:
     return np.lexsort((w.row, w.job, w.submit))
 
 
-def served_in_order(schedule: Schedule) -> Served:
+def served_in_order(schedule: Schedule) -> ServedJobs:
     """Return the jobs that count, in that order."""
     order = same_order(schedule)
     place = np.cumsum(schedule.counted) - 1  # of each job among those that count

@@ -8,7 +8,7 @@ import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
-from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.policies.conservative import Conservative
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.reservations import Reservations

@@ -14,7 +14,7 @@ from tests.compiled import from_python
 from tests.data import DATA
 from workloadkit import utility
 from workloadkit._kernels.reference import by_reference
-from workloadkit.simulation.policies.genetic import imagined as genetic
+from workloadkit.simulation.policies.genetic import evaluation as genetic
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.state import Jobs
 from workloadkit.simulation.workload import machine_size, make_workload
@@ -91,7 +91,7 @@ def _judging(schedule: Schedule, length: int, goal: float | None, speed: float) 
     rng = np.random.default_rng(1)
     orders = np.concatenate([rng.permutation(length) for _ in range(N_ORDERS)])
     search = genetic.new_search(
-        genetic.Setting(INDIVIDUALS, GENERATIONS, 0.1, at_start=False),
+        genetic.SearchSettings(INDIVIDUALS, GENERATIONS, 0.1, at_start=False),
         work.utilities,
         rng,
         length=length,

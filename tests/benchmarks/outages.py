@@ -7,9 +7,9 @@ from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
 from workloadkit import Outage, Outages
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.shutdowns import Shutdown, settle
-from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")

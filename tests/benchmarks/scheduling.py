@@ -16,7 +16,7 @@ from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")

@@ -8,7 +8,7 @@ from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, in_turn
 from tests.data import DATA
 from workloadkit.settings.simulation import Arriving
-from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.schedulers import Creasy, UserPriority
 from workloadkit.simulation.workload import Rules, machine_size, make_workload
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 
 @dataclass(frozen=True)
@@ -64,4 +64,4 @@ def learn(state, job, now):
     last[user, 1] = state.jobs.run[job]
 
 
-acts_for(Memory, sys.modules[__name__])
+register_functions(Memory, sys.modules[__name__])

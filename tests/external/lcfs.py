@@ -8,7 +8,7 @@ import numpy as np
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import fits, start_job
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.schedulers import Scheduler
 from workloadkit.simulation.state import ARRIVED, N_WAITING
@@ -65,4 +65,4 @@ def allocate(state, new, now):
         start_job(state, waiting[count], now)
 
 
-acts_for(Stack, sys.modules[__name__])
+register_functions(Stack, sys.modules[__name__])

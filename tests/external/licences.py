@@ -10,7 +10,7 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,4 @@ def same_rows(state, row, other):
     return level[row, 0] == level[other, 0] and level[row, 1] == level[other, 1]
 
 
-acts_for(Pools, sys.modules[__name__])
+register_functions(Pools, sys.modules[__name__])

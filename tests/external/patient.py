@@ -8,9 +8,9 @@ import numpy as np
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import UNNUMBERED, enter, new_agenda
-from workloadkit.simulation.made_up import as_log, without_log
 from workloadkit.simulation.mechanisms import set_out as let_set_out
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users import User
 
 PROCS = (1, 3, 2, 5)
@@ -26,12 +26,12 @@ class Patient:
     name = "patient"
     processors = 6
 
-    def crowd(self, machine):
-        return Crowd(self)
+    def simulated_users(self, machine):
+        return PatientUsers(self)
 
 
 @dataclass(frozen=True)
-class Crowd:
+class PatientUsers:
     who: Patient
     n_jobs: int = field(init=False)
 
@@ -48,12 +48,12 @@ class Crowd:
         mechanism = Users(new_agenda(room, np.dtype(np.int64)), made, user, queue,
                           self.who.jobs, by_event)  # fmt: skip
         let_set_out(mechanism, submit.dtype)
-        return without_log(submit, run, estimate, procs, user, queue, mechanism)
+        return synthetic_workload(submit, run, estimate, procs, user, queue, mechanism)
 
     def report(self, tables, n_jobs):
         columns = (tables.submit, tables.run, tables.estimate, tables.procs, tables.user,
                    tables.queue)  # fmt: skip
-        return without_log(*(column[:n_jobs] for column in columns)), {}, {}
+        return synthetic_workload(*(column[:n_jobs] for column in columns)), {}, {}
 
     def report_plain(self, users):
         return {}
@@ -124,4 +124,4 @@ def _send(users, who, time):
     enter(users.agenda, time, 0 if users.by_event else UNNUMBERED + who, item)
 
 
-acts_for(Users, sys.modules[__name__])
+register_functions(Users, sys.modules[__name__])

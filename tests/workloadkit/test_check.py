@@ -665,7 +665,7 @@ def test_what_a_schedule_says_of_itself_raises_no_question():
     outages = wk.Outages((wk.Outage(1, 5, 9, 1),))
     schedule = wk.simulate(log(), "recorded", procs=40)
     check(schedule.trace(), "recorded", procs=40)
-    own = wk.schedulers.OwnOrder(min)
+    own = wk.schedulers.CustomOrder(min)
     check(wk.simulate(log(), own, procs=4, engine="python").trace(), own)
     for asked in ({"offered_load": 1}, {"offered_load": 0.5}, {"outages": outages}):
         check(wk.simulate(log(), procs=4, **asked).trace(), "easy", **asked)

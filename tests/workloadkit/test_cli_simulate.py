@@ -316,7 +316,7 @@ def test_a_log_with_a_name_full_of_markup_is_drawn(run, log):
     assert "a&lt;b&gt;&amp;$x_{$.swf" in (odd.parent / "gantt.svg").read_text()
 
 
-@pytest.mark.parametrize("stage", ["simulation.playing.play_compiled", "metrics.slowdown"])
+@pytest.mark.parametrize("stage", ["simulation.engines.play_compiled", "metrics.slowdown"])
 def test_an_interrupt_is_exit_130_and_leaves_nothing(run, log, monkeypatch, stage):
     def interrupted(*arguments, **options):
         signal.raise_signal(signal.SIGINT)

@@ -17,8 +17,8 @@ from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.ledger import FREE
-from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
@@ -51,9 +51,9 @@ def a_log(seed, *, n_jobs=40, scale=None):
     )
 
 
-def searched(workload, rules, alpha, crowd, overtaking=AS_USUAL):
-    """Start of each job where a queue longer than `crowd` is searched by trees."""
-    creasy = partial(CompiledCreasy, alpha=alpha, overtaking=overtaking, crowd=crowd)
+def searched(workload, rules, alpha, long_queue, overtaking=AS_USUAL):
+    """Start of each job where a queue longer than `long_queue` is searched by trees."""
+    creasy = partial(CompiledCreasy, alpha=alpha, overtaking=overtaking, long_queue=long_queue)
     return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).outcome.start
 
 
@@ -93,8 +93,8 @@ def test_engines_agree(seed, alpha, overrun, passes):
     compiled = wk.simulate(trace, Creasy(alpha), procs=MACHINE, **options)
     assert compiled.start.tolist() == plain.start.tolist()
     rules = Rules(MACHINE, overrun, passes)
-    for crowd in CROWDS:
-        by_tree = searched(plain.workload, rules, alpha, crowd)
+    for long_queue in CROWDS:
+        by_tree = searched(plain.workload, rules, alpha, long_queue)
         assert by_tree.tolist() == plain.start.tolist()
 
 
@@ -118,8 +118,8 @@ def test_trees_find_what_lists_find_in_long_queues(
     jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
     by_list = searched(jobs, rules, alpha, n_jobs, overtaking)
-    for crowd in (0, 4, 32):
-        assert np.array_equal(searched(jobs, rules, alpha, crowd, overtaking), by_list)
+    for long_queue in (0, 4, 32):
+        assert np.array_equal(searched(jobs, rules, alpha, long_queue, overtaking), by_list)
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
@@ -144,9 +144,9 @@ def to_begin_with(workload, rules, alpha, **how):
     return policy, policy.begin(policy.new_state())
 
 
-def stepwise(workload, rules, times, *, alpha, crowd):
+def stepwise(workload, rules, times, *, alpha, long_queue):
     """Go on from each of `times` to the next, continuing a copy each time."""
-    policy, state = to_begin_with(workload, rules, alpha, crowd=crowd)
+    policy, state = to_begin_with(workload, rules, alpha, long_queue=long_queue)
     for begin, until in pairwise(times):
         behind, at, waiting = state, state.at.tolist(), waiting_jobs(state).tolist()
         state, _ = policy.run(deepcopy(state), begin, until)
@@ -156,17 +156,17 @@ def stepwise(workload, rules, times, *, alpha, crowd):
 
 @given(st.integers(0, 2**32), alphas, overruns, st.sampled_from([2, 1000]), st.data())
 def test_going_on_from_instants_of_the_simulation_changes_nothing(
-    seed, alpha, overrun, crowd, data
+    seed, alpha, overrun, long_queue, data
 ):
     jobs, rules = (
         make_workload(a_log(seed), MACHINE, Arriving(overrun=overrun)),
         Rules(MACHINE, overrun),
     )
-    whole = searched(jobs, rules, alpha, crowd)
+    whole = searched(jobs, rules, alpha, long_queue)
     instants = np.unique([jobs.submit, whole + jobs.run]).tolist()
     stops = data.draw(st.sets(st.sampled_from(instants), max_size=4))
     times = [jobs.submit[0], *sorted(stops), instants[-1] + 1]
-    assert stepwise(jobs, rules, times, alpha=alpha, crowd=crowd) == whole.tolist()
+    assert stepwise(jobs, rules, times, alpha=alpha, long_queue=long_queue) == whole.tolist()
 
 
 class Watchful(wk.schedulers.Scheduler):
@@ -189,7 +189,7 @@ class Watchful(wk.schedulers.Scheduler):
 
 
 @given(st.integers(0, 2**32), alphas, overruns, passes, st.sampled_from([2, 1000]), st.data())
-def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes, crowd, data):
+def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes, long_queue, data):
     trace = a_log(seed, scale=1.0)
     whole = wk.simulate(trace, Creasy(alpha), procs=MACHINE, overrun=overrun, passes=passes)
     # between all instants: whether there is one makes no difference to the rest
@@ -206,7 +206,7 @@ def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes,
     plain = wk.simulate(trace, scheduler, **options)
     times = [jobs.submit[0], *times, 1e9]
     rules = Rules(MACHINE, overrun, passes)
-    assert stepwise(jobs, rules, times, alpha=alpha, crowd=crowd) == plain.start.tolist()
+    assert stepwise(jobs, rules, times, alpha=alpha, long_queue=long_queue) == plain.start.tolist()
 
 
 def test_by_until_all_has_ended_and_arrived_but_nothing_started():

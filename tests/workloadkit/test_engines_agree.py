@@ -84,8 +84,8 @@ def as_trace(jobs):
     return wk.Trace.from_columns(columns)
 
 
-def starts(policy, workload, rules, *, crowd, patience=0):
-    """Start of each job in a settled order, where queues longer than `crowd` are searched by trees.
+def starts(policy, workload, rules, *, long_queue, patience=0):
+    """Start of each job in a settled order, with trees for queues longer than `long_queue`.
 
     With more patience not at once.
     """
@@ -95,7 +95,7 @@ def starts(policy, workload, rules, *, crowd, patience=0):
     if policy != "fcfs":
         parsed = schedulers.parse(policy)
         how = (*parsed.orders(workload, rules), overtaking_of(parsed))
-    play = CompiledEasy(workload, rules, *how, crowd=crowd, patience=patience)
+    play = CompiledEasy(workload, rules, *how, long_queue=long_queue, patience=patience)
     return play.play(play.new_state()).start
 
 
@@ -150,11 +150,11 @@ def test_both_engines_are_the_oracle_on_a_crowded_machine(seed, policy, overrun,
 
 
 @given(any_log, fixed_orders, overruns, passes, st.sampled_from([0, 1, 2, 3, 5]))
-def test_trees_find_what_lists_find(jobs, policy, overrun, passes, crowd):
+def test_trees_find_what_lists_find(jobs, policy, overrun, passes, long_queue):
     workload = make_workload(as_trace(jobs), MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
-    by_list = starts(policy, workload, rules, crowd=len(jobs))
-    by_tree = starts(policy, workload, rules, crowd=crowd)
+    by_list = starts(policy, workload, rules, long_queue=len(jobs))
+    by_tree = starts(policy, workload, rules, long_queue=long_queue)
     assert by_tree.tolist() == by_list.tolist()
 
 
@@ -177,9 +177,9 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
     workload = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     assert (workload.submit.dtype.kind == "f") == decimals
     rules = Rules(MACHINE, overrun, passes)
-    by_list = starts(policy, workload, rules, crowd=n_jobs)
-    for crowd in (0, 4, 32):
-        by_tree = starts(policy, workload, rules, crowd=crowd)
+    by_list = starts(policy, workload, rules, long_queue=n_jobs)
+    for long_queue in (0, 4, 32):
+        by_tree = starts(policy, workload, rules, long_queue=long_queue)
         assert np.array_equal(by_tree, by_list)
     check_schedule(workload.submit, by_list, by_list + workload.run, workload.procs, MACHINE)
 
@@ -240,7 +240,7 @@ def agree(trace, policy, overrun, passes="instant", **options):
     assert not differ.size, f"{differ.size} jobs, first {compiled.jobs.iloc[differ[0]].to_dict()}"
     work = compiled.workload
     if policy not in VARYING:
-        by_tree = starts(policy, work, Rules(compiled.machine, overrun, passes), crowd=8)
+        by_tree = starts(policy, work, Rules(compiled.machine, overrun, passes), long_queue=8)
         assert np.array_equal(by_tree, compiled.start)
     check_schedule(work.submit, compiled.start, compiled.end, work.procs, compiled.machine)
     if policy == "fcfs":
@@ -322,13 +322,13 @@ def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
 
 
 @pytest.mark.parametrize(
-    ("crowd", "decimals"),
+    ("long_queue", "decimals"),
     [
         (0, False),
         *(pytest.param(*x, marks=pytest.mark.slow) for x in [(0, True), (8, False), (8, True)]),
     ],
 )
-def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
+def test_times_at_the_limit_of_belief_are_exact(long_queue, decimals):
     """Estimates so long that a second more or less is lost in the rounding of a float."""
     n_jobs = 3000
     rng = np.random.default_rng(3)
@@ -341,6 +341,6 @@ def test_times_at_the_limit_of_belief_are_exact(crowd, decimals):
     }
     trace = wk.Trace.from_columns(columns)
     workload = make_workload(trace, MACHINE)
-    compiled = starts("easy", workload, Rules(MACHINE), crowd=crowd)
+    compiled = starts("easy", workload, Rules(MACHINE), long_queue=long_queue)
     plain = wk.simulate(trace, "easy", procs=MACHINE, engine="python")
     assert np.array_equal(compiled, plain.start)

@@ -14,12 +14,12 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.populations.recorded import Recorded
 from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.simulation.users import parse
-from workloadkit.simulation.users.batches.own_times import own_times
 from workloadkit.simulation.users.batches.session_times import (
     Recycled,
     Reinserted,
     session_times,
 )
+from workloadkit.simulation.users.batches.times_between_batches import times_between_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
@@ -178,13 +178,15 @@ def test_how_likely_overtime_is(engine):
 
 def test_borrowed_times():
     own, lent = ((0, 10), (9_000, 10)), ((0, 100, 2), (150, 50, 2))
-    value, first = own_times(activities(log(*own, *lent)))
+    value, first = times_between_batches(activities(log(*own, *lent)))
     kinds = [[value[first[k, u] : first[k, u + 1]].tolist() for u in range(2)] for k in range(4)]
     assert kinds == [[[], [150]], [[], [50]], [[9_000], []], [[8_990], []]]
 
 
 def test_long_breaks_are_none():
-    value, first = own_times(activities(log((0, 10), (8 * HOUR, 10), (16 * HOUR - 1, 10))))
+    value, first = times_between_batches(
+        activities(log((0, 10), (8 * HOUR, 10), (16 * HOUR - 1, 10)))
+    )
     assert value.tolist() == [8 * HOUR - 1, 8 * HOUR - 10, 8 * HOUR - 11]
     assert first[:, -1].tolist() == [0, 0, 1, 3]
 

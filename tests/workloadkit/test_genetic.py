@@ -362,9 +362,9 @@ def test_breath_may_be_taken_after_any_search(passes):
     workload = make_workload(trace, MACHINE, Arriving(overrun="late", passes=passes))
     policy = parse("genetic:individuals=5,generations=1")
     found = []
-    for breath in (64, 1, 3):
+    for return_interval in (64, 1, 3):
         how = policy.compiled(workload, Rules(MACHINE, "late", passes, seed=1))
-        how.breath = breath
+        how.return_interval = return_interval
         state = how.play(how.new_state())
         found.append((state.start.tolist(), how.history(state)))
     assert found[0][1]["searches"] > 6
@@ -383,7 +383,7 @@ def test_engines_agree_for_jobs_that_wait_for_others(overrun, passes):
 
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
 def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
-    from workloadkit.simulation.policies.genetic import imagined as kernels
+    from workloadkit.simulation.policies.genetic import evaluation as kernels
 
     take_in, evaluate = from_python(kernels.take_in), from_python(kernels.evaluate)
     from workloadkit.simulation.state import Jobs
@@ -398,7 +398,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
     held = rng.integers(1, 3, 3)
     free = MACHINE - int(held.sum())
     search = kernels.new_search(
-        kernels.Setting(1, 0, 0.0, utility_at == "start"),
+        kernels.SearchSettings(1, 0, 0.0, utility_at == "start"),
         work.utilities,
         rng,
         length=n_jobs,

@@ -331,7 +331,7 @@ def test_what_a_function_refers_to_counts(monkeypatch):
 def test_only_what_is_not_of_this_package_is_custom():
     ours = (wk.schedulers.Easy(), wk.schedulers.SelfAdaptive(), wk.users.Fluid(), 3, "easy", None)
     assert not any(map(is_custom, ours))
-    theirs = (Narrow(), wk.schedulers.OwnOrder(weighted), [Narrow()], {"a": helper}, Narrow)
+    theirs = (Narrow(), wk.schedulers.CustomOrder(weighted), [Narrow()], {"a": helper}, Narrow)
     assert all(map(is_custom, theirs))
 
 
@@ -340,19 +340,22 @@ def test_schedulers_of_one_name_are_told_apart():
         wk.simulate(log(), scheduler, procs=4).provenance["parameters"]["scheduler"]
         for scheduler in (
             *(Narrow(), Narrow(3)),
-            *(wk.schedulers.OwnOrder(lambda *job: job[2]), wk.schedulers.OwnOrder(capturing(1))),
+            *(
+                wk.schedulers.CustomOrder(lambda *job: job[2]),
+                wk.schedulers.CustomOrder(capturing(1)),
+            ),
         )
     ]
     assert [name.partition(" (source ")[0] for name in named] == [
         *("Narrow", "Narrow"),
-        *("own-order:order=<lambda>", "own-order:order=<lambda>"),
+        *("custom-order:order=<lambda>", "custom-order:order=<lambda>"),
     ]
     assert len({*named}) == 4
 
 
 @needs_compiler
 def test_an_order_is_compiled_for_the_values_that_it_refers_to_now():
-    order, trace = wk.schedulers.OwnOrder(weighted), log()
+    order, trace = wk.schedulers.CustomOrder(weighted), log()
     before = wk.simulate(trace, order, procs=4)
     np.negative(FACTOR, out=FACTOR)
     try:
@@ -367,11 +370,11 @@ def test_an_order_is_compiled_for_the_values_that_it_refers_to_now():
 @needs_compiler
 def test_what_others_have_compiled_keeps_its_values_or_is_refused():
     compiled, trace = numba.njit(weighted), log()
-    wk.simulate(trace, wk.schedulers.OwnOrder(compiled), procs=4)
+    wk.simulate(trace, wk.schedulers.CustomOrder(compiled), procs=4)
     FACTOR[0] = 7
     try:
         with pytest.raises(ParameterError, match="weighted refers to values that have changed"):
-            wk.simulate(trace, wk.schedulers.OwnOrder(compiled), procs=4)
+            wk.simulate(trace, wk.schedulers.CustomOrder(compiled), procs=4)
     finally:
         FACTOR[0] = 1
 
@@ -391,7 +394,7 @@ def test_a_sweep_says_which_schedulers_it_compared():
 SCHEDULERS = (
     *("easy", "fcfs", "sjf", "easy:backfill=sjf"),
     *(Narrow(), Narrow(3), wk.schedulers.Easy("sjf")),
-    *(wk.schedulers.OwnOrder(capturing(weight)) for weight in (1, -1)),
+    *(wk.schedulers.CustomOrder(capturing(weight)) for weight in (1, -1)),
 )
 CALLS = st.fixed_dictionaries(
     {

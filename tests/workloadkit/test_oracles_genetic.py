@@ -18,14 +18,14 @@ from tests.data import needs_compiler
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
 from workloadkit.simulation.engine import Job
+from workloadkit.simulation.policies.genetic import evaluation
 from workloadkit.simulation.policies.genetic import evolution as plain
-from workloadkit.simulation.policies.genetic import imagined
 from workloadkit.simulation.policies.genetic import search as operators
 from workloadkit.utility import Utilities
 
 MACHINE, NOW = 8, 100
 
-evaluate = from_python(imagined.evaluate)
+evaluate = from_python(evaluation.evaluate)
 zip_orders = from_python(operators.zip_orders)
 swap_two = from_python(operators.swap_two)
 make_seed = from_python(operators.make_seed)
@@ -33,15 +33,15 @@ make_seed = from_python(operators.make_seed)
 
 def a_search(n_jobs, utilities=None, *, seed=0, at_start=False):
     """A search in a window of so many jobs."""
-    search = imagined.new_search(
-        imagined.Setting(1, 0, 0.0, at_start),
+    search = evaluation.new_search(
+        evaluation.SearchSettings(1, 0, 0.0, at_start),
         utilities or Utilities(np.zeros(n_jobs + 1, np.int64), np.empty(0), np.empty(0)),
         np.random.default_rng(seed),
         length=n_jobs,
         capacity=MACHINE + 1,
         dtype=np.dtype(np.int64),
     )
-    search.now[0], search.at[imagined.N_JOBS] = NOW, n_jobs
+    search.now[0], search.at[evaluation.N_JOBS] = NOW, n_jobs
     return search
 
 

@@ -27,8 +27,8 @@ from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import orders, schedulers
 from workloadkit.simulation.compiled_orders import keys_of_all, varying_value
 from workloadkit.simulation.machine.ledger import FREE
-from workloadkit.simulation.orders import Seen
-from workloadkit.simulation.schedulers import OwnOrder
+from workloadkit.simulation.orders import VisibleJob
+from workloadkit.simulation.schedulers import CustomOrder
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, Jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, make_workload
 
@@ -55,7 +55,7 @@ BUSY = (0, 100, 100, 4)
 
 
 def seen(submit, estimate, procs, first=0, queue=-1):
-    return Seen(submit, estimate, procs, 0, queue, first)
+    return VisibleJob(submit, estimate, procs, 0, queue, first)
 
 
 def test_f1_counts_from_the_first_submission():
@@ -134,7 +134,7 @@ def test_spare_processors_shrink_in_a_custom_order():
     # are idle. A long job takes two: two are idle, but one is spare, for the last job.
     waiting = [(1, 100, 101, 6), (1, 100, 102, 7)]
     waiting += [(1, 300, 303, 2), (1, 300, 304, 2), (1, 300, 305, 1)]
-    found = starts([(0, 10, 10, 10), *waiting], OwnOrder(compiled_shortest), machine=10)
+    found = starts([(0, 10, 10, 10), *waiting], CustomOrder(compiled_shortest), machine=10)
     assert found == [0, 10, 110, 10, 210, 10]
 
 
@@ -151,7 +151,7 @@ def test_an_own_order_is_the_built_in_one_that_says_the_same(jobs, overrun, pass
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     expected = wk.simulate(trace, f"sjf:backfill={backfill}", **options).start
     for engine in ENGINES:
-        order = OwnOrder(compiled_shortest, backfill)
+        order = CustomOrder(compiled_shortest, backfill)
         assert np.array_equal(wk.simulate(trace, order, engine=engine, **options).start, expected)
 
 
@@ -167,13 +167,13 @@ def test_an_own_order_sees_the_user_and_is_named():
     }
     trace = wk.Trace.from_columns(columns)
     for engine in ENGINES:
-        schedule = wk.simulate(trace, OwnOrder(higher_user_first), procs=4, engine=engine)
+        schedule = wk.simulate(trace, CustomOrder(higher_user_first), procs=4, engine=engine)
         assert schedule.start.tolist() == [0, 40, 20, 10, 30]
-        name = "own-order:order=higher_user_first"
+        name = "custom-order:order=higher_user_first"
         assert schedule.parameters["scheduler"].startswith(f"{name} (source ")
-    assert "own-order" not in schedulers.known()
-    with pytest.raises(ParameterError, match="unknown scheduler 'own-order'"):
-        schedulers.parse("own-order")
+    assert "custom-order" not in schedulers.known()
+    with pytest.raises(ParameterError, match="unknown scheduler 'custom-order'"):
+        schedulers.parse("custom-order")
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is nothing to compile")
@@ -187,26 +187,26 @@ def test_an_own_order_that_cannot_be_compiled_is_for_the_plain_engine():
 
     trace = wk.Trace.from_columns({"submit": [0, 1], "run": [10, 10], "procs": [4, 4]})
     for order in (Shortest(), by_name):
-        with pytest.raises(ParameterError, match="own-order: the order cannot be compiled"):
-            wk.simulate(trace, OwnOrder(order), procs=4)
-        plain = wk.simulate(trace, OwnOrder(order), procs=4, engine="python")
+        with pytest.raises(ParameterError, match="custom-order: the order cannot be compiled"):
+            wk.simulate(trace, CustomOrder(order), procs=4)
+        plain = wk.simulate(trace, CustomOrder(order), procs=4, engine="python")
         assert plain.start.tolist() == [0, 10]
     with pytest.raises(ParameterError, match="order is 'sjf'; give a function"):
-        OwnOrder("sjf")
+        CustomOrder("sjf")
 
 
 def test_an_own_order_gives_numbers_of_five_arguments():
     for order in (lambda now, submit: submit, numba.njit(lambda now: now)):
         message = r"order is <lambda>\(now.*\); give a function of \(now, submit, estimate, "
         with pytest.raises(ParameterError, match=message):
-            OwnOrder(order)
-    assert OwnOrder(lambda *given: given[0]).backfill == "same"
-    assert OwnOrder(min).order is min
+            CustomOrder(order)
+    assert CustomOrder(lambda *given: given[0]).backfill == "same"
+    assert CustomOrder(min).order is min
     trace = wk.Trace.from_columns({"submit": [0, 0], "run": [9, 9], "procs": [4, 4]})
     for value in ("soon", None):
         message = f"the order gives {value!r} for job [12]; what jobs are ordered by is a number"
         with pytest.raises(ParameterError, match=message):
-            order = OwnOrder(lambda *given, value=value: value)
+            order = CustomOrder(lambda *given, value=value: value)
             wk.simulate(trace, order, procs=4, engine="python")
 
 
@@ -244,13 +244,13 @@ def test_a_policy_is_named_as_it_is_parsed(text):
     st.sampled_from([0, 2, 25]),
     st.lists(st.integers(0, 100), max_size=4),
 )
-def test_a_simulation_goes_on_from_any_second(jobs, policy, overrun, crowd, cuts):
+def test_a_simulation_goes_on_from_any_second(jobs, policy, overrun, long_queue, cuts):
     """A pass more where nothing happens starts nothing, as long as no job is overdue."""
     workload = make_workload(as_trace(jobs), MACHINE, Arriving(overrun=overrun))
 
     def compiled():
         how = schedulers.parse(policy).compiled(workload, Rules(MACHINE, overrun))
-        how.crowd, how.patience = crowd, 0
+        how.long_queue, how.patience = long_queue, 0
         return how
 
     how, submit = compiled(), workload.submit
@@ -304,9 +304,9 @@ def test_groups_find_what_lists_find(seed, order, backfill, overrun, passes, dec
     assert (workload.submit.dtype.kind == "f") == decimals
     policy = schedulers.parse(f"{order}:backfill={backfill}")
     found = []
-    for crowd in (n_jobs, 0, 4, 32):
+    for long_queue in (n_jobs, 0, 4, 32):
         how = policy.compiled(workload, Rules(MACHINE, overrun, passes))
-        how.crowd, how.patience = crowd, 0
+        how.long_queue, how.patience = long_queue, 0
         found.append(how.play(how.new_state()).start.tolist())
-        assert (how.group is None) == (crowd == n_jobs)
+        assert (how.group is None) == (long_queue == n_jobs)
     assert found[1:] == found[:1] * 3

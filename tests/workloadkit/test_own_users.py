@@ -21,7 +21,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 def test_the_scheduler_tells_the_user_at_once_or_later(note, seen):
     class Slow(Fcfs):
         def job_ends(self, job):
-            self.tell_user(job, 30 if job.procs == 2 else 0)
+            self.notify_user(job, 30 if job.procs == 2 else 0)
 
     user = Script({0: submits(1, 10), 5: submits(2, 10)}, note=note)
     wk.simulate(None, Slow(), [user], procs=4, rng=1)
@@ -35,7 +35,7 @@ def test_the_scheduler_tells_the_user_at_once_or_later(note, seen):
 def test_no_user_is_told_of_an_end_before_it_happens(delay):
     class Prophet(Fcfs):
         def job_ends(self, job):
-            self.tell_user(job, delay)
+            self.notify_user(job, delay)
 
     with pytest.raises(WorkloadError, match=f"nothing can happen {delay} s from now, at 13 s"):
         wk.simulate(small_trace(), Prophet(), procs=8)
@@ -76,25 +76,25 @@ def test_each_user_draws_from_a_stream_of_its_own():
 
 
 def test_a_seed_gives_the_same_schedule_and_is_recorded():
-    crowd = [Gambler(), Gambler()]
-    first = wk.simulate(None, "easy", crowd, procs=2, rng=5)
+    users = [Gambler(), Gambler()]
+    first = wk.simulate(None, "easy", users, procs=2, rng=5)
     assert first.parameters["seed"] == 5
-    assert first.jobs.equals(wk.simulate(None, "easy", crowd, procs=2, rng=5).jobs)
-    assert not first.jobs.equals(wk.simulate(None, "easy", crowd, procs=2, rng=6).jobs)
-    drawn = wk.simulate(None, "easy", crowd, procs=2)
-    again = wk.simulate(None, "easy", crowd, procs=2, rng=drawn.parameters["seed"])
+    assert first.jobs.equals(wk.simulate(None, "easy", users, procs=2, rng=5).jobs)
+    assert not first.jobs.equals(wk.simulate(None, "easy", users, procs=2, rng=6).jobs)
+    drawn = wk.simulate(None, "easy", users, procs=2)
+    again = wk.simulate(None, "easy", users, procs=2, rng=drawn.parameters["seed"])
     assert drawn.jobs.equals(again.jobs)
     assert drawn.to_dict() == again.to_dict()
 
 
 def test_the_recorded_seed_gives_the_same_again_whatever_it_came_from():
-    crowd = [Gambler() for _ in range(3)]
+    users = [Gambler() for _ in range(3)]
     generator = np.random.default_rng(5).spawn(2)[1]
-    runs = [wk.simulate(None, "easy", crowd, procs=2, rng=generator) for _ in range(2)]
+    runs = [wk.simulate(None, "easy", users, procs=2, rng=generator) for _ in range(2)]
     seeds = [run.parameters["seed"] for run in runs]
     assert seeds[0] != seeds[1]
     for run, seed in zip(runs, seeds, strict=True):
-        again = wk.simulate(None, "easy", crowd, procs=2, rng=seed)
+        again = wk.simulate(None, "easy", users, procs=2, rng=seed)
         assert again.jobs.equals(run.jobs)
 
 
@@ -116,12 +116,12 @@ def test_what_is_passed_in_stays_as_it_was():
             super().job_ends(job)
             self.ended.append(job.number)
 
-    scheduler, crowd = Counting(), [Gambler(), Gambler()]
-    first = wk.simulate(None, scheduler, crowd, procs=2, rng=1)
+    scheduler, users = Counting(), [Gambler(), Gambler()]
+    first = wk.simulate(None, scheduler, users, procs=2, rng=1)
     assert scheduler.ended == []
     assert not hasattr(scheduler, "queue")
-    assert [user.left for user in crowd] == [5, 5]
-    second = wk.simulate(None, scheduler, crowd, procs=2, rng=1)
+    assert [user.left for user in users] == [5, 5]
+    second = wk.simulate(None, scheduler, users, procs=2, rng=1)
     assert first.jobs.equals(second.jobs)
 
 
@@ -232,17 +232,17 @@ def test_a_negative_seed_is_an_error():
 
 
 def test_users_who_submit_nothing_are_an_error():
-    for crowd in ([], [Script({0: nothing})]):
+    for users in ([], [Script({0: nothing})]):
         with pytest.raises(WorkloadError, match="the users submitted no job"):
-            wk.simulate(None, "fcfs", crowd, procs=1, rng=1)
+            wk.simulate(None, "fcfs", users, procs=1, rng=1)
 
 
 class AsRecorded(wk.users.BatchUser):
     """One who keeps the recorded times, as `adjusted` has it."""
 
     def decide(self, batch, *, by_end):
-        acts = self.script.acts
-        return self.now + (acts.think_time if by_end else acts.interarrival)[batch]
+        activities = self.context.activities
+        return self.now + (activities.think_time if by_end else activities.interarrival)[batch]
 
 
 class Gone(wk.users.BatchUser):
@@ -256,7 +256,7 @@ class Changed(wk.users.Adjusted):
     """A behaviour that is built in, changed."""
 
     def plain(self, present, rng):
-        return wk.users.OwnUsers(Gone).plain(present, rng)
+        return wk.users.CustomUsers(Gone).plain(present, rng)
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,7 @@ def sample():
     return wk.load_sample().take(range(200))
 
 
-@pytest.mark.parametrize("users", [AsRecorded, wk.users.OwnUsers(AsRecorded)])
+@pytest.mark.parametrize("users", [AsRecorded, wk.users.CustomUsers(AsRecorded)])
 def test_users_of_a_log_may_be_ones_own(sample, users):
     schedule = wk.simulate(sample, "fcfs", users)
     adjusted = wk.simulate(sample, "fcfs", "adjusted", engine="python")
@@ -286,7 +286,7 @@ def test_what_is_ones_own_is_never_taken_for_what_is_built_in(sample, users):
 
 def test_a_class_of_users_is_one_of_those_who_go_through_batches():
     with pytest.raises(ParameterError, match=r"give a subclass of workloadkit.users.BatchUser"):
-        wk.users.OwnUsers(wk.users.User)
+        wk.users.CustomUsers(wk.users.User)
 
 
 def test_a_user_who_lets_others_take_part():

@@ -11,7 +11,12 @@ import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.users import Mixed, Reopen, parse
 from workloadkit.simulation.users.queueing.again import Hyperbolic
-from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users.queueing.pauses import (
+    Breaks,
+    CustomPause,
+    PauseTable,
+    parse_pause,
+)
 
 
 def both(users, procs=1, rng=1, scheduler="fcfs", **how):
@@ -88,7 +93,7 @@ def test_own_functions_run_plain_or_as_a_table():
     tabulated = Reopen(0.5, 0.5, think=think, step=0.001, jobs=2000)
     made = wk.simulate(None, "fcfs", tabulated, rng=1, engine="compiled").jobs
     assert made["submit"].to_numpy() == pytest.approx(exact["submit"].to_numpy(), rel=1e-9)
-    assert OwnPause(think, 0.5).tabulated(3) == PauseTable([0, 0.5, 1, 1.5], [1, 2.5, 4, 5.5])
+    assert CustomPause(think, 0.5).tabulated(3) == PauseTable([0, 0.5, 1, 1.5], [1, 2.5, 4, 5.5])
     # both may be functions
     own = Mixed(0.2, 3, think, again=lambda r: 0.5, step=0.001, jobs=100)
     assert not own.plain_only

@@ -13,9 +13,9 @@ from tests.workloadkit.cast import Fcfs, Script, submits
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Simulation
+from workloadkit.simulation.engines import play_plain
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.plain import Machine, Pool
-from workloadkit.simulation.playing import play_plain
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules, make_workload
 

@@ -113,8 +113,8 @@ def test_a_profile_leaves_the_level_that_it_is_made_from_as_it_was():
 
 
 @kernel
-def find_hole(state, profile, need, duration, until):
-    return compiled.find_hole(by_reference(state), by_reference(profile), need, duration, until)
+def find_slot(state, profile, need, duration, until):
+    return compiled.find_slot(by_reference(state), by_reference(profile), need, duration, until)
 
 
 @kernel
@@ -125,7 +125,7 @@ def change(state, profile, need, begin, end, takes):
 @kernel
 def take_hole(state, profile, need, duration):
     state, profile = by_reference(state), by_reference(profile)
-    begin, first, last = compiled.find_hole(state, profile, need, duration, state.never)
+    begin, first, last = compiled.find_slot(state, profile, need, duration, state.never)
     if begin < state.never:
         end = begin + duration
         compiled.change_steps(state, profile, need, last, first, begin, end, True)
@@ -216,10 +216,10 @@ def test_one_who_has_a_place_looks_only_before_it(wanted, planned, duration):
     state, profile = planning()
     seconds = Seconds()
     for procs, length, _ in wanted:
-        begin, _, _ = find_hole(state, profile, procs, length, state.never)
+        begin, _, _ = find_slot(state, profile, procs, length, state.never)
         change(state, profile, procs, begin, begin + length, True)
         seconds.change(begin, begin + length, -procs)
     earlier = [t for t in range(planned) if seconds.least(t, min(t + duration, planned)) >= 2]
-    begin, first, _ = find_hole(state, profile, 2, duration, planned)
+    begin, first, _ = find_slot(state, profile, 2, duration, planned)
     assert min(begin, planned) == min([*earlier, planned])
     assert begin >= planned or profile.times[first] == begin

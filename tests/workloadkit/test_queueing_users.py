@@ -12,14 +12,14 @@ from tests.compiled import from_python
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
 from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
-from workloadkit.simulation.users.queueing import crowd as queue_crowd
+from workloadkit.simulation.users.queueing import simulated_users as queue_crowd
 from workloadkit.simulation.users.queueing.again import (
     SHMUELI,
     ZAKAY,
     Constant,
+    CustomProbability,
     Exponential,
     Hyperbolic,
-    Own,
     Table,
     parse_again,
 )
@@ -263,7 +263,7 @@ def test_own_functions_run_plain_or_as_a_table():
     tabulated = Reopen(0.5, again, step=0.001, jobs=3000)
     made = wk.simulate(None, "fcfs", tabulated, rng=1)
     assert made.jobs["response"].mean() == pytest.approx(exact.jobs["response"].mean(), rel=0.05)
-    table = Own(again, 0.001).tabulated()
+    table = CustomProbability(again, 0.001).tabulated()
     same = both(Reopen(0.5, table, jobs=3000), "fcfs")
     assert same.jobs.equals(made.jobs)
 

@@ -152,4 +152,4 @@ def last_users_first(now, submit, estimate, procs, user):
 def test_an_own_order_knows_users_by_their_numbers():
     trace = log(4)
     trace = trace.with_columns(user=100 - 7 * trace.column("user"))
-    compare(trace, wk.schedulers.OwnOrder(last_users_first), "adjusted", procs=MACHINE)
+    compare(trace, wk.schedulers.CustomOrder(last_users_first), "adjusted", procs=MACHINE)

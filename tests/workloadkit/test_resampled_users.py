@@ -14,7 +14,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample.population import Placements
 from workloadkit.simulation.populations import Resampled, resampled
 from workloadkit.simulation.populations.pooled import log_of
-from workloadkit.simulation.users.batches import crowd
+from workloadkit.simulation.users.batches import simulated_users
 
 ENGINES = ("python", "compiled")
 PLAIN = wk.Header(("; MaxProcs: 8",))
@@ -324,7 +324,7 @@ def test_the_same_seed_gives_the_same_again(log):
 
 def test_tables_that_turn_out_too_small_make_no_difference(log, monkeypatch):
     expected = wk.simulate(log, "easy", "fluid", population="resampled", rng=5)
-    monkeypatch.setattr(crowd.BatchCrowd, "n_jobs", 3)
+    monkeypatch.setattr(simulated_users.SimulatedBatchUsers, "n_jobs", 3)
     found = wk.simulate(log, "easy", "fluid", population="resampled", rng=5)
     assert found.jobs.equals(expected.jobs)
     assert found.source.jobs.equals(expected.source.jobs)

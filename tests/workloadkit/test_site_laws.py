@@ -82,19 +82,23 @@ def test_repetitions_are_those_drawn_from(sessions):
 @needs_compiler
 def test_users_keep_their_hours():
     site = DynamicSite(users=4000, weeks=1, distributions=small_site())
-    crowd = site.crowd(100_000)
+    simulated_users = site.simulated_users(100_000)
     rng = np.random.default_rng(7).spawn(1)[0]
-    people = crowd.compiled(rng, crowd.n_jobs, by_event=False).users.people
-    for found, share in ((people.by_day, 0.7), (people.on_weekdays, 0.8)):
+    user_table = simulated_users.compiled(
+        rng, simulated_users.n_jobs, by_event=False
+    ).users.user_table
+    for found, share in ((user_table.by_day, 0.7), (user_table.on_weekdays, 0.8)):
         assert abs(found.mean() - share) < 4 * np.sqrt(share * (1 - share) / 4000)
-    assert people.moved.min() < -3500
-    assert people.moved.max() > 3500
-    assert np.abs(people.moved).max() <= 3600
+    assert user_table.moved.min() < -3500
+    assert user_table.moved.max() > 3500
+    assert np.abs(user_table.moved).max() <= 3600
     schedule = wk.simulate(None, "easy", site, procs=100_000, rng=7)
     first = ~schedule.jobs["batch"].duplicated()
     user = schedule.trace().column("user")[first] - 1
     for time, who in zip(schedule.jobs["submit"][first].tolist(), user.tolist(), strict=True):
-        assert is_active(time, people.by_day[who], people.on_weekdays[who], people.moved[who])
+        assert is_active(
+            time, user_table.by_day[who], user_table.on_weekdays[who], user_table.moved[who]
+        )
 
 
 @pytest.mark.slow

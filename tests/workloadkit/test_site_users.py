@@ -18,7 +18,7 @@ from workloadkit.simulation.engine import Job, Simulation
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
-from workloadkit.simulation.users.sites.plain import Setting, overtaken
+from workloadkit.simulation.users.sites.plain import SiteContext, overtaken
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
@@ -48,7 +48,7 @@ def made(**lists):
 
 def play(site, numbers, of, *, until, machine=128, pairs=False, repeats_run=True):
     """Jobs that users in plain Python submit who draw these numbers."""
-    setting = Setting(of, Scripted(numbers), until=until, pairs=pairs, repeats_run=repeats_run)
+    setting = SiteContext(of, Scripted(numbers), until=until, pairs=pairs, repeats_run=repeats_run)
     users = site.users_in_python(setting)
     policy, rng = parse("easy").plain(), np.random.default_rng(0)
     simulation = Simulation(Machine(machine), policy, users, rng=rng)
@@ -277,11 +277,11 @@ def test_the_last_second_of_a_site_is_a_whole_one():
 
 
 def test_tables_that_are_too_small_are_made_larger(monkeypatch):
-    from workloadkit.simulation.users.sites.crowd import SiteCrowd
+    from workloadkit.simulation.users.sites.simulated_users import SimulatedSiteUsers
 
     site = DynamicSite(users=5, weeks=1, distributions=small_site())
     expected = wk.simulate(None, "easy", site, rng=3).jobs
-    monkeypatch.setattr(SiteCrowd, "n_jobs", 3)
+    monkeypatch.setattr(SimulatedSiteUsers, "n_jobs", 3)
     pd.testing.assert_frame_equal(wk.simulate(None, "easy", site, rng=3).jobs, expected)
 
 

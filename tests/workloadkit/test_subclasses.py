@@ -11,13 +11,13 @@ from numba.core import config
 import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.easy.ordered import SettledOrder
-from workloadkit.simulation.schedulers import OwnOrder, SelfAdaptive, known
+from workloadkit.simulation.schedulers import CustomOrder, SelfAdaptive, known
 
 MACHINE = 16
 USERS = ("open", "closed", "fluid", "adjusted")
 IN_SETTLED_ORDER = [kind for kind in known().values() if issubclass(kind, SettledOrder)]
 needs_compiler = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
-PUBLIC = (*known().values(), OwnOrder)
+PUBLIC = (*known().values(), CustomOrder)
 
 
 def by_submission(now, submit, estimate, procs, user):
@@ -28,7 +28,7 @@ def made(kind):
     """Make a policy, a quick one."""
     if issubclass(kind, wk.schedulers.Genetic):
         return kind(individuals=4, generations=2)
-    return kind(by_submission) if issubclass(kind, OwnOrder) else kind()
+    return kind(by_submission) if issubclass(kind, CustomOrder) else kind()
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_one_form_of_ones_own_is_not_played_as_the_other_of_the_base(log, kind):
 @pytest.mark.parametrize(
     "kind",
     [  # a custom order is compiled again each time
-        pytest.param(kind, marks=pytest.mark.slow) if kind is wk.schedulers.OwnOrder else kind
+        pytest.param(kind, marks=pytest.mark.slow) if kind is wk.schedulers.CustomOrder else kind
         for kind in PUBLIC
     ],
     ids=lambda kind: kind.name,

@@ -14,7 +14,7 @@ from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.playing import play_compiled
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.policies.overtaking import overtaking_of
 from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
 from workloadkit.simulation.schedulers import UserPriority
@@ -89,9 +89,13 @@ def test_no_user_starves_while_the_wait_has_a_weight():
         assert waits[2] > submit.max()
 
 
-def searched(workload, rules, policy, crowd):
-    """Start of each job where a queue longer than `crowd` is searched by trees."""
-    how = {"alpha_user": policy.alpha_user, "by_load": policy.by == "load", "crowd": crowd}
+def searched(workload, rules, policy, long_queue):
+    """Start of each job where a queue longer than `long_queue` is searched by trees."""
+    how = {
+        "alpha_user": policy.alpha_user,
+        "by_load": policy.by == "load",
+        "long_queue": long_queue,
+    }
     compiled = partial(CompiledUserPriority, overtaking=overtaking_of(policy), **how)
     return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).outcome.start
 
@@ -100,8 +104,8 @@ def agree(plain, policy, rules, crowds):
     work = plain.workload
     compiled = play_compiled(policy, work, rules).outcome.start
     assert np.array_equal(compiled, plain.start)
-    for crowd in crowds:
-        assert np.array_equal(searched(work, rules, policy, crowd), plain.start)
+    for long_queue in crowds:
+        assert np.array_equal(searched(work, rules, policy, long_queue), plain.start)
     check_schedule(work.submit, compiled, compiled + work.run, work.procs, rules.machine)
 
 
@@ -130,8 +134,8 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
     jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
     rules = Rules(MACHINE, overrun, passes)
     by_list = searched(jobs, rules, policy, n_jobs)
-    for crowd in (0, 4, 32):
-        assert np.array_equal(searched(jobs, rules, policy, crowd), by_list)
+    for long_queue in (0, 4, 32):
+        assert np.array_equal(searched(jobs, rules, policy, long_queue), by_list)
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 

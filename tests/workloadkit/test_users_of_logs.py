@@ -290,7 +290,7 @@ def test_a_break_that_ends_outside_the_hours_ends_with_the_next_ones_after_it():
         def __init__(self):
             self.times, self.member, self.of_last = times, 0, True
             self.hours = (True, True, 0)  # by day, on weekdays
-            self.script = SimpleNamespace(rng=SimpleNamespace(random=lambda: 1.0))
+            self.context = SimpleNamespace(rng=SimpleNamespace(random=lambda: 1.0))
 
         def response(self, of_last):
             return 0.0

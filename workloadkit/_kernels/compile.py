@@ -17,7 +17,7 @@ import numba.extending
 import platformdirs
 from numba.core import sigutils
 
-from workloadkit._kernels.unfinished import InlinePart, Part
+from workloadkit._kernels.unfinished import InlinePartCompiler, PartCompiler
 from workloadkit.errors import WorkloadWarning
 
 #: Folders of the package with files in which something is compiled.
@@ -25,13 +25,13 @@ COMPILED = ("_kernels", "simulation")
 
 #: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
 #: of the function by which one is first called.
-BARE: Any = {"_nrt": False, "error_model": "numpy", "pipeline_class": Part}
+BARE: Any = {"_nrt": False, "error_model": "numpy", "pipeline_class": PartCompiler}
 
 #: Options of those that become part of the loop that calls them.
-INLINE: Any = {**BARE, "pipeline_class": InlinePart}
+INLINE: Any = {**BARE, "pipeline_class": InlinePartCompiler}
 
 #: Options of those that make arrays; left unsaid, they would be those of the caller.
-COUNTING: Any = {"_nrt": True, "pipeline_class": Part}
+COUNTING: Any = {"_nrt": True, "pipeline_class": PartCompiler}
 
 config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
 
@@ -177,7 +177,7 @@ def _keep(compiled: Any, function: Callable[..., Any]) -> None:
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call; it is kept within their code."""
-    return numba.njit(function, pipeline_class=Part)
+    return numba.njit(function, pipeline_class=PartCompiler)
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,7 +208,7 @@ def shared(function: Callable[..., Any]) -> Callable[..., Any]:
 
     So the plain engine and the compiled one have one definition of what they both need.
     """
-    return numba.extending.register_jitable(pipeline_class=Part)(function)
+    return numba.extending.register_jitable(pipeline_class=PartCompiler)(function)
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from workloadkit._kernels.compile import shared
 from workloadkit._kernels.shifts import WEEK
 
 
-class Zone(NamedTuple):
+class ZoneArrays(NamedTuple):
     """What `local_time` and `seconds` need to know of a clock.
 
     Parameters

@@ -83,7 +83,7 @@ class _InlineLowering(_Lowering):
     _inline = True
 
 
-class Part(CompilerBase):
+class PartCompiler(CompilerBase):
     """Compiles a function as a part of kernels, which they call."""
 
     _lowering: type[NativeLowering] = _Lowering
@@ -98,7 +98,7 @@ class Part(CompilerBase):
         return [usual]
 
 
-class InlinePart(Part):
+class InlinePartCompiler(PartCompiler):
     """Compiles a function as a part of kernels, and of the code that calls it."""
 
     _lowering = _InlineLowering

@@ -35,11 +35,11 @@ from workloadkit.experiments.workloads import ReactingUsers, ResampledLogs, Sour
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import Experiment as Asked
 from workloadkit.settings import Simulate
-from workloadkit.simulation.arranging import identity_of
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
+from workloadkit.simulation.selection import identity_of
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users import parse as parse_users
 from workloadkit.simulation.users.behaviour import Behaviour

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.measures import OF_UTILITIES
 from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
-from workloadkit.simulation.playing import play_compiled
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedulers import Fcfs
 from workloadkit.simulation.workload import Rules

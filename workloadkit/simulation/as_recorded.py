@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workloadkit import metrics
 from workloadkit.provenance import moved_times
-from workloadkit.simulation.measures import OF_JOBS, Served
+from workloadkit.simulation.measures import OF_JOBS, ServedJobs
 from workloadkit.trace import Trace
 
 #: A larger factor between two mean waits means that the site did more than is simulated.
@@ -54,7 +54,7 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     requested = log.column("requested_time")[rows]
     requested = np.where(requested >= 0, requested, run)
     nothing = np.broadcast_to(np.nan, submit.size)
-    jobs = Served(submit, wait, run, requested, user, procs, nothing, nothing).take(known)
+    jobs = ServedJobs(submit, wait, run, requested, user, procs, nothing, nothing).take(known)
     start = jobs.submit + jobs.wait
     end = start + jobs.run
     begin, until = float(jobs.submit.min()), float(end.max())

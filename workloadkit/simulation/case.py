@@ -13,7 +13,7 @@ from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.workload import Workload
 
 
-class Case(NamedTuple):
+class ScheduleCase(NamedTuple):
     """The jobs of a schedule in the order of arrival, to be checked against a policy.
 
     Parameters
@@ -38,7 +38,7 @@ class Case(NamedTuple):
         Whether there is a pass after each event.
     reacting : bool
         Whether users react, who may submit as soon as a job ends.
-    outages : Breaks, optional
+    outages : Interruptions, optional
         What of the machine goes down, and which runs that stops.
     """
 
@@ -57,10 +57,10 @@ class Case(NamedTuple):
     whole: bool
     by_event: bool
     reacting: bool
-    outages: "Breaks | None" = None
+    outages: "Interruptions | None" = None
 
 
-class Breaks(NamedTuple):
+class Interruptions(NamedTuple):
     """What goes down and comes up while jobs of a schedule wait and run.
 
     Parameters
@@ -86,13 +86,13 @@ class Breaks(NamedTuple):
     end: NDArray
 
 
-def breaks_of(
-    case: Case,
+def interruptions_of(
+    case: ScheduleCase,
     at: NDArray[np.int64],
     runs: Listed,
     stopped: NDArray[np.int64],
     down: Sequence[Shutdown],
-) -> Breaks:
+) -> Interruptions:
     """Put together what goes down, and the runs that were stopped.
 
     Parameters
@@ -108,7 +108,7 @@ def breaks_of(
 
     Returns
     -------
-    Breaks
+    Interruptions
     """
     dtype = case.start.dtype
     places = np.empty(at.size, np.int64)
@@ -125,7 +125,7 @@ def breaks_of(
         n_down[processors] += more
         changes.append((time, before - np.count_nonzero(n_down)))
     known = [s for s in down if s.announced is not None]
-    return Breaks(
+    return Interruptions(
         time=np.array([time for time, _ in changes], dtype),
         up=np.array([up for _, up in changes], np.int64),
         begin=np.array([s.announced for s in known], dtype),
@@ -144,7 +144,7 @@ def make_case(
     passes: Passes,
     *,
     reacting: bool,
-) -> Case:
+) -> ScheduleCase:
     """Put the jobs of a schedule into the order of arrival; times are exact or made so.
 
     Parameters
@@ -178,7 +178,7 @@ def make_case(
     order = np.arange(job.size)
     if (np.diff(submit) < 0).any():  # at other times than the log's
         order = np.lexsort((job, submit))
-    return Case(
+    return ScheduleCase(
         row=order,
         job=job[order],
         user=workload.user[order],

@@ -18,9 +18,8 @@ from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of, takes
 from workloadkit.settings.simulation import Arriving, Overrun
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.arranging import identity_of
-from workloadkit.simulation.case import breaks_of, make_case
-from workloadkit.simulation.claims import Report, count_of
+from workloadkit.simulation.case import interruptions_of, make_case
+from workloadkit.simulation.claims import CheckReport, count_of
 from workloadkit.simulation.feasible import (
     each_is_there_once,
     every_job_starts,
@@ -40,6 +39,7 @@ from workloadkit.simulation.promises import claims_of
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.selection import identity_of
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
@@ -50,7 +50,7 @@ def check_schedule(
     schedule: Schedule | Trace,
     settings: Check | None = None,
     **keywords: Any,
-) -> Report:
+) -> CheckReport:
     """Prove or refute that a schedule is one of a log's jobs, on a machine, under a policy.
 
     Whoever made the schedule, these are checked of any:
@@ -165,7 +165,7 @@ def check_schedule(
         case = make_case(workload, listed, at, machine or 0, asked.passes, reacting=reacting)
         rule = rule_of(named, workload, case.row)
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
-            case = case._replace(outages=breaks_of(case, at, runs, stopped, shutdowns))
+            case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
     claims += claims_of(name, case, rule, changing=changing)
     described = named if isinstance(named, str) else identity_of(named)
     told = simulated.recorded | {"procs": machine}
@@ -173,7 +173,7 @@ def check_schedule(
         noted = {name: told[name] for name in ("overrun", "estimates", "procs")}
         noted |= {"passes": asked.passes} | {x: asked.changed.get(x) for x in _OF_LOAD}
         _warn_of_note(trace, schedule, noted | _noted(described, outages))
-    return Report(
+    return CheckReport(
         _title(trace, schedule, machine, described),
         tuple(claims),
         provenance(trace, policy=described, **told),

@@ -24,7 +24,7 @@ _COLUMNS = 80
 
 
 @dataclass(frozen=True)
-class Claim:
+class ScheduleClaim:
     """Something that a schedule must hold, and whether it does.
 
     Parameters
@@ -48,20 +48,20 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Report(Displayed):
+class CheckReport(Displayed):
     """What was proved and refuted of a schedule; true if nothing was refuted.
 
     Parameters
     ----------
     title : str
         What was checked.
-    claims : tuple of Claim
+    claims : tuple of ScheduleClaim
     provenance : dict
         What made the report.
     """
 
     title: str
-    claims: tuple[Claim, ...]
+    claims: tuple[ScheduleClaim, ...]
     provenance: dict[str, Any] = field(repr=False)
 
     @property
@@ -82,7 +82,7 @@ class Report(Displayed):
         return "proved" if sure else "consistent"
 
     @property
-    def refuted(self) -> tuple[Claim, ...]:
+    def refuted(self) -> tuple[ScheduleClaim, ...]:
         """The claims that do not hold."""
         return tuple(claim for claim in self.claims if claim.verdict == "refuted")
 
@@ -131,10 +131,10 @@ _MEANS = {
 }
 
 
-def refuted(text: str, why: str, count: int) -> Claim:
+def refuted(text: str, why: str, count: int) -> ScheduleClaim:
     """Refute a claim by the first of `count` counterexamples."""
     more = f"; {count - 1:,} more" if count > 1 else ""
-    return Claim(text, "refuted", why + more)
+    return ScheduleClaim(text, "refuted", why + more)
 
 
 def count_of(number: Any, noun: str) -> str:

@@ -26,10 +26,10 @@ from workloadkit.simulation.orders import (
     VARYING,
     WFP3,
     Order,
-    Seen,
     VaryingOrder,
+    VisibleJob,
 )
-from workloadkit.simulation.parts import acting, acts_for, kind_of
+from workloadkit.simulation.parts import functions_of, kind_of, register_functions
 from workloadkit.simulation.sorting import stable_order
 from workloadkit.simulation.state import ARRIVED
 
@@ -58,7 +58,7 @@ def _settled_key(code, job, numbers):
 def seen(state, job):
     """Return what an order may look at of a job."""
     jobs = state.jobs
-    return Seen(
+    return VisibleJob(
         jobs.submit[job],
         jobs.estimate[job],
         jobs.procs[job],
@@ -92,7 +92,7 @@ def _key_function(kind):
     """Return what ranks jobs by an order: one of these, or a custom one."""
     if kind is type(None):
         return _no_key
-    return _key if kind is Order else acting(kind).key
+    return _key if kind is Order else functions_of(kind).key
 
 
 @inline
@@ -121,7 +121,7 @@ def _compiled_value(state, order, job, now):
 
 def _value_function(kind):
     """Return what ranks jobs by an order that varies with time: the one here, or a custom one."""
-    return _value if kind is VaryingOrder else acting(kind).value
+    return _value if kind is VaryingOrder else functions_of(kind).value
 
 
 @kernel
@@ -131,7 +131,7 @@ def keys_of_all(jobs, first, code, numbers):
     user, queue = jobs.user, jobs.queue
     keys = np.empty(submit.size)
     for job in range(submit.size):
-        it = Seen(submit[job], estimate[job], procs[job], user[job], queue[job], first)
+        it = VisibleJob(submit[job], estimate[job], procs[job], user[job], queue[job], first)
         keys[job] = _settled_key(code, it, numbers)
     return keys
 
@@ -198,7 +198,7 @@ def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
     """Make the class of an order that is compiled, once a process and source."""
     check_frozen(order)
     compiled = order if hasattr(order, "py_func") else numba.njit(order)
-    kind = namedtuple(f"OwnOrder{class_number()}", ["number"])  # type: ignore[misc]
+    kind = namedtuple(f"CustomOrder{class_number()}", ["number"])  # type: ignore[misc]
 
     def value(state, order, job, now):
         jobs = state.jobs
@@ -207,5 +207,5 @@ def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
         x = float(compiled(now, submit, estimate, procs, user))
         return x if x == x else np.inf  # what is no number comes last
 
-    acts_for(kind, SimpleNamespace(__name__="own_order", value=value))
+    register_functions(kind, SimpleNamespace(__name__="custom_order", value=value))
     return kind

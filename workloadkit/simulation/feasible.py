@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.simulation.claims import (
     INSTANT,
-    Claim,
+    ScheduleClaim,
     as_instants,
     count_of,
     jobs_named,
@@ -92,7 +92,7 @@ def each_is_there_once(
     at: NDArray[np.int64],
     others: NDArray[np.int64],
     n_ran: int,
-) -> Claim:
+) -> ScheduleClaim:
     """Check that each job that ran is there, and no other."""
     text = "each job that ran is there once, no other is"
     dropped = n_ran - workload.job.size
@@ -108,12 +108,12 @@ def each_is_there_once(
         twice = job in workload.job
         why = f"job {job} is there twice" if twice else f"job {job} is none of the log's"
         return refuted(text, why, others.size)
-    return Claim(text, "proved", count_of(workload.job.size, "job"))
+    return ScheduleClaim(text, "proved", count_of(workload.job.size, "job"))
 
 
 def needs_are_the_logs(
     trace: Trace, workload: Workload, listed: Listed, at: NDArray[np.int64], changing: bool
-) -> Claim:
+) -> ScheduleClaim:
     """Check processors and run times."""
     text = "processors and run times are the log's"
     w, ours = workload, np.flatnonzero(at >= 0)
@@ -141,7 +141,7 @@ def needs_are_the_logs(
         return refuted(text, why, unmarked.sum())
     stopped = f", {killed.sum():,} of them stopped at their estimates" if killed.any() else ""
     stopped += f", {lost.sum():,} lost" if lost.any() else ""
-    return Claim(text, "proved", count_of(ours.size, "job") + stopped)
+    return ScheduleClaim(text, "proved", count_of(ours.size, "job") + stopped)
 
 
 def other_fields_are_the_logs(
@@ -150,7 +150,7 @@ def other_fields_are_the_logs(
     schedule: Schedule | Trace,
     at: NDArray[np.int64],
     changing: bool,
-) -> Claim:
+) -> ScheduleClaim:
     """Check what a simulator hands on; what it writes as unknown is not compared."""
     text = "all other fields are the log's"
     ours = np.flatnonzero(at >= 0)
@@ -174,7 +174,7 @@ def other_fields_are_the_logs(
             first = f"job {job} has {seen}, in the log {due[i]:g}"
     if wrong:
         return refuted(text, first, wrong)
-    return Claim(text, "proved", f"{len(_HANDED_ON)} fields")
+    return ScheduleClaim(text, "proved", f"{len(_HANDED_ON)} fields")
 
 
 #: Fields of a job that no simulation changes, but the status of what was stopped.
@@ -186,7 +186,7 @@ _HANDED_ON = (
 
 def submit_times_are_the_logs(
     workload: Workload, listed: Listed, at: NDArray[np.int64], offered_load: float | None
-) -> Claim:
+) -> ScheduleClaim:
     """Check submit times."""
     text = "submit times are the log's"
     if offered_load is not None:
@@ -199,19 +199,19 @@ def submit_times_are_the_logs(
         job = workload.job[ours[i]]
         why = f"job {job}, known by number and order, is submitted at {seconds(submit[i])}"
         return refuted(text, f"{why}, not {seconds(due[i])}", moved.size)
-    return Claim(text, "proved", count_of(ours.size, "job"))
+    return ScheduleClaim(text, "proved", count_of(ours.size, "job"))
 
 
-def every_job_starts(listed: Listed) -> Claim:
+def every_job_starts(listed: Listed) -> ScheduleClaim:
     """Check that all starts are known."""
     text = "every job starts"
     never = np.flatnonzero(~np.isfinite(listed.start))
     if never.size:
         return refuted(text, f"the wait of job {listed.job[never[0]]} is unknown", never.size)
-    return Claim(text, "proved", count_of(listed.job.size, "job"))
+    return ScheduleClaim(text, "proved", count_of(listed.job.size, "job"))
 
 
-def none_starts_early(listed: Listed) -> Claim:
+def none_starts_early(listed: Listed) -> ScheduleClaim:
     """Check that no job starts before its submission."""
     text = "none starts before its submission"
     early = np.flatnonzero(listed.start < listed.submit)
@@ -222,7 +222,7 @@ def none_starts_early(listed: Listed) -> Claim:
         return refuted(text, why, early.size)
     known = np.isfinite(listed.start)
     waiting = int((listed.start[known] > listed.submit[known]).sum())
-    return Claim(text, "proved", f"{waiting:,} waited")
+    return ScheduleClaim(text, "proved", f"{waiting:,} waited")
 
 
 def with_stopped_runs(
@@ -252,7 +252,7 @@ def with_stopped_runs(
     return Listed(*both), rows
 
 
-def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64]) -> Claim:
+def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64]) -> ScheduleClaim:
     """Check that what was stopped of a job lies between its submission and its start."""
     text = "runs that were stopped lie between submission and start"
     stopped = slice(listed.job.size, None)
@@ -266,17 +266,17 @@ def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64
             f"{seconds(last[i])}, ran from {seconds(start[i])} for {seconds(run[i])}"
         )
         return refuted(text, why, int(outside.sum()))
-    return Claim(text, "proved", count_of(rows.size, "run"))
+    return ScheduleClaim(text, "proved", count_of(rows.size, "run"))
 
 
 def no_processor_is_used_twice(
     listed: Listed, machine: int | None, shutdowns: Sequence[Shutdown], recorded: bool
-) -> Claim:
+) -> ScheduleClaim:
     """Check that never more processors are in use than are up."""
     text = "no processor is used twice at a time"
     known = np.flatnonzero(np.isfinite(listed.start))
     if not known.size:
-        return Claim(text, "not applicable", "no start is known")
+        return ScheduleClaim(text, "not applicable", "no start is known")
     job, start, run, procs = (
         column[known] for column in (listed.job, listed.start, listed.run, listed.procs)
     )
@@ -289,7 +289,7 @@ def no_processor_is_used_twice(
     if recorded or machine is None:
         of = "" if machine is None else f" of {machine:,}"
         why = f"a log's own schedule may hold more; at most {peak:,}{of}"
-        return Claim(text, "not applicable", why)
+        return ScheduleClaim(text, "not applicable", why)
 
     time = np.unique(np.concatenate([use.time, *_changes(shutdowns)]))
     up = machine - _down(shutdowns, time)
@@ -312,10 +312,10 @@ def no_processor_is_used_twice(
             there[one] = True
             used = procs[there].sum()
         why = f"{used:,} of {up[place]:,} at {seconds(now)}, by {jobs_named(job[there])}"
-        return Claim(text, "refuted", why)
+        return ScheduleClaim(text, "refuted", why)
     peak = max(peak, int(most.max(initial=0)))
     outages = f", outages: {len(shutdowns):,}" if shutdowns else ""
-    return Claim(text, "proved", f"at most {peak:,} of {machine:,}{outages}")
+    return ScheduleClaim(text, "proved", f"at most {peak:,} of {machine:,}{outages}")
 
 
 def _changes(shutdowns: Sequence[Shutdown]) -> list[NDArray]:

@@ -20,11 +20,16 @@ from workloadkit.simulation.events import (
     job_returned,
     take_end,
 )
-from workloadkit.simulation.machine.ledger import asks, change, hold, next_change, release_all
+from workloadkit.simulation.machine.ledger import (
+    change,
+    hold,
+    must_return,
+    next_change,
+    release_all,
+)
 from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
     ARRIVED,
-    ASKED,
     LACKS_ROOM,
     N_DUE,
     N_ENDED,
@@ -32,6 +37,7 @@ from workloadkit.simulation.state import (
     N_SEEN,
     N_WAITING,
     OVER,
+    REQUESTED,
     STOPPED,
     WHY,
     State,
@@ -41,9 +47,9 @@ from workloadkit.simulation.streams import (
     act_on_submissions,
     look_ahead,
     next_coming,
+    notify_user,
     submission_is_due,
     take_one,
-    tell_user,
 )
 
 
@@ -61,7 +67,7 @@ def _no(state, what, now):
 _next_timer = by_part("policy", "next_timer", _never)
 
 #: (state, -, now) of a policy: whether the loop is to return after this pass.
-_policy_asks = by_part("policy", "asks", _no)
+_policy_asks = by_part("policy", "must_return", _no)
 
 
 def play(state: State, begin: Any = None, until: Any = None) -> int:
@@ -79,7 +85,7 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     Returns
     -------
     int
-        Why: OVER, STOPPED, ASKED or LACKS_ROOM.
+        Why: OVER, STOPPED, REQUESTED or LACKS_ROOM.
     """
     time = state.never.dtype.type
     begun = begin is not None
@@ -118,9 +124,9 @@ def _go_on(state, begun, until):
         allocate(state, at[N_SEEN], now)
         at[N_SEEN] = at[ARRIVED]
         if _policy_asks(state, 0, now):
-            at[WHY] = ASKED
+            at[WHY] = REQUESTED
             break
-        if asks(state, 0, now):
+        if must_return(state, 0, now):
             at[WHY] = LACKS_ROOM
             break
 
@@ -190,7 +196,7 @@ def _take_ends(state, now):
     while at[N_RUNNING] > 0 and ends[at[N_RUNNING] - 1] <= now:
         end_due(state, now)
     for place in range(before - 1, at[N_RUNNING] - 1, -1):
-        tell_user(state, end_jobs[place], now)
+        notify_user(state, end_jobs[place], now)
 
 
 @inline
@@ -209,7 +215,7 @@ def _take_event(state, now):
     if submission_is_due(state, 0, now):
         take_one(state, 0, now)
     elif state.at[N_ENDED] < state.at[N_DUE]:
-        tell_user(state, take_end(state, now), now)
+        notify_user(state, take_end(state, now), now)
     elif next_change(state, 0, now) <= now:
         change(state, True, now)
     elif next_coming(state, 0, now) <= now and _next_timer(state, 0, now) > now:

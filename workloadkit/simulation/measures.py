@@ -11,7 +11,7 @@ from workloadkit import metrics
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class ServedJobs:
     """Jobs in the order of (submit, job number), and how they were served.
 
     Parameters
@@ -35,13 +35,13 @@ class Served:
     utility: NDArray[np.float64]
     start_value: NDArray[np.float64]
 
-    def take(self, which: NDArray | slice) -> "Served":
+    def take(self, which: NDArray | slice) -> "ServedJobs":
         """Return some of the jobs, by a mask, places or a slice."""
-        return Served(*(getattr(self, f.name)[which] for f in fields(self)))
+        return ServedJobs(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
 #: What each job is measured by.
-QUANTITIES: Mapping[str, Callable[[Served], NDArray]] = {
+QUANTITIES: Mapping[str, Callable[[ServedJobs], NDArray]] = {
     "wait": lambda jobs: jobs.wait,
     "response": lambda jobs: jobs.wait + jobs.run,
     "slowdown": lambda jobs: metrics.slowdown(jobs.wait, jobs.run),
@@ -50,7 +50,7 @@ QUANTITIES: Mapping[str, Callable[[Served], NDArray]] = {
 }
 
 
-def earned_percent(jobs: Served) -> NDArray[np.float64]:
+def earned_percent(jobs: ServedJobs) -> NDArray[np.float64]:
     """Return what each job earned, in percent of its start value.
 
     NaN for jobs without a utility function, and for those whose start value is 0.
@@ -63,7 +63,7 @@ _IN_CLASSES = ("wait", "bounded_slowdown")
 _DISTRIBUTED = ("wait", "expansion_factor", "bounded_slowdown")
 
 
-def of_class(jobs: Served, name: str) -> NDArray[np.bool_]:
+def of_class(jobs: ServedJobs, name: str) -> NDArray[np.bool_]:
     """Tell which jobs are of a class of run time: at most a minute, at most ten, longer."""
     bounds = list(metrics.RUN_CLASSES.values())
     place = list(metrics.RUN_CLASSES).index(name)
@@ -71,11 +71,11 @@ def of_class(jobs: Served, name: str) -> NDArray[np.bool_]:
     return (jobs.run > shortest) & (jobs.run <= bounds[place])
 
 
-def _in_class(jobs: Served, *, quantity: str, name: str) -> NDArray[np.float64]:
+def _in_class(jobs: ServedJobs, *, quantity: str, name: str) -> NDArray[np.float64]:
     return np.where(of_class(jobs, name), QUANTITIES[quantity](jobs), np.nan)
 
 
-def _by_lee(jobs: Served) -> NDArray[np.float64]:
+def _by_lee(jobs: ServedJobs) -> NDArray[np.float64]:
     values = np.full(jobs.wait.size, np.nan)
     counted = metrics.lee_jobs(values.size)
     values[counted] = QUANTITIES["bounded_slowdown"](jobs)[counted]
@@ -83,7 +83,7 @@ def _by_lee(jobs: Served) -> NDArray[np.float64]:
 
 
 #: Means over the jobs: the values they are means of, NaN for a job that is not of them.
-MEANS: Mapping[str, Callable[[Served], NDArray]] = {
+MEANS: Mapping[str, Callable[[ServedJobs], NDArray]] = {
     **{f"mean_{quantity}": values for quantity, values in QUANTITIES.items()},
     **{
         f"mean_{quantity}_{name}": partial(_in_class, quantity=quantity, name=name)
@@ -94,7 +94,7 @@ MEANS: Mapping[str, Callable[[Served], NDArray]] = {
 }
 
 
-def _mean(jobs: Served, *, name: str) -> float:
+def _mean(jobs: ServedJobs, *, name: str) -> float:
     values = MEANS[name](jobs)
     values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else np.nan
@@ -108,44 +108,44 @@ PERCENTILES = {
 }
 
 
-def _percentile(jobs: Served, *, name: str) -> float:
+def _percentile(jobs: ServedJobs, *, name: str) -> float:
     quantity, percent = PERCENTILES[name]
     return metrics.percentile(QUANTITIES[quantity](jobs), percent)
 
 
-def _median_wait(jobs: Served) -> float:
+def _median_wait(jobs: ServedJobs) -> float:
     return float(np.median(jobs.wait)) if jobs.wait.size else np.nan
 
 
-def _jain_fairness(jobs: Served) -> float:
+def _jain_fairness(jobs: ServedJobs) -> float:
     _, user = np.unique(jobs.user, return_inverse=True)
     total = np.bincount(user, metrics.slowdown(jobs.wait, jobs.run))
     return metrics.jain_fairness(total / np.bincount(user))
 
 
-def _aggregate_utility(jobs: Served) -> float:
+def _aggregate_utility(jobs: ServedJobs) -> float:
     return float(np.nansum(jobs.utility))
 
 
-def _utility_per_proc_hour(jobs: Served) -> float:
+def _utility_per_proc_hour(jobs: ServedJobs) -> float:
     hours = float((jobs.run * jobs.procs.astype(np.float64)).sum()) / 3600
     return _aggregate_utility(jobs) / hours if hours > 0 else np.nan
 
 
-def _earned(jobs: Served, *, percent: int) -> float:
+def _earned(jobs: ServedJobs, *, percent: int) -> float:
     earned = earned_percent(jobs)
     return metrics.percentile_from_best(earned[~np.isnan(earned)], percent)
 
 
 #: Aggregates of what jobs with utility functions earned.
-OF_UTILITIES: Mapping[str, Callable[[Served], float]] = {
+OF_UTILITIES: Mapping[str, Callable[[ServedJobs], float]] = {
     "aggregate_utility": _aggregate_utility,
     "utility_per_proc_hour": _utility_per_proc_hour,
     **{f"earned_p{percent}": partial(_earned, percent=percent) for percent in metrics.PERCENTILES},
 }
 
 #: Aggregates that depend on nothing but the jobs served.
-OF_JOBS: Mapping[str, Callable[[Served], float]] = {
+OF_JOBS: Mapping[str, Callable[[ServedJobs], float]] = {
     **{name: partial(_mean, name=name) for name in MEANS},
     "median_wait": _median_wait,
     **{name: partial(_percentile, name=name) for name in PERCENTILES},

@@ -1,7 +1,7 @@
 """Users who react, compiled apart from the loop that they meet in.
 
 A *mechanism* is a NamedTuple of arrays and scalars that says who the users are and how they act,
-and four functions that act for them, in the module that `parts.acts_for` names:
+and four functions that act for them, in the module that `parts.register_functions` names:
 
 - ``set_out(users)`` lets all plan what they do first;
 - ``submit(users, jobs, place, item)`` fills in the job that an item of the agenda stands for;
@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import BARE, config, in_python, kernel, native
 from workloadkit._kernels.reference import Reference, by_reference
 from workloadkit.simulation.agenda import Agenda
-from workloadkit.simulation.parts import acting, acts_for, is_built_in, kind_of
+from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
 from workloadkit.simulation.state import Jobs
 
 # What users may be let do.
 SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
 
 
-class Reacting(NamedTuple):
+class ReactingUsers(NamedTuple):
     """A part of the state: users who react.
 
     Parameters
@@ -56,14 +56,14 @@ class Reacting(NamedTuple):
     kept: NDArray[np.uint8]
 
 
-def reacting(users: Any, dtype: np.dtype) -> Reacting:
+def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
     """Return users as a part of the state, whose times are of a type."""
     if config.DISABLE_JIT:
-        return Reacting(users.agenda, users, 0, np.empty(0, np.uint8))
+        return ReactingUsers(users.agenda, users, 0, np.empty(0, np.uint8))
     kind = numba.typeof(users)
     memory = _laid_out(kind, users)
     function = _entry(kind, dtype, built_in=is_built_in(users))
-    return Reacting(users.agenda, memory.ctypes.data, function, memory)
+    return ReactingUsers(users.agenda, memory.ctypes.data, function, memory)
 
 
 def set_out(users: Any, dtype: np.dtype) -> None:
@@ -111,42 +111,42 @@ def _act(users, jobs, verb, place, item, now):
 
 def begin(users):
     """Let all plan what they do first."""
-    acting(type(users)).set_out(users)
+    functions_of(type(users)).set_out(users)
 
 
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
-    acting(type(users)).submit(users, jobs, place, item)
+    functions_of(type(users)).submit(users, jobs, place, item)
 
 
 def job_ended(users, jobs, place, now):
     """Let the user of a job know that it has ended."""
-    acting(type(users)).job_ended(users, jobs, place, now)
+    functions_of(type(users)).job_ended(users, jobs, place, now)
 
 
 def wake_up(users, jobs, who, now):
     """Wake a user."""
-    acting(type(users)).wake_up(users, jobs, who, now)
+    functions_of(type(users)).wake_up(users, jobs, who, now)
 
 
 @overload(begin, jit_options=BARE, strict=False)
 def _begin(users):
-    return in_python(acting(kind_of(users)).set_out)
+    return in_python(functions_of(kind_of(users)).set_out)
 
 
 @overload(submit, jit_options=BARE, strict=False)
 def _submit(users, jobs, place, item):
-    return in_python(acting(kind_of(users)).submit)
+    return in_python(functions_of(kind_of(users)).submit)
 
 
 @overload(job_ended, jit_options=BARE, strict=False)
 def _job_ended(users, jobs, place, now):
-    return in_python(acting(kind_of(users)).job_ended)
+    return in_python(functions_of(kind_of(users)).job_ended)
 
 
 @overload(wake_up, jit_options=BARE, strict=False)
 def _wake_up(users, jobs, who, now):
-    return in_python(acting(kind_of(users)).wake_up)
+    return in_python(functions_of(kind_of(users)).wake_up)
 
 
 def let_act(users, jobs, verb, place, item, now):
@@ -239,4 +239,4 @@ def _store(thing, address):
     _put(thing, address)  # type: ignore[call-arg]
 
 
-acts_for(Reacting, sys.modules[__name__])
+register_functions(ReactingUsers, sys.modules[__name__])

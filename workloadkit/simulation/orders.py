@@ -1,8 +1,8 @@
 """Orders of waiting jobs: the numbers that jobs are sorted by, smallest first, ties by arrival.
 
 Each order is one function, which both engines call. Those in `SETTLED` give a job its place when it
-arrives, for good; those in `VARYING` change as time passes. An order may look at what is `Seen` of
-a job, and at numbers that its policy has as parameters.
+arrives, for good; those in `VARYING` change as time passes. An order may look at a `VisibleJob`
+and at numbers that are parameters of its policy.
 """
 
 import math
@@ -19,7 +19,7 @@ from workloadkit.errors import ParameterError
 LAST_QUEUE = 2**62
 
 
-class Seen(NamedTuple):
+class VisibleJob(NamedTuple):
     """What an order may look at.
 
     Parameters

@@ -1,7 +1,7 @@
 """The parts of a compiled simulation: functions that are chosen by the type of a tuple.
 
 A part is a NamedTuple in one of the fields of `state.State` (machine, policy, users, predictor) and
-the functions that act for it, in a module of its own: `acts_for` says which. The compiler chooses
+its functions, in a module: `register_functions` links the two. The compiler chooses
 among them as it compiles a loop for these types, so that what is not there costs nothing.
 """
 
@@ -15,10 +15,10 @@ from workloadkit._kernels.compile import INLINE, in_python
 from workloadkit._kernels.known_types import know_types
 from workloadkit.errors import WorkloadError
 
-_ACTING: dict[type, Any] = {}
+_FUNCTIONS: dict[type, Any] = {}
 
 
-def acts_for(kind: type, functions: Any) -> None:
+def register_functions(kind: type, functions: Any) -> None:
     """Let functions act for a part.
 
     Parameters
@@ -28,7 +28,7 @@ def acts_for(kind: type, functions: Any) -> None:
     functions : module or object
         What has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
     """
-    _ACTING[kind] = functions
+    _FUNCTIONS[kind] = functions
     if kind is not type(None):
         know_types([kind])
 
@@ -63,9 +63,9 @@ def by_part(
     return act
 
 
-def acting(kind: type) -> Any:
+def functions_of(kind: type) -> Any:
     """Return what acts for a part."""
-    return _ACTING[kind]
+    return _FUNCTIONS[kind]
 
 
 def is_built_in(part: Any) -> bool:
@@ -75,7 +75,7 @@ def is_built_in(part: Any) -> bool:
     not notice a change elsewhere.
     """
     if isinstance(part, tuple) and hasattr(part, "_fields"):
-        whose = getattr(_ACTING.get(type(part)), "__name__", type(part).__module__)
+        whose = getattr(_FUNCTIONS.get(type(part)), "__name__", type(part).__module__)
         return whose.startswith("workloadkit.") and all(map(is_built_in, part))
     return True
 
@@ -91,7 +91,9 @@ def _kind(state: Any, field: str) -> type:
 
 
 def _function(kind: type, name: str, otherwise: Callable[..., Any] | None) -> Callable[..., Any]:
-    found = getattr(_ACTING.get(kind), name, otherwise)
+    found = getattr(_FUNCTIONS.get(kind), name, otherwise)
     if found is None:
-        raise WorkloadError(f"{kind.__name__} has no compiled function {name}; see parts.acts_for")
+        raise WorkloadError(
+            f"{kind.__name__} has no compiled function {name}; see parts.register_functions"
+        )
     return found

@@ -26,10 +26,10 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.running import move
 from workloadkit.simulation.state import N_RUNNING
 
-N_STEPS = 0  # a place in Profile.at
+N_STEPS = 0  # a place in StepProfile.at
 
 
-class Profile(NamedTuple):
+class StepProfile(NamedTuple):
     """When the steps begin; what is free then stands on rows of the machine.
 
     Parameters
@@ -49,9 +49,9 @@ def n_rows(n_jobs: int) -> int:
     return 2 * n_jobs + 2
 
 
-def new_profile(n_jobs: int, dtype: np.dtype) -> Profile:
+def new_profile(n_jobs: int, dtype: np.dtype) -> StepProfile:
     """Return a profile for so many jobs, to be filled in by `plan_running`."""
-    return Profile(np.zeros(n_rows(n_jobs), dtype), np.ones(1, np.int64))
+    return StepProfile(np.zeros(n_rows(n_jobs), dtype), np.ones(1, np.int64))
 
 
 @bare
@@ -101,7 +101,7 @@ def first_step(times, count, end):
 
 
 @bare
-def find_hole(state, profile, need, duration, until):
+def find_slot(state, profile, need, duration, until):
     """Find the earliest hole for what a job needs, for so long.
 
     A job that already has its place from `until` on needs no other room from then on. Returns the

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.case import Case
-from workloadkit.simulation.claims import INSTANT, Claim, count_of, refuted, seconds, use_of
-from workloadkit.simulation.replaying import Replayed, Rule, replay
+from workloadkit.simulation.case import ScheduleCase
+from workloadkit.simulation.claims import INSTANT, ScheduleClaim, count_of, refuted, seconds, use_of
+from workloadkit.simulation.replaying import PolicyRule, ReplayResult, replay
 from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
 
 #: What leaves a policy no other schedule.
@@ -15,17 +15,17 @@ EACH_PASS = "each pass starts the jobs that the policy starts"
 
 
 def claims_of(
-    name: str, case: Case | None, rule: Rule | None, *, changing: bool
-) -> Iterator[Claim]:
+    name: str, case: ScheduleCase | None, rule: PolicyRule | None, *, changing: bool
+) -> Iterator[ScheduleClaim]:
     """Check what a policy states."""
     text = "jobs start as the policy has it"
     if name not in schedulers.known():
         why = f"{name} is not built in" if name else "no policy was named"
-        yield Claim(text, "not applicable", f"{why}, so nothing was checked of its order")
+        yield ScheduleClaim(text, "not applicable", f"{why}, so nothing was checked of its order")
         return
     if case is None:
         why = "only a schedule of all jobs as they are in the log can be checked for it"
-        yield Claim(text, "not applicable", why)
+        yield ScheduleClaim(text, "not applicable", why)
         return
     if name == "recorded":
         yield _as_recorded(case)
@@ -34,7 +34,7 @@ def claims_of(
         why = "with outages, only a Schedule in whole seconds tells of the runs that they stopped"
         if rule is None:
             why = f"there is no check of the order of {name} with outages"
-        yield Claim(text, "not applicable", why)
+        yield ScheduleClaim(text, "not applicable", why)
         return
     if rule is not None:
         yield _each_pass(case, rule)
@@ -42,37 +42,37 @@ def claims_of(
     if name != "self-adaptive":  # which may have any candidates
         yield _not_empty(case)
     why = f"there is no check of the order of {name}, only of what any schedule must hold"
-    yield Claim(text, "not applicable", why)
+    yield ScheduleClaim(text, "not applicable", why)
 
 
-def _each_pass(case: Case, rule: Rule) -> Claim:
+def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
     """Make all passes again."""
     if (case.start < case.submit).any():
-        return Claim(EACH_PASS, "not applicable", "jobs start before they are submitted")
+        return ScheduleClaim(EACH_PASS, "not applicable", "jobs start before they are submitted")
     if not case.whole and rule.reserving != MADE_AGAIN:
         why = (
             "decimals are rounded, and reservations that are kept can be made of whole seconds only"
         )
-        return Claim(EACH_PASS, "not applicable", why)
+        return ScheduleClaim(EACH_PASS, "not applicable", why)
     found = replay(case, rule)
     if found.differing:
         return refuted(EACH_PASS, _difference(case, found), found.differing)
     proof = f"{found.passes:,} passes"
     if case.outages is not None:
         proof += "; which runs outages stop is taken from the schedule"
-    if not found.untold:
-        return Claim(EACH_PASS, "proved", proof, determines=case.outages is None)
+    if not found.undetermined:
+        return ScheduleClaim(EACH_PASS, "proved", proof, determines=case.outages is None)
     why = "in which order users submit and jobs end" if case.whole else "how decimals were rounded"
     if case.outages is not None:
         why = "which processors are used while an outage is announced, or what comes first"
     if rule.reserving == MADE_AGAIN:
-        left = f"not in {count_of(found.untold, 'second')}, where it counts"
+        left = f"not in {count_of(found.undetermined, 'second')}, where it counts"
     else:
         left = f"not from {seconds(found.until)} on, where it begins to count"
-    return Claim(EACH_PASS, "proved", f"{proof}; {left} {why}")
+    return ScheduleClaim(EACH_PASS, "proved", f"{proof}; {left} {why}")
 
 
-def _difference(case: Case, found: Replayed) -> str:
+def _difference(case: ScheduleCase, found: ReplayResult) -> str:
     """Say how a schedule first differs."""
     said = []
     if found.waits >= 0:
@@ -85,17 +85,17 @@ def _difference(case: Case, found: Replayed) -> str:
     return f"at {seconds(found.now)} {'; '.join(said)}"
 
 
-def _as_recorded(case: Case) -> Claim:
+def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
     text = "each job starts its recorded wait after its submission"
     off = np.flatnonzero(np.abs(case.start - case.recorded_start) > (0 if case.whole else INSTANT))
     if off.size:
         i = off[0]
         start, due = seconds(case.start[i]), seconds(case.recorded_start[i])
         return refuted(text, f"job {case.job[i]} starts at {start}, not {due}", off.size)
-    return Claim(text, "proved", count_of(case.job.size, "job"), determines=True)
+    return ScheduleClaim(text, "proved", count_of(case.job.size, "job"), determines=True)
 
 
-def _not_empty(case: Case) -> Claim:
+def _not_empty(case: ScheduleCase) -> ScheduleClaim:
     text = "no job waits for an empty machine"
     time = np.unique(np.concatenate([case.submit, case.start, case.end]))
     use = use_of(case.start, case.end, case.procs)
@@ -106,7 +106,7 @@ def _not_empty(case: Case) -> Claim:
     idle = np.flatnonzero(passed[started] > passed[submitted])
     if not idle.size:
         found = f"empty {seconds(passed[-1])} of {seconds(time[-1] - time[0])}"
-        return Claim(text, "proved", found)
+        return ScheduleClaim(text, "proved", found)
     i = idle[0]
     since = time[submitted[i] + np.argmax(empty[submitted[i] :])]
     why = f"job {case.job[i]} waits and nothing runs from {seconds(since)}"

@@ -4,7 +4,7 @@ import sys
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.events import arrive
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import ARRIVED
 
 
@@ -48,8 +48,8 @@ def act_on_submissions(state, what, now):
 
 
 @bare
-def tell_user(state, job, now):
+def notify_user(state, job, now):
     """Nobody wants to know."""
 
 
-acts_for(type(None), sys.modules[__name__])
+register_functions(type(None), sys.modules[__name__])

@@ -17,7 +17,7 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.as_recorded import as_recorded
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, Served
+from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, ServedJobs
 from workloadkit.simulation.names import FURTHER, MEASURED, METRICS, PRODUCTIVITY, UTILITY
 from workloadkit.simulation.productivity import (
     NAMES,
@@ -170,13 +170,13 @@ class Schedule(Displayed):
         return counted
 
     @cached_property
-    def served(self) -> Served:
+    def served(self) -> ServedJobs:
         """The jobs that the metrics count, and how they were served."""
         w, counted = self.workload, self.counted
         requested = self.source.column("requested_time")[w.row]
         requested = np.where(requested >= 0, requested, w.run)  # NaN is not
         nothing = np.broadcast_to(np.nan, w.submit.size)
-        jobs = Served(
+        jobs = ServedJobs(
             w.submit,
             self.wait,
             w.run,

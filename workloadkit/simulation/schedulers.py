@@ -26,7 +26,7 @@ from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
 from workloadkit.simulation.policies.sjf import Sjf
 from workloadkit.simulation.policies.smallest import Smallest
 from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.varying.own_order import OwnOrder
+from workloadkit.simulation.policies.varying.custom_order import CustomOrder
 from workloadkit.simulation.policies.varying.unicef import Unicef
 from workloadkit.simulation.policies.varying.wfp3 import Wfp3
 
@@ -34,6 +34,7 @@ __all__ = [
     "F1",
     "Conservative",
     "Creasy",
+    "CustomOrder",
     "Easy",
     "Fcfs",
     "Genetic",
@@ -42,7 +43,6 @@ __all__ = [
     "MultiQueue",
     "OrderedScheduler",
     "Outcome",
-    "OwnOrder",
     "Policy",
     "PriorityFifo",
     "Recorded",

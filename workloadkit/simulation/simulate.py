@@ -12,12 +12,12 @@ from workloadkit.errors import WorkloadWarning
 from workloadkit.metrics import use_over_time
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
-from workloadkit.simulation.arranging import Arrangement, arrange, uncounted_users
 from workloadkit.simulation.engine import Scheduler, User
-from workloadkit.simulation.performing import perform
-from workloadkit.simulation.playing import Play
+from workloadkit.simulation.engines import EngineResult
+from workloadkit.simulation.execution import execute
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.selection import SimulationParts, select_parts, uncounted_users
 from workloadkit.simulation.users import BatchUser, OpenUsers
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import Workload
@@ -80,12 +80,12 @@ def simulate(
     [0, 10, 2]
     """
     asked = Simulate.of(settings, keywords)
-    parts = arrange(trace, scheduler, users, asked)
-    return _report(parts, asked, *perform(parts, asked))
+    parts = select_parts(trace, scheduler, users, asked)
+    return _report(parts, asked, *execute(parts, asked))
 
 
 def _report(
-    parts: Arrangement, settings: Simulate, trace: Trace, unscaled: Trace, play: Play
+    parts: SimulationParts, settings: Simulate, trace: Trace, unscaled: Trace, play: EngineResult
 ) -> Schedule:
     """Return the schedule that was played."""
     workload = replace(play.workload, utility_at=settings.utility_at)

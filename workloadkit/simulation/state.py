@@ -12,7 +12,7 @@ N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED = ra
 
 # Reasons: all is over; the time to stop has come; the policy asks for it; the machine, which may
 # have too little room for what comes next (also where the policy asks).
-OVER, STOPPED, ASKED, LACKS_ROOM = range(4)
+OVER, STOPPED, REQUESTED, LACKS_ROOM = range(4)
 
 
 class Jobs(NamedTuple):

@@ -82,7 +82,7 @@ def _act(state, which, now):
 
 
 @bare
-def _tell_user(state, job, now):
+def _notify_user(state, job, now):
     let_act(state.users, state.jobs, JOB_ENDED, job, 0, now)
 
 
@@ -105,4 +105,4 @@ act_on_all = by_part("users", "act_on_all", _act_on_all, BARE)
 act_on_submissions = by_part("users", "act_on_submissions", _act_on_submissions, BARE)
 
 #: (state, job, now): the user of a job learns that it has ended.
-tell_user = by_part("users", "tell_user", _tell_user, BARE)
+notify_user = by_part("users", "notify_user", _notify_user, BARE)

@@ -12,8 +12,8 @@ from workloadkit.errors import check_not_negative
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.populations.recorded import Recorded
-from workloadkit.simulation.users.batches import BatchUser, Script
-from workloadkit.simulation.users.batches.crowd import BatchCrowd
+from workloadkit.simulation.users.batches import BatchContext, BatchUser
+from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -45,29 +45,31 @@ class ByResponse:
     def __post_init__(self) -> None:
         check_not_negative(b=self.b)
 
-    def crowd_of(self, trace: Trace, workload: Workload) -> BatchCrowd:
+    def users_of(self, trace: Trace, workload: Workload) -> SimulatedBatchUsers:
         """Return the users of one simulation, who submit the jobs `workload` of a log."""
         population = Recorded()
-        return BatchCrowd(population, self, trace, population.present(trace, lambda _: workload, 0))
+        return SimulatedBatchUsers(
+            population, self, trace, population.present(trace, lambda _: workload, 0)
+        )
 
     def compiled(self, present: Present) -> Any:
         """Return the behaviour in the form that kernels take, fresh for one simulation."""
         from analysis.studies.recorded_reactions.users_kernel import Continuing
 
-        acts = present.activities
-        last = acts.first_job[1:] - 1
-        recorded = acts.ended[last] - (acts.arrival + acts.gap[last])
+        activities = present.activities
+        last = activities.first_job[1:] - 1
+        recorded = activities.ended[last] - (activities.arrival + activities.gap[last])
         return Continuing(
             b=float(self.b),
-            arrival=acts.arrival,
+            arrival=activities.arrival,
             recorded=recorded.astype(np.float64),
             response=np.zeros(present.users.member.size),
         )
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""
-        script = Script(present, rng)
-        return [ContinuingUser(script, who, self.b) for who in range(present.users.member.size)]
+        context = BatchContext(present, rng)
+        return [ContinuingUser(context, who, self.b) for who in range(present.users.member.size)]
 
 
 class ContinuingUser(BatchUser):
@@ -75,28 +77,28 @@ class ContinuingUser(BatchUser):
 
     Parameters
     ----------
-    script : Script
+    context : BatchContext
     who : int
     b : float
         [1/min]
     """
 
-    def __init__(self, script: Script, who: int, b: float) -> None:
-        super().__init__(script, who)
+    def __init__(self, context: BatchContext, who: int, b: float) -> None:
+        super().__init__(context, who)
         self.b = b
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """Go on after the recorded think time, or come back on a later day."""
-        acts = self.script.acts
-        recorded = acts.arrival[batch]
+        activities = self.context.activities
+        recorded = activities.arrival[batch]
         late = max(self.now - recorded, 0)
         if self._opens_session(batch):
             return recorded + ceil(late / DAY) * DAY
-        at = acts.first_job[batch] - 1  # the job submitted last before
-        before = acts.ended[at] - (acts.arrival[batch - 1] + acts.gap[at])
+        at = activities.first_job[batch] - 1  # the job submitted last before
+        before = activities.ended[at] - (activities.arrival[batch - 1] + activities.gap[at])
         job = self.sent[-1]
-        if self.script.rng.random() < go_on(job.end - job.submit, before, self.b):
-            return self.now + acts.think_time[batch]
+        if self.context.rng.random() < go_on(job.end - job.submit, before, self.b):
+            return self.now + activities.think_time[batch]
         return recorded + (late // DAY + 1) * DAY
 
 

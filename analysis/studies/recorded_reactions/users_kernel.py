@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 _DAY = 86400
 
@@ -37,10 +37,10 @@ class Continuing(NamedTuple):
 @bare
 def job_ended(users: Any, place: Any, response: Any) -> None:
     """Keep the response time of the job submitted last."""
-    acts, tables = users.acts, users.tables
+    activities, tables = users.activities, users.tables
     who, at = tables.user[place], tables.at[place]
-    batch = acts.batch[at]
-    if batch == users.progress.next_batch[who] - 1 and at + 1 == acts.first_job[batch + 1]:
+    batch = activities.batch[at]
+    if batch == users.progress.next_batch[who] - 1 and at + 1 == activities.first_job[batch + 1]:
         users.behaviour.response[who] = response
 
 
@@ -48,16 +48,16 @@ def job_ended(users: Any, place: Any, response: Any) -> None:
 def arrival(users: Any, released: Any, now: Any) -> Any:
     """When a batch arrives that is released now."""
     who, batch, _ = released
-    acts, behaviour = users.acts, users.behaviour
+    activities, behaviour = users.activities, users.behaviour
     recorded = behaviour.arrival[batch]
     late = max(now - recorded, 0)
-    if acts.session[batch] != acts.session[batch - 1]:
+    if activities.session[batch] != activities.session[batch - 1]:
         return float(recorded + ceil(late / _DAY) * _DAY)
     before, response = behaviour.recorded[batch - 1], behaviour.response[who]
     go_on = (behaviour.b * before / 60 + 1) / (behaviour.b * response / 60 + 1)
     if users.rng.random() < go_on:
-        return float(now + acts.think_time[batch])
+        return float(now + activities.think_time[batch])
     return float(recorded + (floor(late / _DAY) + 1) * _DAY)
 
 
-acts_for(Continuing, sys.modules[__name__])
+register_functions(Continuing, sys.modules[__name__])

@@ -2,7 +2,7 @@
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.events import job_returned, lose, plans_void
-from workloadkit.simulation.machine.claims import drop, stake
+from workloadkit.simulation.machine.claims import add_claim, remove_claim
 from workloadkit.simulation.machine.ledger import FREE, end_job
 from workloadkit.simulation.machine.numbered import (
     ANNOUNCED,
@@ -15,7 +15,7 @@ from workloadkit.simulation.machine.numbered import (
 from workloadkit.simulation.machine.words import WORD_BITS, clear, place_of_lowest
 from workloadkit.simulation.running import remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
-from workloadkit.simulation.streams import tell_user
+from workloadkit.simulation.streams import notify_user
 
 
 @inline
@@ -51,7 +51,7 @@ def _change_first(state, now):
 def _announce(state, outage, now):
     """Let an outage be known."""
     machine, claim = state.machine, state.start.size + outage
-    stake(state, claim)
+    add_claim(state, claim)
     if machine.claims.end[claim] < state.never:
         machine.at[N_ENDING] += 1
     else:
@@ -81,7 +81,7 @@ def _go_down(state, outage, now):
             job_returned(state, hit[place], now)
         else:
             lose(state, hit[place], now)
-            tell_user(state, hit[place], now)
+            notify_user(state, hit[place], now)
 
 
 @inline
@@ -181,5 +181,5 @@ def _come_up(state, outage, now):
     if surprise:
         plans_void(state, 0, now)
     else:
-        drop(state, claim)
+        remove_claim(state, claim)
         at[N_ENDING] -= 1

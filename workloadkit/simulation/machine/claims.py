@@ -6,7 +6,7 @@ Arrays are looked up before loops: in one that writes, the compiler would look t
 import numpy as np
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.counts import clear_digits, give_up, stake_out
+from workloadkit.simulation.machine.counts import clear_digits, count_claim, uncount_claim
 from workloadkit.simulation.machine.numbered import (
     N_CHANGES,
     N_CLAIMS,
@@ -27,7 +27,7 @@ from workloadkit.simulation.state import N_RUNNING
 
 
 @bare
-def stake(state, claim):
+def add_claim(state, claim):
     """Let a claim be there."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     _insert(claims.by_begin, claims.begin, count, claim)
@@ -37,7 +37,7 @@ def stake(state, claim):
 
 
 @bare
-def drop(state, claim):
+def remove_claim(state, claim):
     """Let a claim be there no more, if it is."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     if _remove(claims.by_begin, count, claim):
@@ -47,7 +47,7 @@ def drop(state, claim):
 
 
 @bare
-def drop_promises(state):
+def remove_promises(state):
     """Keep the claims of outages only."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     n_jobs = state.start.size
@@ -136,7 +136,7 @@ def choose(state, job, now):
 
     Of these, what is claimed soonest comes first, of the others what is claimed latest.
     """
-    drop(state, job)
+    remove_claim(state, job)
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
     end, needed = now + state.jobs.estimate[job], state.jobs.procs[job]
     free, claimed, left, taken = machine.free, scratch.claimed, scratch.left, scratch.taken
@@ -225,9 +225,9 @@ def _hold_taken(machine, job):
 @bare
 def promise(state, job, now):
     """Promise a job processors from the earliest second on that can be; return when."""
-    drop(state, job)
+    remove_claim(state, job)
     claims, scratch = state.machine.claims, state.machine.scratch
-    begin, place, over = _find_hole(state, job, now)
+    begin, place, over = _find_slot(state, job, now)
     if begin == state.never:
         return begin
     claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
@@ -240,7 +240,7 @@ def promise(state, job, now):
             word[part], mask[part] = number, taken[number]
             part += 1
     claims.last[job] = part
-    stake(state, job)
+    add_claim(state, job)
     return begin
 
 
@@ -254,7 +254,7 @@ def _bring_forward(times, place, never):
 
 
 @inline
-def _find_hole(state, job, now):
+def _find_slot(state, job, now):
     """Find when so many processors can be had for so long: now, or as plans end.
 
     A running job that has outlived its estimate counts as ending at this very second.
@@ -281,10 +281,10 @@ def _find_hole(state, job, now):
             _vacate(machine, left, jobs[place])
             n_left += state.jobs.procs[jobs[place]]
         while begun < count and claims.begin[by_begin[begun]] < begin + estimate:
-            stake_out(scratch, claims, by_begin[begun])
+            count_claim(scratch, claims, by_begin[begun])
             begun += 1
         while over < count and claim_end[by_end[over]] <= begin:
-            give_up(scratch, claims, by_end[over], used)
+            uncount_claim(scratch, claims, by_end[over], used)
             over += 1
         if n_left >= needed and size_without(left, claimed) >= needed:
             return begin, place, over

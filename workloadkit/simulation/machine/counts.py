@@ -20,7 +20,7 @@ def clear_digits(digits, width, count):
 
 
 @bare
-def stake_out(scratch, claims, claim):
+def count_claim(scratch, claims, claim):
     """Count one claim more on its processors: add one to numbers, all those of a word at once."""
     digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
     word, mask = claims.word, claims.mask
@@ -35,7 +35,7 @@ def stake_out(scratch, claims, claim):
 
 
 @bare
-def give_up(scratch, claims, claim, used):
+def uncount_claim(scratch, claims, claim, used):
     """Count one claim less on its processors; so many places of the digits are in use."""
     digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
     words, mask = claims.word, claims.mask

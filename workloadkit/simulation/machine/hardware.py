@@ -30,7 +30,7 @@ class Hardware:
         return self.procs
 
     @property
-    def imagined(self) -> "Hardware":
+    def without_outages(self) -> "Hardware":
         """The machine that a policy simulates in its turn: without outages."""
         return self
 

@@ -161,7 +161,7 @@ next_change = by_part("machine", "next_change", _never)
 change = by_part("machine", "change", _nothing)
 
 #: (state, -, now): whether the machine asks the loop to return, for want of room to write on.
-asks = by_part("machine", "asks", _no)
+must_return = by_part("machine", "must_return", _no)
 
 
 @inline

@@ -132,7 +132,7 @@ class Numbered(NamedTuple):
     Parameters
     ----------
     level, shadow : ndarray
-        As of a `pool.Pool`.
+        As of a `pool.PoolState`.
     free : ndarray of int64, shape (n_words,)
         Processors that work and run nothing.
     away : ndarray of int64, shape (n_words,)

@@ -7,7 +7,13 @@ import sys
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.changes import change, next_change
-from workloadkit.simulation.machine.claims import are_left, choose, drop, drop_promises, promise
+from workloadkit.simulation.machine.claims import (
+    are_left,
+    choose,
+    promise,
+    remove_claim,
+    remove_promises,
+)
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare
 from workloadkit.simulation.machine.numbered import (
     LOWEST,
@@ -28,7 +34,7 @@ from workloadkit.simulation.machine.pool import (
 )
 from workloadkit.simulation.machine.pool import reserve as reserve_any
 from workloadkit.simulation.machine.words import count_ones, lowest_of
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 __all__ = [
     "change",
@@ -80,14 +86,14 @@ def may_pass(state, job, now):
 @inline
 def release(state, job, now):
     """Give up what is promised a job."""
-    drop(state, job)
+    remove_claim(state, job)
 
 
 @inline
 def release_all(state, what, now):
     """Give up what is promised all jobs."""
     if state.machine.at[N_CLAIMS] > 0:
-        drop_promises(state)
+        remove_promises(state)
 
 
 @inline
@@ -149,10 +155,10 @@ def n_down(state, what, now):
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether there is less room for the history than the next instant may need."""
     history, at, most = state.machine.history, state.machine.at, state.machine.n_down.size
     return history.word.size - at[N_PARTS] < most or history.job.size - at[N_RUNS] < most
 
 
-acts_for(Numbered, sys.modules[__name__])
+register_functions(Numbered, sys.modules[__name__])

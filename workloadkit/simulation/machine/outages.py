@@ -36,7 +36,7 @@ class NumberedProcessors(Hardware):
         return not self.requeues
 
     @property
-    def imagined(self) -> Hardware:
+    def without_outages(self) -> Hardware:
         """The same processors, all alike and always there."""
         return OnePool(self.procs)
 
@@ -57,10 +57,10 @@ class NumberedProcessors(Hardware):
         """Return the state with room for what the next instant may write, at the least."""
         from workloadkit._kernels.compile import in_python
         from workloadkit.simulation.machine.numbered import enlarged
-        from workloadkit.simulation.machine.numbered_ledger import asks
+        from workloadkit.simulation.machine.numbered_ledger import must_return
 
         machine = state.machine
-        if in_python(asks)(state, 0, 0):
+        if in_python(must_return)(state, 0, 0):
             machine = machine._replace(history=enlarged(machine.history))
         return state._replace(machine=machine)
 

@@ -117,7 +117,7 @@ class Machine:
     def begin(self, simulation: "Simulation") -> None:
         """Take part in a simulation, before the clock starts: plan changes, if there are any."""
 
-    def imagined(self) -> "Machine":
+    def without_outages(self) -> "Machine":
         """Return one as large on which nothing runs, and that never changes."""
         return Machine(self.procs, self._whole.copy())
 

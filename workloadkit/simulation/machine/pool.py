@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.running import move
 from workloadkit.simulation.state import N_RUNNING
 
 
-class Pool(NamedTuple):
+class PoolState(NamedTuple):
     """Free processors.
 
     Parameters
@@ -28,11 +28,11 @@ class Pool(NamedTuple):
     shadow: NDArray
 
 
-def new_pool(procs: int, dtype: np.dtype, n_planned: int = 0) -> Pool:
+def new_pool(procs: int, dtype: np.dtype, n_planned: int = 0) -> PoolState:
     """Return so many processors, with so many rows for a profile."""
     level = np.empty(PLANNED + n_planned, np.int64)
     level[FREE] = procs
-    return Pool(level, np.empty(1, dtype))
+    return PoolState(level, np.empty(1, dtype))
 
 
 @inline
@@ -113,4 +113,4 @@ def reserve(state, job, now):
     return shadow
 
 
-acts_for(Pool, sys.modules[__name__])
+register_functions(PoolState, sys.modules[__name__])

@@ -182,7 +182,7 @@ class NumberedMachine(Machine):
         self.release(job)
         procs, duration = job.procs, job.estimate
         which, begin, end = self._plans(now)
-        start = self._hole(which, begin, end, procs, duration, now)
+        start = self._slot(which, begin, end, procs, duration, now)
         if start == inf:
             return inf
         if isinstance(now, int) and start == int(start):
@@ -244,7 +244,7 @@ class NumberedMachine(Machine):
         order = np.argsort(which, kind="stable")
         return which[order], begin[order], end[order]
 
-    def _hole(
+    def _slot(
         self,
         which: NDArray[np.int64],
         begin: NDArray,

@@ -12,7 +12,7 @@ FIRST = -1  # where submissions come before all else: with a pass after each eve
 _UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # what does not keep a simulation going by itself
 
 
-class Events:
+class EventQueue:
     """Events by (time, kind, key), ties in the order in which they were made."""
 
     def __init__(self) -> None:

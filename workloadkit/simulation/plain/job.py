@@ -207,7 +207,7 @@ def show(job: Job) -> JobView:
     return view
 
 
-def plan_anew(view: JobView, estimate: Any) -> None:
+def replan(view: JobView, estimate: Any) -> None:
     """Let a job be planned with another estimate than its user's."""
     _set_estimate(view, estimate)
 

@@ -57,7 +57,7 @@ class Scheduler(Participant):
 
     def job_ends(self, job: JobView) -> None:
         """Learn of the end of a job; its processors are free again. Tells the user at once."""
-        self._simulation.tell_user(job._record, 0)
+        self._simulation.notify_user(job._record, 0)
 
     def job_interrupted(self, job: JobView) -> None:
         """Learn that a job was stopped, which waits again, in its old place in the queue."""
@@ -209,9 +209,9 @@ class Scheduler(Participant):
         self._simulation.interrupt(job, requeues=True)
         self.job_interrupted(job)
 
-    def tell_user(self, job: JobView, delay: Any = 0) -> None:
+    def notify_user(self, job: JobView, delay: Any = 0) -> None:
         """Tell the user of a job that it has ended, now or `delay` seconds later."""
-        self._simulation.tell_user(job._record, delay)
+        self._simulation.notify_user(job._record, delay)
 
     def sleep(self, seconds: Any) -> None:
         """Ask for `wake_up` after so many seconds."""

@@ -19,9 +19,9 @@ from workloadkit.simulation.plain.events import (
     SUBMISSION,
     TERMINATION,
     WAKE_UP,
-    Events,
+    EventQueue,
 )
-from workloadkit.simulation.plain.job import Job, JobView, plan_anew, show
+from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.scheduler import Scheduler
 from workloadkit.simulation.plain.user import User
 from workloadkit.simulation.workload import (
@@ -88,7 +88,7 @@ class Simulation:
         self.jobs: list[JobView] = []
         self.running: dict[JobView, int] = {}
         self.planned_ends: list[tuple[Any, int, JobView]] = []
-        self._events = Events()
+        self._events = EventQueue()
         self._n_waiting = 0
         self._last_number = 0
         self._alarm: int | None = None  # serial of the event
@@ -200,7 +200,7 @@ class Simulation:
         view = show(job)
         self.jobs.append(view)
         if self.predictor is not None:
-            plan_anew(view, self._predicted(view))
+            replan(view, self._predicted(view))
         self.scheduler.job_arrives(view)
 
     def _predicted(self, job: JobView) -> Any:
@@ -261,7 +261,7 @@ class Simulation:
         del self.planned_ends[bisect_left(self.planned_ends, planned)]
         self.hardware.end(view, self.now, interrupted=interrupted)
 
-    def tell_user(self, job: Job, delay: Any) -> None:
+    def notify_user(self, job: Job, delay: Any) -> None:
         """Tell the user of a job that it has ended, now or `delay` seconds later."""
         tell = job.submitter.job_ended
         if delay == 0:

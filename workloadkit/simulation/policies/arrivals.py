@@ -15,11 +15,11 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import changes_ahead, fits, is_full, release_all
 from workloadkit.simulation.state import ARRIVED
 
-# Places in Arrivals.at: jobs in the list; whether any may fit.
+# Places in WaitingList.at: jobs in the list; whether any may fit.
 COUNT, LOOK = range(2)
 
 
-class Arrivals(NamedTuple):
+class WaitingList(NamedTuple):
     """A list of waiting jobs.
 
     Parameters
@@ -33,9 +33,9 @@ class Arrivals(NamedTuple):
     at: NDArray[np.int64]
 
 
-def new_arrivals(n_jobs: int) -> Arrivals:
+def new_arrivals(n_jobs: int) -> WaitingList:
     """Return an empty list."""
-    return Arrivals(np.empty(n_jobs, np.int64), np.zeros(2, np.int64))
+    return WaitingList(np.empty(n_jobs, np.int64), np.zeros(2, np.int64))
 
 
 @inline

@@ -9,7 +9,7 @@ from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
 from workloadkit.simulation.policies.overtaking import AS_USUAL
-from workloadkit.simulation.state import ASKED, LACKS_ROOM, Jobs, State, new_state, waiting_jobs
+from workloadkit.simulation.state import LACKS_ROOM, REQUESTED, Jobs, State, new_state, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -96,15 +96,15 @@ class CompiledPolicy:
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Go on, from a pass at `begin` if given, to `until` or the end; return why it ended."""
         why = play(state, begin, until)
-        while why in (ASKED, LACKS_ROOM):
-            if why == ASKED:
+        while why in (REQUESTED, LACKS_ROOM):
+            if why == REQUESTED:
                 state = self.go_on(state)
             state = self.hardware.go_on(state)
             why = play(state, None, until)
         return state, why
 
     def play(self, state: State) -> State:
-        """Play from the first submission to the end of the last job; return the last state."""
+        """Run from the first submission to the end of the last job; return the last state."""
         return self.run(self.begin(state))[0]
 
     def columns(self, state: State) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ class Queue(NamedTuple):
         Neighbours of each job; ring r begins and ends at n_jobs + r.
     by_size : bool
         Whether of two jobs the smaller one fits where the other one does.
-    crowd : int
+    long_queue : int
         A queue longer than this is searched by trees, until it is half as long.
     at : ndarray of int64, shape (11,)
     """
@@ -56,16 +56,16 @@ class Queue(NamedTuple):
     after: NDArray[np.int64]
     before: NDArray[np.int64]
     by_size: bool
-    crowd: int
+    long_queue: int
     at: NDArray[np.int64]
 
 
-def new_queue(state: State, n_rings: int, *, by_size: bool, crowd: int) -> Queue:
+def new_queue(state: State, n_rings: int, *, by_size: bool, long_queue: int) -> Queue:
     """Return empty rings; the jobs of the state that have arrived are let wait by the loop."""
     after = np.arange(state.start.size + n_rings)
     at = np.zeros(MORE + 4, np.int64)
     at[NEW] = state.at[ARRIVED]
-    return Queue(after, after.copy(), by_size, crowd, at)
+    return Queue(after, after.copy(), by_size, long_queue, at)
 
 
 @inline
@@ -110,15 +110,15 @@ def plans_void(state, what, now):
 
 
 @inline
-def list_asks(state, what, now):
+def list_must_return(state, what, now):
     """Whether so many wait that trees are better."""
-    return state.at[N_WAITING] > state.policy.queue.crowd
+    return state.at[N_WAITING] > state.policy.queue.long_queue
 
 
 @inline
-def trees_ask(state, what, now):
+def trees_must_return(state, what, now):
     """Whether so few wait that a list is better."""
-    return state.at[N_WAITING] < state.policy.queue.crowd // 2
+    return state.at[N_WAITING] < state.policy.queue.long_queue // 2
 
 
 @inline

@@ -116,7 +116,7 @@ class Resampled(Resample):
         return ResampledUsers(prepare(trace, self.into(Resample)), self)
 
 
-class Source(NamedTuple):
+class ResamplingSource(NamedTuple):
     """The jobs of the pools, and what their members did; all that users react with.
 
     Parameters
@@ -143,7 +143,7 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Drawn(Present):
+class DrawnPopulation(Present):
     """Who is present by one draw.
 
     Parameters
@@ -176,7 +176,7 @@ class ResampledUsers:
 
     resampling: Resampling
     choice: Resampled
-    _sources: dict[AsWorkload, Source] = field(default_factory=dict, repr=False)
+    _sources: dict[AsWorkload, ResamplingSource] = field(default_factory=dict, repr=False)
 
     def header_of(self, trace: Trace | None) -> Header:
         """Return the header of the logs that are drawn from a log, None for the one they are from.
@@ -202,7 +202,7 @@ class ResampledUsers:
         """Draw the log of users who do not react; see `Population.log`."""
         return self.resampling.run(seed)
 
-    def present(self, trace: Trace | None, as_workload: AsWorkload, seed: int) -> Drawn:
+    def present(self, trace: Trace | None, as_workload: AsWorkload, seed: int) -> DrawnPopulation:
         """Draw who is present; see `Population.present`.
 
         What they may do is found once, and again only where `as_workload` is another.
@@ -215,7 +215,7 @@ class ResampledUsers:
         dtype = source.workload.submit.dtype
         # nothing is submitted from `until` on, and the last second of the plan is a part of it
         until = plan.end // 1 + 1 if dtype.kind == "i" else np.nextafter(plan.end, np.inf)
-        return Drawn(
+        return DrawnPopulation(
             workload=source.workload,
             activities=source.activities,
             users=self._incarnations(source, placements, dtype.type(until)),
@@ -238,7 +238,7 @@ class ResampledUsers:
 
         Its users are the incarnations, in the order in which they were drawn.
         """
-        assert isinstance(present, Drawn)
+        assert isinstance(present, DrawnPopulation)
         pools = self.resampling.pools
         user, member = workload.user, present.activities.user[present.users.member]
         cycle = np.zeros(user.size, np.int64)
@@ -272,7 +272,7 @@ class ResampledUsers:
             notes,
         )
 
-    def source(self, as_workload: AsWorkload) -> Source:
+    def source(self, as_workload: AsWorkload) -> ResamplingSource:
         """Return the jobs of the pools by some rules, and what their members did.
 
         It is found once for all runs, and goes along to other processes.
@@ -281,7 +281,7 @@ class ResampledUsers:
             trace, order = log_of(self.resampling.pools)
             workload, acts = activities_of(trace, as_workload(trace))
             job = order[workload.row]
-            self._sources[as_workload] = Source(
+            self._sources[as_workload] = ResamplingSource(
                 workload,
                 acts,
                 job,
@@ -291,7 +291,9 @@ class ResampledUsers:
             )
         return self._sources[as_workload]
 
-    def _incarnations(self, source: Source, placements: Placements, until: Any) -> Incarnations:
+    def _incarnations(
+        self, source: ResamplingSource, placements: Placements, until: Any
+    ) -> Incarnations:
         """Find where each incarnation begins: with the first of his jobs that is not too early.
 
         Nobody submits anything from `until` on.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation import orders
-from workloadkit.simulation.case import Breaks, Case
+from workloadkit.simulation.case import Interruptions, ScheduleCase
 from workloadkit.simulation.claims import INSTANT
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
@@ -38,7 +38,7 @@ from workloadkit.simulation.replaying.codes import (
 from workloadkit.simulation.workload import Workload
 
 
-class Rule(NamedTuple):
+class PolicyRule(NamedTuple):
     """How a policy chooses.
 
     Parameters
@@ -54,7 +54,7 @@ class Rule(NamedTuple):
     rank : ndarray of int64, shape (n_jobs,)
         Place of each job in the queue; that of its arrival, if the order is not `BY_PLACE`.
     backfills : bool
-    own_order : bool
+    orders_differ : bool
         Whether backfilling has an order of its own.
     backfill_rank : ndarray of int64, shape (n_jobs,)
         Place of each job in it.
@@ -67,7 +67,7 @@ class Rule(NamedTuple):
     weight: float
     rank: NDArray[np.int64]
     backfills: bool
-    own_order: bool
+    orders_differ: bool
     backfill_rank: NDArray[np.int64]
     overtaking: Overtaking
 
@@ -112,7 +112,7 @@ class ByTime(NamedTuple):
     until: NDArray
 
 
-class How(NamedTuple):
+class ReplayOptions(NamedTuple):
     """What a simulation was like.
 
     Parameters
@@ -127,7 +127,7 @@ class How(NamedTuple):
     reacting: bool
 
 
-class Replayed(NamedTuple):
+class ReplayResult(NamedTuple):
     """What came of it.
 
     Parameters
@@ -136,7 +136,7 @@ class Replayed(NamedTuple):
         How many were made.
     differing : int
         At how many instants other jobs start in the schedule.
-    untold : int
+    undetermined : int
         At how many further ones they do, or may, where something decides that it does not tell.
     waits : int
         The first job that the policy starts when they first differ, and the schedule does not; -1
@@ -155,7 +155,7 @@ class Replayed(NamedTuple):
 
     passes: int
     differing: int
-    untold: int
+    undetermined: int
     waits: int
     starts: int
     reserved: int
@@ -164,7 +164,7 @@ class Replayed(NamedTuple):
     until: Any
 
 
-def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | None:
+def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> PolicyRule | None:
     """Return how a policy chooses; None where that is not known here.
 
     Parameters
@@ -175,7 +175,7 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
         Its jobs in the order of arrival.
     """
     arrival = np.arange(rows.size)
-    rule = Rule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
+    rule = PolicyRule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
     if isinstance(policy, Reservations):
         policy = Easy(reservations=policy.depth)
     if isinstance(policy, Fcfs):
@@ -187,7 +187,7 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
         return rule._replace(order=BY_WORTH, weight=weight, overtaking=overtaking_of(policy))
     if isinstance(policy, UserPriority):
         order = BY_LOAD if policy.by == "load" else BY_RECENCY
-        rule = rule._replace(order=order, weight=float(policy.alpha_user), own_order=True)
+        rule = rule._replace(order=order, weight=float(policy.alpha_user), orders_differ=True)
         return rule._replace(overtaking=overtaking_of(policy))
     if isinstance(policy, SettledOrder):
         ranks = _ranks(policy.place, workload, rows)
@@ -200,7 +200,7 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> Rule | 
     if policy.backfill in ("same", "none"):
         return rule
     by = partial(orders.SETTLED[policy.backfill], numbers=())
-    return rule._replace(own_order=True, backfill_rank=_ranks(by, workload, rows))
+    return rule._replace(orders_differ=True, backfill_rank=_ranks(by, workload, rows))
 
 
 _CODES = {"wfp3": BY_WFP3, "unicef": BY_UNICEF}
@@ -212,56 +212,58 @@ def _ranks(key: Any, workload: Workload, rows: NDArray[np.int64]) -> NDArray[np.
     columns = (w.submit, w.estimate, w.procs, w.user, w.queue)
     first = w.submit.min().item()
     jobs = zip(*(column[rows].tolist() for column in columns), strict=True)
-    keys = np.array([key(orders.Seen._make((*job, first))) for job in jobs], np.float64)
+    keys = np.array([key(orders.VisibleJob._make((*job, first))) for job in jobs], np.float64)
     rank = np.empty(keys.size, np.int64)
     rank[np.argsort(keys, kind="stable")] = np.arange(keys.size)
     return rank
 
 
-def replay(case: Case, rule: Rule) -> Replayed:
+def replay(case: ScheduleCase, rule: PolicyRule) -> ReplayResult:
     """Make all passes of a schedule again.
 
     Parameters
     ----------
     case : Case
-    rule : Rule
+    rule : PolicyRule
 
     Returns
     -------
-    Replayed
+    ReplayResult
     """
     from workloadkit.simulation.replaying import kernel
-    from workloadkit.simulation.replaying.state import Jobs, new_state
+    from workloadkit.simulation.replaying.state import ReplayJobs, new_state
 
     (start, end, planned_end), by_time = _by_time(case)
     user = np.unique(case.user, return_inverse=True)[1]
     tie = 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
-    jobs = Jobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
+    jobs = ReplayJobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
     counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
     kernel.replay(
         jobs,
         rule,
         new_state(jobs, case.machine, tie),
         by_time,
-        How(case.by_event, case.reacting),
+        ReplayOptions(case.by_event, case.reacting),
         (counts, when),
     )
-    return Replayed(*counts.tolist(), *when.tolist())
+    return ReplayResult(*counts.tolist(), *when.tolist())
 
 
-def _by_time(case: Case) -> tuple[NDArray, ByTime]:
+def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:
     """Return start, end and planned end of the first run of each job; and what happens when."""
     nothing = np.empty(0, case.start.dtype)
     none = np.empty(0, np.int64)
-    breaks = case.outages or Breaks(nothing, none, nothing, nothing, none, nothing, nothing)
+    interruptions = case.outages or Interruptions(
+        nothing, none, nothing, nothing, none, nothing, nothing
+    )
     runs = np.stack([case.start, case.end, case.planned_end])
-    following = np.empty((3, breaks.job.size), runs.dtype)
-    for i in range(breaks.job.size - 1, -1, -1):  # from the last to the first
-        job, start = breaks.job[i], breaks.start[i]
+    following = np.empty((3, interruptions.job.size), runs.dtype)
+    for i in range(interruptions.job.size - 1, -1, -1):  # from the last to the first
+        job, start = interruptions.job[i], interruptions.start[i]
         following[:, i] = runs[:, job]
         runs[:, job] = start, LATEST, start + case.estimate[job]
-    start = np.concatenate([case.start, breaks.start])
-    jobs = np.concatenate([np.arange(case.job.size), breaks.job])
+    start = np.concatenate([case.start, interruptions.start])
+    jobs = np.concatenate([np.arange(case.job.size), interruptions.job])
     by_start = np.lexsort((jobs, start))
     by_end = np.argsort(case.end, kind="stable")
     by_end = by_end[(case.end > case.start)[by_end]]
@@ -270,11 +272,11 @@ def _by_time(case: Case) -> tuple[NDArray, ByTime]:
         jobs[by_start],
         case.end[by_end],
         by_end,
-        breaks.end,
-        breaks.job,
+        interruptions.end,
+        interruptions.job,
         following,
-        breaks.time,
-        breaks.up,
-        breaks.begin,
-        breaks.until,
+        interruptions.time,
+        interruptions.up,
+        interruptions.begin,
+        interruptions.until,
     )

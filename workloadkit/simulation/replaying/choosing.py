@@ -69,7 +69,7 @@ def choose(jobs, rule, state, now):
         place += 1
     shadow, strict = state.when[SHADOW], rule.overtaking.strict
     others = order[place:][procs[order[place:]] <= free]
-    if rule.own_order:
+    if rule.orders_differ:
         others = _to_backfill(jobs, rule, state, others)
     for job in others:
         end = _end(jobs, job, now)

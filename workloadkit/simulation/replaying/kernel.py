@@ -157,7 +157,7 @@ def _add_moments(jobs, state, now, n_ended):
 
 
 @bare
-def _is_untold(jobs, state, by_time, how, counts, due, now):
+def _is_undetermined(jobs, state, by_time, how, counts, due, now):
     """Whether the schedule does not tell what decides at an instant.
 
     With decimals rounding decides whether what ends is one instant with what else happens. Users
@@ -229,7 +229,7 @@ def replay(jobs, rule, state, by_time, how, found):
         arrived, stopped, changed = new[1], stops[1], changes[1]
         started, ended = started + due.size, ended + gone.size
         counts = new[1] - new[0], gone.size, changes[1] - changes[0]
-        state.at[UNCLEAR] = _is_untold(jobs, state, by_time, how, counts, due, now)
+        state.at[UNCLEAR] = _is_undetermined(jobs, state, by_time, how, counts, due, now)
         alike = True
         _break_down(jobs, rule, state, by_time, stops, changes, now)
         if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing

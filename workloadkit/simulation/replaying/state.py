@@ -20,7 +20,7 @@ from workloadkit.simulation.replaying.codes import (
 from workloadkit.simulation.replaying.plan import take
 
 
-class Jobs(NamedTuple):
+class ReplayJobs(NamedTuple):
     """The jobs of a schedule, in the order of arrival; times in seconds."""
 
     submit: NDArray
@@ -32,7 +32,7 @@ class Jobs(NamedTuple):
     user: NDArray[np.int64]  # 0, 1, ... in the order of their numbers
 
 
-class State(NamedTuple):
+class ReplayState(NamedTuple):
     """What holds at a moment of the schedule."""
 
     waiting: NDArray[np.int64]  # jobs by rank
@@ -52,14 +52,14 @@ class State(NamedTuple):
     tie: int | float  # times that are no further apart may be one
 
 
-def new_state(jobs: Jobs, machine: int, tie: Any) -> State:
+def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
     """Return the state before anything has happened."""
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     never = LATEST if dtype.kind == "i" else np.inf
     waiting, running, started, chosen, due = (np.full(n_jobs, -1) for _ in range(5))
     at, when = np.zeros(11, np.int64), np.full(2, never, dtype)
     at[FREE], at[VOID] = machine, True  # no plan yet
-    return State(
+    return ReplayState(
         waiting,
         running,
         started,

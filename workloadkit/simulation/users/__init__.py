@@ -11,9 +11,9 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.batches.adjusted import Adjusted
 from workloadkit.simulation.users.batches.closed import Closed
+from workloadkit.simulation.users.batches.custom import CustomUsers
 from workloadkit.simulation.users.batches.distribution import Distribution
 from workloadkit.simulation.users.batches.fluid import Fluid
-from workloadkit.simulation.users.batches.own import OwnUsers
 from workloadkit.simulation.users.dependent import Dependent
 from workloadkit.simulation.users.open import OpenUsers
 from workloadkit.simulation.users.queueing.mixed import Mixed
@@ -27,13 +27,13 @@ __all__ = [
     "Adjusted",
     "BatchUser",
     "Closed",
+    "CustomUsers",
     "Dependent",
     "Distribution",
     "DynamicSite",
     "Fluid",
     "Mixed",
     "OpenUsers",
-    "OwnUsers",
     "Poisson",
     "Reopen",
     "StaticSite",

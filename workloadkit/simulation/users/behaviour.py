@@ -6,7 +6,7 @@ import numpy as np
 
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.crowd import Crowd
+from workloadkit.simulation.users.simulated_users import SimulatedUsers
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -32,7 +32,7 @@ class LogBehaviour(Protocol):
 
     name: ClassVar[str]
 
-    def crowd_of(self, trace: Trace, workload: Workload) -> Crowd:
+    def users_of(self, trace: Trace, workload: Workload) -> SimulatedUsers:
         """Return the users of one simulation, who submit the jobs `workload` of a log."""
         ...
 
@@ -47,7 +47,7 @@ class Community(Protocol):
     name: ClassVar[str]
     processors: ClassVar[int]
 
-    def crowd(self, machine: int) -> Crowd:
+    def simulated_users(self, machine: int) -> SimulatedUsers:
         """Return the users of one simulation."""
         ...
 

@@ -31,13 +31,13 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
     vacate,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.profile import (
     N_STEPS,
-    Profile,
+    StepProfile,
     change_between,
     change_steps,
-    find_hole,
+    find_slot,
     find_steps,
     first_step,
     new_profile,
@@ -72,7 +72,7 @@ class Promises(NamedTuple):
         When each job that waits is to start. [s]
     ended : ndarray of int64, shape (n_jobs,)
         The jobs that have ended since the last pass.
-    profile : Profile
+    profile : StepProfile
     highest : int
         Row of the most that jobs may find free which move forward; the one behind it is for notes.
     compression : int
@@ -84,7 +84,7 @@ class Promises(NamedTuple):
     waiting: NDArray[np.int64]
     reserved: NDArray
     ended: NDArray[np.int64]
-    profile: Profile
+    profile: StepProfile
     highest: int
     compression: int
     when: NDArray
@@ -162,7 +162,7 @@ def allocate(state, new, now):
     if ahead:
         _reserve_parts(state, new, now)
     elif at[VOID] or not at[KEPT]:
-        _plan_anew(state, now)  # without the jobs that have ended
+        _replan(state, now)  # without the jobs that have ended
     else:
         pass_time(policy.profile, now)
         released = _give_back(state, now)
@@ -221,7 +221,7 @@ def _may_move(state, now):
 
 
 @bare
-def _plan_anew(state, now):
+def _replan(state, now):
     """Make the profile again, with the promises that the machine has kept so far, or new ones."""
     policy, when = state.policy, state.policy.when
     release_all(state, 0, now)
@@ -258,7 +258,7 @@ def _place(state, job, now):
     """Reserve the earliest hole for a job; return when."""
     policy, estimate = state.policy, state.jobs.estimate[job]
     need = need_of(state, job, now)
-    begin, first, last = find_hole(state, policy.profile, need, estimate, state.never)
+    begin, first, last = find_slot(state, policy.profile, need, estimate, state.never)
     if begin < state.never:
         change_steps(state, policy.profile, need, last, first, begin, begin + estimate, True)
     policy.reserved[job] = begin
@@ -288,7 +288,7 @@ def _move_to_now(state, now):
         job = policy.waiting[place]
         need, estimate, planned = need_of(state, job, now), estimates[job], policy.reserved[job]
         if planned > now and has_room(state, PLANNED + policy.profile.at[N_STEPS] - 1, need):
-            begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
+            begin, first, last = find_slot(state, policy.profile, need, estimate, planned)
             if begin == now:
                 _move_from(state, job, need, planned, (begin, first, last))
 
@@ -352,16 +352,16 @@ def _move(state, job, now):
     """Move a job to an earlier hole, if there is one."""
     policy, estimate, planned = state.policy, state.jobs.estimate[job], state.policy.reserved[job]
     need = need_of(state, job, now)
-    begin, first, last = find_hole(state, policy.profile, need, estimate, planned)
+    begin, first, last = find_slot(state, policy.profile, need, estimate, planned)
     if begin < planned:
         _move_from(state, job, need, planned, (begin, first, last))
 
 
 @inline
-def _move_from(state, job, need, planned, hole):
+def _move_from(state, job, need, planned, slot):
     """Move a job from where it is planned to an earlier hole."""
     policy, estimate = state.policy, state.jobs.estimate[job]
-    begin, first, last = hole
+    begin, first, last = slot
     end = begin + estimate
     front_end = min(end, planned)
     change_steps(state, policy.profile, need, last, first, begin, front_end, True)
@@ -424,4 +424,4 @@ def _wait(policy, job):
     policy.at[WAIT] += 1
 
 
-acts_for(Promises, sys.modules[__name__])
+register_functions(Promises, sys.modules[__name__])

@@ -8,12 +8,12 @@ from workloadkit.simulation.classes import Classes, sort_into_classes
 from workloadkit.simulation.policies.creasy import trees
 from workloadkit.simulation.policies.creasy.kernel import Ring
 from workloadkit.simulation.policies.creasy.priority import bonus
-from workloadkit.simulation.policies.crowded import CrowdedPolicy
+from workloadkit.simulation.policies.long_queue import LongQueuePolicy
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 
-class CompiledCreasy(CrowdedPolicy):
+class CompiledCreasy(LongQueuePolicy):
     """EASY in the order of the jobs' worth.
 
     Parameters
@@ -23,7 +23,7 @@ class CompiledCreasy(CrowdedPolicy):
     alpha : float
         Weight of criticality.
     **how
-        Of `CrowdedPolicy`.
+        Of `LongQueuePolicy`.
     """
 
     trees: ClassVar[Any] = trees

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import priority as priorities
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
@@ -40,7 +40,7 @@ class Ring(NamedTuple):
     bonus: float
 
 
-allocate, asks, plans_void = dynamic.allocate, dynamic.list_asks, dynamic.plans_void
+allocate, must_return, plans_void = dynamic.allocate, dynamic.list_must_return, dynamic.plans_void
 job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 
@@ -138,4 +138,4 @@ def _first_to_pass(state, job, now):
     return best, smallest
 
 
-acts_for(Ring, sys.modules[__name__])
+register_functions(Ring, sys.modules[__name__])

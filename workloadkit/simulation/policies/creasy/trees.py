@@ -20,7 +20,7 @@ from workloadkit.simulation.machine.ledger import (
     is_spare,
     may_pass,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import kernel as ring
 from workloadkit.simulation.policies.creasy import priority as priorities
@@ -38,7 +38,7 @@ N_OPEN, CLASS = MORE + 1, MORE + 2
 _priority = inline(priorities.priority)
 
 
-class Trees(NamedTuple):
+class CreasyTrees(NamedTuple):
     """A part of the state: the waiting jobs, in a ring and by classes.
 
     Parameters
@@ -65,10 +65,10 @@ class Trees(NamedTuple):
     slack: Any
 
 
-def as_trees(state: State, classes: Classes) -> Trees:
+def as_trees(state: State, classes: Classes) -> CreasyTrees:
     """Return what holds the waiting jobs of a state whose policy is a `Ring`."""
     n_classes, jobs = classes.size.size, state.jobs
-    trees = Trees(
+    trees = CreasyTrees(
         queue=state.policy.queue,
         bonus=state.policy.bonus,
         classes=classes,
@@ -82,7 +82,7 @@ def as_trees(state: State, classes: Classes) -> Trees:
 
 
 def as_rings(state: State) -> Ring:
-    """Return the ring of a state whose policy are `Trees`, which are left empty."""
+    """Return the ring of a state whose policy are `CreasyTrees`, which are left empty."""
     trees = state.policy
     _fill(trees.classes, trees.queue.after, np.full(state.start.size, state.never))
     return Ring(trees.queue, trees.bonus)
@@ -101,7 +101,7 @@ def _set(classes, job, estimate):
     set_leaf(classes.tree, classes.root[classes.job_class[job]], classes.node[job], estimate)
 
 
-allocate, asks, plans_void = dynamic.allocate, dynamic.trees_ask, dynamic.plans_void
+allocate, must_return, plans_void = dynamic.allocate, dynamic.trees_must_return, dynamic.plans_void
 job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 backfill_new = ring.backfill_new
 
@@ -244,4 +244,4 @@ def _ceiling(bonus, longest, shortest, estimate):
     return ends * ROUNDING
 
 
-acts_for(Trees, sys.modules[__name__])
+register_functions(CreasyTrees, sys.modules[__name__])

@@ -13,7 +13,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 # A queue longer than this is searched by trees, until it is half as long. Measured: below it a
 # look at each waiting job is faster, far above it much slower.
-CROWD = 512
+LONG_QUEUE = 512
 # To grow the trees takes about as long as to look at so many jobs for each job of the log. As much
 # is first spent on looking through longer queues: few logs have such queues for long.
 PATIENCE = 16
@@ -30,7 +30,7 @@ class CompiledEasy(CompiledPolicy):
         See `orders`; no order of backfilling: no job overtakes another.
     overtaking : Overtaking
         Which jobs may.
-    crowd, patience : int
+    long_queue, patience : int
         See the constants.
     """
 
@@ -42,13 +42,13 @@ class CompiledEasy(CompiledPolicy):
         backfill_order: Any,
         overtaking: Overtaking = AS_USUAL,
         *,
-        crowd: int = CROWD,
+        long_queue: int = LONG_QUEUE,
         patience: int = PATIENCE,
     ) -> None:
         super().__init__(workload, rules)
         self.orders = order, order if backfill_order is None else backfill_order
         self.backfills, self.overtaking = backfill_order is not None, overtaking
-        self.crowd, self.patience = crowd, patience
+        self.long_queue, self.patience = long_queue, patience
         self.forest: Any = None
 
     def begin(self, state: State) -> State:
@@ -56,7 +56,7 @@ class CompiledEasy(CompiledPolicy):
         self.forest = None  # one that was left with jobs in it serves no more
         order, backfill_order = self.orders
         n_jobs = state.jobs.submit.size
-        how: dict[str, Any] = {"backfills": self.backfills, "crowd": n_jobs, "patience": 1}
+        how: dict[str, Any] = {"backfills": self.backfills, "long_queue": n_jobs, "patience": 1}
         if self.jobs_are_known or by_arrival(order, backfill_order):
             rank = ranks(state, order)
             backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
@@ -64,7 +64,7 @@ class CompiledEasy(CompiledPolicy):
             if not in_turn and self.jobs_are_known and getattr(self.hardware, "by_size", False):
                 # a list in the order of arrival that is touched at its ends only needs no trees
                 patience = self.patience * n_jobs if self.backfills else 0
-                how |= {"crowd": self.crowd, "patience": patience}
+                how |= {"long_queue": self.long_queue, "patience": patience}
         else:
             how["orders"] = self.orders
             rank = np.empty(n_jobs)
@@ -74,10 +74,10 @@ class CompiledEasy(CompiledPolicy):
 
     def go_on(self, state: State) -> State:
         """Go over to trees as the queue has become long, or back to the list."""
-        if isinstance(state.policy, trees.Trees):
+        if isinstance(state.policy, trees.EasyTrees):
             self.forest = state.policy.forest
             return state._replace(policy=trees.as_line(state))
         if self.forest is None:
             self.forest = trees.grow(state)
-        few = min(self.crowd, state.at[N_WAITING]) // 2
+        few = min(self.long_queue, state.at[N_WAITING]) // 2
         return state._replace(policy=trees.as_trees(state, self.forest, few))

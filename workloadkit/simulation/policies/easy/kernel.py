@@ -30,7 +30,7 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import comes_before, foremost, insert_waiting, take_out
@@ -41,7 +41,7 @@ from workloadkit.simulation.state import ARRIVED, N_RUNNING
 FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE = range(6)
 
 
-class Line(NamedTuple):
+class SettledList(NamedTuple):
     """A part of the state: the waiting jobs, in the order of backfilling.
 
     Parameters
@@ -55,7 +55,7 @@ class Line(NamedTuple):
     apart : bool
         Whether the two orders differ: then the head is not the first in the list.
     waiting : ndarray of int64, shape (n_jobs,)
-    crowd : int
+    long_queue : int
         Longest queue that is searched without end; for longer ones there is patience.
     at : ndarray of int64, shape (6,)
     """
@@ -67,7 +67,7 @@ class Line(NamedTuple):
     backfills: bool
     apart: bool
     waiting: NDArray[np.int64]
-    crowd: int
+    long_queue: int
     at: NDArray[np.int64]
 
 
@@ -77,15 +77,15 @@ def new_line(
     *,
     orders: tuple[Any, Any] = (None, None),
     backfills: bool,
-    crowd: int,
+    long_queue: int,
     patience: int,
-) -> Line:
+) -> SettledList:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
     at = np.zeros(6, np.int64)
     at[HEAD], at[LOOK], at[PATIENCE] = -1, True, patience
     apart = rank is not backfill_rank
     waiting = np.empty(rank.size, np.int64)
-    return Line(*orders, rank, backfill_rank, backfills, apart, waiting, crowd, at)
+    return SettledList(*orders, rank, backfill_rank, backfills, apart, waiting, long_queue, at)
 
 
 job_arrived = settled.job_arrived
@@ -117,10 +117,10 @@ def plans_void(state, what, now):
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether the queue is long, and patience is over."""
     at = state.policy.at
-    return at[PATIENCE] <= 0 and at[LAST] - at[FIRST] > state.policy.crowd
+    return at[PATIENCE] <= 0 and at[LAST] - at[FIRST] > state.policy.long_queue
 
 
 @inline
@@ -202,7 +202,7 @@ def _look_at_all(state, new, now):
         if first < last:
             head = foremost(waiting, first, last, line.rank) if line.apart else waiting[first]
     if line.backfills and first < last and not is_full(state, 0, now):
-        if last - first > line.crowd:
+        if last - first > line.long_queue:
             at[PATIENCE] -= last - first
         kept = first
         for place in range(first, last):
@@ -216,4 +216,4 @@ def _look_at_all(state, new, now):
     at[FIRST], at[LAST], at[HEAD] = first, last, head
 
 
-acts_for(Line, sys.modules[__name__])
+register_functions(SettledList, sys.modules[__name__])

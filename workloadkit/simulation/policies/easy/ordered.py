@@ -45,7 +45,7 @@ class SettledOrder(Backfilling):
         return as_number(self.key(job))
 
     @property
-    def own_key(self) -> bool:
+    def custom_key(self) -> bool:
         """Whether a subclass has an order of its own."""
         return type(self).key is not SettledOrder.key
 
@@ -53,7 +53,7 @@ class SettledOrder(Backfilling):
         """Return the policy in plain Python, fresh for one simulation."""
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
-        by_arrival = self.order == "arrival" and not self.own_key
+        by_arrival = self.order == "arrival" and not self.custom_key
         return OrderedScheduler(
             None if by_arrival else self.place,
             self.backfill,
@@ -75,11 +75,11 @@ class SettledOrder(Backfilling):
     def orders(self, workload: Workload, rules: Rules) -> tuple[Any, Order | None]:
         """Return the orders of the queue and of backfilling; None for no backfilling."""
         queue: Any = settled(self.order, self.numbers)
-        if self.own_key:
-            from workloadkit.simulation.own_keys import own_key
+        if self.custom_key:
+            from workloadkit.simulation.custom_keys import custom_key
 
             known = workload.users is None and rules.predictor is None
-            queue = own_key(self, workload, known=known)
+            queue = custom_key(self, workload, known=known)
         if self.backfill == "none":
             return queue, None
         return queue, queue if self.backfill == "same" else settled(self.backfill)
@@ -101,7 +101,7 @@ class Ordered(SettledOrder):
     touching a reservation.
 
     A subclass may have an order of its own: a method ``key(self, job)`` that returns the number
-    that a job is ordered by, from what is `workloadkit.simulation.orders.Seen` of it and the
+    that a job is ordered by, from what is `workloadkit.simulation.orders.VisibleJob` of it and the
     policy's parameters.
 
     Parameters

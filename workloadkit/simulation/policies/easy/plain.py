@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.orders import SETTLED, Seen
+from workloadkit.simulation.orders import SETTLED, VisibleJob
 from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.profile import plan_running
 
@@ -17,17 +17,17 @@ class _Places(dict):
     Parameters
     ----------
     key : callable
-        From what is `Seen` of a job.
+        A function of a `VisibleJob`.
     scheduler : OrderedScheduler
     """
 
-    def __init__(self, key: Callable[[Seen], Any], scheduler: "OrderedScheduler") -> None:
+    def __init__(self, key: Callable[[VisibleJob], Any], scheduler: "OrderedScheduler") -> None:
         super().__init__()
         self.key, self.scheduler = key, scheduler
 
     def __missing__(self, job: JobView) -> Any:
         first = self.scheduler._at.first
-        seen = Seen(job.submit, job.estimate, job.procs, job.user, job.queue, first)
+        seen = VisibleJob(job.submit, job.estimate, job.procs, job.user, job.queue, first)
         place = self[job] = self.key(seen), job.arrival
         return place
 
@@ -38,7 +38,7 @@ class OrderedScheduler(Scheduler):
     Parameters
     ----------
     key : callable, optional
-        What the queue is ordered by, from what is `Seen` of a job as it arrives; smallest first,
+        Key of the queue, a function of the `VisibleJob` as it arrives; smallest first,
         ties by arrival; by default the order of arrival.
     backfill : str
         Order of backfilling, as in `Ordered`.
@@ -50,7 +50,7 @@ class OrderedScheduler(Scheduler):
 
     def __init__(
         self,
-        key: Callable[[Seen], Any] | None = None,
+        key: Callable[[VisibleJob], Any] | None = None,
         backfill: str = "same",
         reservations: int = 1,
         overtaking: Overtaking = AS_USUAL,

@@ -23,14 +23,14 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.easy.kernel import (
     FIRST,
     HEAD,
     LAST,
     LOOK,
     PATIENCE,
-    Line,
+    SettledList,
 )
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import (
@@ -51,7 +51,7 @@ from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
 FOREMOST, LOOK_AT_ALL, KNOWN = range(3)
 
 
-class Trees(NamedTuple):
+class EasyTrees(NamedTuple):
     """A part of the state: the waiting jobs in trees.
 
     Parameters
@@ -74,7 +74,7 @@ class Trees(NamedTuple):
     at : ndarray of int64, shape (3,)
     """
 
-    line: Line
+    line: SettledList
     forest: Forest
     waits: NDArray[np.bool_]
     in_block: NDArray[np.int64]
@@ -86,18 +86,18 @@ class Trees(NamedTuple):
 
 
 def grow(state: State) -> Forest:
-    """Make the trees for the jobs of a state whose policy is a `Line`."""
+    """Make the trees for the jobs of a state whose policy is a `SettledList`."""
     line, jobs = state.policy, state.jobs
     rank = line.rank.astype(np.int64)
     other = line.backfill_rank.astype(np.int64) if line.apart else rank
     return grow_forest(jobs.procs, rank, other, state.never, jobs.submit.dtype)
 
 
-def as_trees(state: State, forest: Forest, few: int) -> Trees:
-    """Return trees that hold the waiting jobs of a state whose policy is a `Line`."""
+def as_trees(state: State, forest: Forest, few: int) -> EasyTrees:
+    """Return trees that hold the waiting jobs of a state whose policy is a `SettledList`."""
     line, jobs = state.policy, state.jobs
     n_jobs = jobs.submit.size
-    trees = Trees(
+    trees = EasyTrees(
         line=line,
         forest=forest,
         waits=np.zeros(n_jobs, np.bool_),
@@ -112,8 +112,8 @@ def as_trees(state: State, forest: Forest, few: int) -> Trees:
     return trees
 
 
-def as_line(state: State) -> Line:
-    """Return the list of the waiting jobs of a state whose policy are `Trees`."""
+def as_line(state: State) -> SettledList:
+    """Return the list of the waiting jobs of a state whose policy are `EasyTrees`."""
     trees, line = state.policy, state.policy.line
     waiting = trees.forest.line[np.flatnonzero(trees.waits)]
     _clear(trees.forest, waiting, state.never)
@@ -164,7 +164,7 @@ def job_ended(state, job, now):
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether so few wait that a list is better."""
     return state.at[N_WAITING] < state.policy.few
 
@@ -266,4 +266,4 @@ def _backfill(state, now):
         hit[c] = forest.member[first[c] + leaf] if leaf >= 0 else n_jobs
 
 
-acts_for(Trees, sys.modules[__name__])
+register_functions(EasyTrees, sys.modules[__name__])

@@ -10,13 +10,13 @@ from workloadkit.simulation.orders import settled
 from workloadkit.simulation.policies.arrivals import new_arrivals
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.genetic import WITHOUT_UTILITIES, Genetic
-from workloadkit.simulation.policies.genetic.imagined import Setting, new_search
+from workloadkit.simulation.policies.genetic.evaluation import SearchSettings, new_search
 from workloadkit.simulation.policies.genetic.kernel import N_SEARCHES, SINCE, Evolved
 from workloadkit.simulation.state import ARRIVED, State
 from workloadkit.simulation.workload import Rules, Workload
 
 # Searches after which the loop returns, so that whoever waits for it can interrupt it.
-BREATH = 64
+RETURN_INTERVAL = 64
 
 
 class CompiledGenetic(CompiledPolicy):
@@ -27,17 +27,26 @@ class CompiledGenetic(CompiledPolicy):
     policy : Genetic
     workload : Workload
     rules : Rules
-    breath : int
+    return_interval : int
         See the constant.
     """
 
     def __init__(
-        self, policy: Genetic, workload: Workload, rules: Rules, *, breath: int = BREATH
+        self,
+        policy: Genetic,
+        workload: Workload,
+        rules: Rules,
+        *,
+        return_interval: int = RETURN_INTERVAL,
     ) -> None:
         super().__init__(workload, rules)
         if workload.utilities is None:
             raise WorkloadError(WITHOUT_UTILITIES)
-        self.policy, self.utilities, self.breath = policy, workload.utilities, breath
+        self.policy, self.utilities, self.return_interval = (
+            policy,
+            workload.utilities,
+            return_interval,
+        )
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
@@ -45,7 +54,7 @@ class CompiledGenetic(CompiledPolicy):
         at_start = self.workload.utility_at == "start"
         how = policy.individuals, policy.generations, float(policy.mutation), at_start
         search = new_search(
-            Setting(*how),
+            SearchSettings(*how),
             self.utilities,
             self.rng,
             length=min(policy.window, n_jobs),
@@ -59,7 +68,7 @@ class CompiledGenetic(CompiledPolicy):
             valued=np.arange(n_jobs) if users is None else users.tables.row,
             machine=self.rules.machine,
             search=search,
-            breath=self.breath,
+            return_interval=self.return_interval,
             at=np.zeros(2, np.int64),
         )
         return state._replace(policy=evolved)

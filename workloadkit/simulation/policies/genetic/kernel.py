@@ -16,18 +16,18 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     COUNT,
-    Arrivals,
+    WaitingList,
     forget_started,
     job_ended,
     job_returned,
     plans_void,
     some_fit,
 )
-from workloadkit.simulation.policies.genetic.imagined import FREE, N_JOBS, Search, take_in
-from workloadkit.simulation.policies.genetic.imagined import N_RUNNING as N_IMAGINED
+from workloadkit.simulation.policies.genetic.evaluation import FREE, N_JOBS, Search, take_in
+from workloadkit.simulation.policies.genetic.evaluation import N_RUNNING as N_IMAGINED
 from workloadkit.simulation.policies.genetic.search import evolve
 from workloadkit.simulation.state import N_RUNNING
 
@@ -40,7 +40,7 @@ class Evolved(NamedTuple):
 
     Parameters
     ----------
-    queue : Arrivals
+    queue : WaitingList
     line : ndarray of int64, shape (n_jobs,)
         The places of the list in the order of this pass.
     priority : Order
@@ -50,25 +50,25 @@ class Evolved(NamedTuple):
     machine : int
         Processors that searches suppose to be there.
     search : Search
-    breath : int
+    return_interval : int
         Searches after which the loop returns.
     at : ndarray of int64, shape (2,)
     """
 
-    queue: Arrivals
+    queue: WaitingList
     line: NDArray[np.int64]
     priority: Any
     valued: NDArray[np.int64]
     machine: int
     search: Search
-    breath: int
+    return_interval: int
     at: NDArray[np.int64]
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether it is time to let whoever waits for the loop interrupt it."""
-    return state.policy.at[SINCE] >= state.policy.breath
+    return state.policy.at[SINCE] >= state.policy.return_interval
 
 
 @inline
@@ -107,7 +107,7 @@ def _put_in_order(state, now):
     for place in range(count):
         policy.line[place] = place
         needed += procs[waiting[place]]
-    if needed > _imagine(state, now) and _fill_window(state) and policy.search.at[N_JOBS] > 1:
+    if needed > _set_running(state, now) and _fill_window(state) and policy.search.at[N_JOBS] > 1:
         evolve(policy.search)
         policy.at[N_SEARCHES] += 1
         policy.at[SINCE] += 1
@@ -116,7 +116,7 @@ def _put_in_order(state, now):
 
 
 @inline
-def _imagine(state, now):
+def _set_running(state, now):
     """Let searches know what runs; the processors that it leaves of a machine without outages."""
     policy, search, procs = state.policy, state.policy.search, state.jobs.procs
     ends, jobs = state.planned_ends, state.planned_jobs
@@ -144,4 +144,4 @@ def _fill_window(state):
     return some_earn
 
 
-acts_for(Evolved, sys.modules[__name__])
+register_functions(Evolved, sys.modules[__name__])

@@ -2,7 +2,7 @@
 
 from workloadkit._kernels.compile import bare, counting, inline
 from workloadkit._kernels.utility import value_at
-from workloadkit.simulation.policies.genetic.imagined import N_JOBS, evaluate
+from workloadkit.simulation.policies.genetic.evaluation import N_JOBS, evaluate
 
 #: Orders of the first generation that are not random.
 N_SEEDS = 4

@@ -16,7 +16,7 @@ from workloadkit.simulation.policies.multi_queue.part import (
     N_LISTED,
     N_RESERVED,
     N_WEEKS,
-    NOBODY,
+    UNSET,
     Partitions,
     new_partitions,
     new_plan,
@@ -67,7 +67,7 @@ class CompiledMultiQueue(CompiledPolicy):
             getattr(part, name)[:arrived] = getattr(old, name)[low : low + arrived]
         n_waiting, n_demoted = old.at[N_LISTED], old.at[N_DEMOTED]
         part.waiting[:n_waiting] = old.waiting[:n_waiting] - low
-        part.pivot[:] = np.where(old.pivot == NOBODY, NOBODY, old.pivot - low)
+        part.pivot[:] = np.where(old.pivot == UNSET, UNSET, old.pivot - low)
         part.criteria[:] = old.criteria
         part.at[[N_LISTED, N_DEMOTED, N_WEEKS]] = n_waiting, n_demoted, old.at[N_WEEKS]
         demoted = old.demoted[:n_demoted] - low
@@ -106,10 +106,10 @@ def repartition(state: State, n_partitions: int) -> State:
     jobs = np.concatenate((part.waiting[: part.at[N_LISTED]], running_jobs(state)))
     place = np.searchsorted(criteria, state.jobs.estimate[jobs], side="right")
     part.partition[jobs] = np.minimum(place, n_partitions - 1)
-    pivot = np.full(n_partitions, NOBODY)
+    pivot = np.full(n_partitions, UNSET)
     demoted = part.demoted[: part.at[N_DEMOTED]].tolist()
-    for job in sorted(part.pivot[part.pivot != NOBODY].tolist()):
-        if pivot[part.partition[job]] == NOBODY:
+    for job in sorted(part.pivot[part.pivot != UNSET].tolist()):
+        if pivot[part.partition[job]] == UNSET:
             pivot[part.partition[job]] = job
         else:
             demoted.append(job)

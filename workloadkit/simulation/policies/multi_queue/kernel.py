@@ -18,7 +18,7 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.multi_queue.part import (
     BEGUN,
@@ -33,9 +33,9 @@ from workloadkit.simulation.policies.multi_queue.part import (
     N_NEW,
     N_RESERVED,
     N_WEEKS,
-    NOBODY,
     ORDINARY,
     SETTLED,
+    UNSET,
     Partitions,
 )
 from workloadkit.simulation.policies.multi_queue.reservations import find_reservations, put_back
@@ -160,25 +160,27 @@ def allocate(state, new, now):
     release_all(state, 0, now)
     around = changes_ahead(state, 0, now)
     newcomers, last = _without_pivot(part), at[N_LISTED]
-    asks = _begin_pass(state, newcomers, around, now)  # for the reservations, whatever may start
+    must_return = _begin_pass(
+        state, newcomers, around, now
+    )  # for the reservations, whatever may start
     first = last - at[N_NEW] if at[SETTLED] else 0
     kept = first
     for place in range(first, last + 1):
-        job, can = NOBODY, False
+        job, can = UNSET, False
         if place < last:
             job = waiting[place]
             can = fits(state, job, now)
         elif at[SETTLED] and newcomers > 0 and kept > first:  # it was looked at, and refused
             pivot[part.partition[waiting[first]]] = waiting[first]
-            asks = True
-        if asks or (can and not (at[KNOWN] or around)):
+            must_return = True
+        if must_return or (can and not (at[KNOWN] or around)):
             find_reservations(state, not at[BEGUN], now)
-            at[KNOWN], asks = True, False
+            at[KNOWN], must_return = True, False
         if can and _borrows(state, job, now):
             if _start(state, job, now):
                 home = part.partition[job]
                 pivot[home] = _first_in_queue(part, home, 0, kept)
-                if pivot[home] == NOBODY:
+                if pivot[home] == UNSET:
                     pivot[home] = _first_in_queue(part, home, place + 1, last)
         elif place < last:
             if around and (pivot[part.partition[job]] == job or part.standing[job] == DEMOTED):
@@ -195,7 +197,7 @@ def _without_pivot(part):
     """How many have just arrived in a queue without a pivot."""
     count, listed = 0, part.at[N_LISTED]
     for place in range(listed - part.at[N_NEW], listed):
-        count += part.pivot[part.partition[part.waiting[place]]] == NOBODY
+        count += part.pivot[part.partition[part.waiting[place]]] == UNSET
     return count
 
 
@@ -211,12 +213,12 @@ def _begin_pass(state, newcomers, around, now):
     several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others whom they may bar
     if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
         at[KNOWN] = at[SETTLED] = False
-    asks = at[N_DEMOTED] > 0
+    must_return = at[N_DEMOTED] > 0
     if not at[SETTLED]:
         name_pivots(part, 0 if at[LOOK] else at[N_LISTED] - at[N_NEW])
         for p in range(part.pivot.size):
-            asks |= part.pivot[p] != NOBODY and part.standing[part.pivot[p]] == ORDINARY
-    return asks and not around
+            must_return |= part.pivot[p] != UNSET and part.standing[part.pivot[p]] == ORDINARY
+    return must_return and not around
 
 
 @bare
@@ -224,18 +226,18 @@ def name_pivots(part, first):
     """Let the first of those who wait from a place on be pivots where there is none."""
     for place in range(first, part.at[N_LISTED]):
         job = part.waiting[place]
-        if part.pivot[part.partition[job]] == NOBODY and part.standing[job] != DEMOTED:
+        if part.pivot[part.partition[job]] == UNSET and part.standing[job] != DEMOTED:
             part.pivot[part.partition[job]] = job
 
 
 @bare
 def _first_in_queue(part, home, first, last):
-    """First of the jobs waiting[first:last] in the queue of a partition, or NOBODY."""
+    """First of the jobs waiting[first:last] in the queue of a partition, or UNSET."""
     for place in range(first, last):
         job = part.waiting[place]
         if part.partition[job] == home and part.standing[job] != DEMOTED:
             return job
-    return NOBODY
+    return UNSET
 
 
 @bare
@@ -248,7 +250,7 @@ def _borrows(state, job, now):
     begins, left_at, n = plan.begins, plan.left_at, part.size.size
     home, needed, end = part.partition[job], state.jobs.procs[job], now + state.jobs.estimate[job]
     mine = _reservation_of(part, job)
-    if mine != NOBODY:  # nobody is in one's own way
+    if mine != UNSET:  # nobody is in one's own way
         put_back(plan, mine, needed, 1)
     enough, room = True, part.size[home] - part.used[home]
     for place in range(plan.at[N_RESERVED]):
@@ -263,19 +265,19 @@ def _borrows(state, job, now):
             if begins[place] < end:
                 left_at[place, home] -= needed
                 left_at[place, n] -= needed
-    elif mine != NOBODY:
+    elif mine != UNSET:
         put_back(plan, mine, needed, -1)
     return enough
 
 
 @inline
 def _reservation_of(part, job):
-    """Place of the reservation of a job, NOBODY for none."""
+    """Place of the reservation of a job, UNSET for none."""
     if part.pivot[part.partition[job]] == job or part.standing[job] == DEMOTED:
         for place in range(part.plan.at[N_RESERVED]):
             if part.plan.reserved[place] == job:
                 return place
-    return NOBODY
+    return UNSET
 
 
 @bare
@@ -319,7 +321,7 @@ def _start(state, job, now):
     at[BEGUN] = True
     was_pivot = part.pivot[home] == job
     if was_pivot:
-        part.pivot[home] = NOBODY
+        part.pivot[home] = UNSET
     elif part.standing[job] == DEMOTED:
         _leave_demoted(part, job)
     if was_pivot or part.standing[job] == DEMOTED:
@@ -354,4 +356,4 @@ find_now = kernel(_find_in)
 find_now_custom = uncached(_find_in)
 
 
-acts_for(Partitions, sys.modules[__name__])
+register_functions(Partitions, sys.modules[__name__])

@@ -16,16 +16,16 @@ from workloadkit.simulation.state import State
     N_LISTED, N_NEW, N_DEMOTED, N_ENDED, N_WEEKS, IDLE, LOOK, KNOWN, SETTLED, BEGUN, MOVED,
 ) = range(11)  # fmt: skip
 
-# Places in Plan.at.
+# Places in PartitionPlan.at.
 N_STEPS, N_RESERVED = range(2)
 
 # The standing of a job: nothing was promised; promised as a pivot; demoted, keeps its reservation.
 ORDINARY, PROMISED, DEMOTED = range(3)
 
-NOBODY = -1
+UNSET = -1
 
 
-class Plan(NamedTuple):
+class PartitionPlan(NamedTuple):
     """The profile of the partitions, and the reservations with what is left where they begin.
 
     The last column of `left`, `left_at` and `least` is the machine's.
@@ -75,12 +75,12 @@ class Partitions(NamedTuple):
     ended : ndarray, shape (n_jobs,)
         Estimates of the jobs that have ended since a week began, in any order. [s]
     size, used, pivot : ndarray of int64, shape (n_partitions,)
-        Of each partition its processors, those that run jobs, its pivot or NOBODY.
+        Of each partition its processors, those that run jobs, its pivot or UNSET.
     criteria : ndarray of float64, shape (n_partitions,)
         A job belongs to the first partition whose criterion is above its estimate. [s]
     demoted : ndarray of int64
         The demoted jobs, in order of arrival.
-    plan : Plan
+    plan : PartitionPlan
     at : ndarray of int64, shape (11,)
     """
 
@@ -94,7 +94,7 @@ class Partitions(NamedTuple):
     pivot: NDArray[np.int64]
     criteria: NDArray[np.float64]
     demoted: NDArray[np.int64]
-    plan: Plan
+    plan: PartitionPlan
     at: NDArray[np.int64]
 
 
@@ -105,13 +105,13 @@ def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
     at[IDLE], at[LOOK] = size.sum(), True
     return Partitions(
         waiting=np.empty(n_jobs, np.int64),
-        partition=np.full(n_jobs, NOBODY),
+        partition=np.full(n_jobs, UNSET),
         standing=np.zeros(n_jobs, np.int64),
         promised=np.empty(n_jobs, dtype),
         ended=np.empty(n_jobs, dtype),
         size=size,
         used=np.zeros(size.size, np.int64),
-        pivot=np.full(size.size, NOBODY),
+        pivot=np.full(size.size, UNSET),
         criteria=np.full(size.size, np.inf),
         demoted=np.empty(0, np.int64),
         plan=new_plan(state, size.size, 0),
@@ -119,11 +119,11 @@ def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
     )
 
 
-def new_plan(state: State, n_partitions: int, n_demoted: int) -> Plan:
+def new_plan(state: State, n_partitions: int, n_demoted: int) -> PartitionPlan:
     """Return an empty profile, with room for the reservations of pivots and so many demoted."""
     most, dtype = n_partitions + n_demoted, state.jobs.submit.dtype
     n_steps = state.ends.size + 2 * most + 2
-    return Plan(
+    return PartitionPlan(
         times=np.empty(n_steps, dtype),
         left=np.empty((n_steps, n_partitions + 1), np.int64),
         reserved=np.empty(most, np.int64),

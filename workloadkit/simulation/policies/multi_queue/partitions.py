@@ -25,7 +25,7 @@ class Reservation(NamedTuple):
     taken: list[int]
 
 
-class Profile:
+class PartitionProfile:
     """Processors left over, by partition and in the whole machine, as a function of time.
 
     Parameters
@@ -42,9 +42,9 @@ class Profile:
         self.times = [now]
         self.left = [[*left, machine_left]]  # a row a time, the last column is the machine's
 
-    def copy(self) -> "Profile":
+    def copy(self) -> "PartitionProfile":
         """Return another one, to be changed apart."""
-        other = Profile(self.times[0], self.left[0][:-1], self.left[0][-1])
+        other = PartitionProfile(self.times[0], self.left[0][:-1], self.left[0][-1])
         other.times, other.left = list(self.times), [list(row) for row in self.left]
         return other
 

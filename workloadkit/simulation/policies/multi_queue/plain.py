@@ -7,7 +7,7 @@ from typing import Any
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.multi_queue.partitions import (
-    Profile,
+    PartitionProfile,
     Reservation,
     share_out,
     shares,
@@ -169,7 +169,9 @@ class MultiQueueScheduler(Scheduler):
             idle[self.partition[job]] -= job.procs
         return idle
 
-    def reservations(self, *, opening: bool = False) -> tuple[dict[JobView, Reservation], Profile]:
+    def reservations(
+        self, *, opening: bool = False
+    ) -> tuple[dict[JobView, Reservation], PartitionProfile]:
         """Find the reservations of demoted jobs and pivots, and what all that leaves.
 
         Parameters
@@ -194,9 +196,9 @@ class MultiQueueScheduler(Scheduler):
                     self.promised.setdefault(job, begin)
         return reserved, profile
 
-    def _planned(self) -> Profile:
+    def _planned(self) -> PartitionProfile:
         """Return what the running jobs leave, by their planned ends."""
-        profile = Profile(self.now, self.size, self.machine_size)
+        profile = PartitionProfile(self.now, self.size, self.machine_size)
         for job in self.running:
             planned_end = job.start + job.estimate
             if planned_end > self.now:  # what is overdue counts as ending at this very second
@@ -205,7 +207,11 @@ class MultiQueueScheduler(Scheduler):
         return profile
 
     def _reserve(
-        self, job: JobView, begin: Any, reserved: dict[JobView, Reservation], profile: Profile
+        self,
+        job: JobView,
+        begin: Any,
+        reserved: dict[JobView, Reservation],
+        profile: PartitionProfile,
     ) -> None:
         """Reserve processors for a job, of its own partition first."""
         end = begin + job.estimate
@@ -215,14 +221,14 @@ class MultiQueueScheduler(Scheduler):
         reserved[job] = Reservation(begin, end, job.procs, taken)
         profile.reserve(reserved[job])
 
-    def _earliest(self, job: JobView, profile: Profile) -> Any:
+    def _earliest(self, job: JobView, profile: PartitionProfile) -> Any:
         """Return when a pivot can start: on its own partition, unless that is against a promise."""
         begin = profile.earliest(job.procs, job.estimate, [self.partition[job]])
         if begin == inf or begin > self.promised.get(job, inf):
             begin = profile.earliest(job.procs, job.estimate, range(self.n_partitions))
         return begin
 
-    def _move_demoted(self, planned: Profile) -> None:
+    def _move_demoted(self, planned: PartitionProfile) -> None:
         """Let the demoted jobs, in order of arrival, start as soon as the others let them."""
         for job in self.demoted:
             profile = planned.copy()

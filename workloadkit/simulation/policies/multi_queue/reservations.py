@@ -12,9 +12,9 @@ from workloadkit.simulation.policies.multi_queue.part import (
     N_DEMOTED,
     N_RESERVED,
     N_STEPS,
-    NOBODY,
     ORDINARY,
     PROMISED,
+    UNSET,
 )
 from workloadkit.simulation.state import N_RUNNING
 
@@ -118,7 +118,7 @@ def _list_reserved(part):
         reserved[place] = part.demoted[place]
     count = n_demoted
     for p in range(pivot.size):
-        if pivot[p] != NOBODY:
+        if pivot[p] != UNSET:
             place = count
             while place > n_demoted and reserved[place - 1] > pivot[p]:
                 reserved[place] = reserved[place - 1]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import start_job
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.running import insert_end_in_order
 from workloadkit.simulation.state import N_WAITING, State
@@ -69,4 +69,4 @@ def allocate(state, new, now):
         start_job(state, due.job[state.at[N_WAITING] - 1], now)
 
 
-acts_for(Due, sys.modules[__name__])
+register_functions(Due, sys.modules[__name__])

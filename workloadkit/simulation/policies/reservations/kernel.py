@@ -22,14 +22,14 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.profile import (
-    Profile,
+    StepProfile,
     change_between,
     change_steps,
-    find_hole,
+    find_slot,
     fits_now,
     new_profile,
     pass_time,
@@ -60,7 +60,7 @@ class Reserving(NamedTuple):
         Whether the two orders differ; else both lists are one.
     waits : ndarray of bool, shape (n_jobs,)
         Whether each job waits.
-    profile : Profile
+    profile : StepProfile
     at : ndarray of int64, shape (4,)
     """
 
@@ -73,7 +73,7 @@ class Reserving(NamedTuple):
     others: NDArray[np.int64]
     apart: bool
     waits: NDArray[np.bool_]
-    profile: Profile
+    profile: StepProfile
     at: NDArray[np.int64]
 
 
@@ -170,7 +170,7 @@ def _look_at_one(state, job, now):
         start_job(state, job, now)
         return
     if at[N_RESERVED] < policy.reservations:
-        _reserve_hole(state, job, now)
+        _reserve_slot(state, job, now)
         at[N_RESERVED] += 1
         at[LAST_RESERVED] = job
     _join(policy, job)
@@ -194,11 +194,11 @@ def _start(state, job, now):
 
 
 @bare
-def _reserve_hole(state, job, now):
+def _reserve_slot(state, job, now):
     """Take the earliest hole for a job; return when."""
     holes, estimate = state.policy.profile, state.jobs.estimate[job]
     need = need_of(state, job, now)
-    begin, first, last = find_hole(state, holes, need, estimate, state.never)
+    begin, first, last = find_slot(state, holes, need, estimate, state.never)
     if begin < state.never:
         change_steps(state, holes, need, last, first, begin, begin + estimate, True)
     return begin
@@ -221,7 +221,7 @@ def _reserve_room(state, now):
     at[N_RESERVED] = place = 0
     while place < at[WAIT] and at[N_RESERVED] < policy.reservations and not is_full(state, 0, now):
         job = policy.queue[place]
-        if _reserve_hole(state, job, now) <= now and fits(state, job, now):
+        if _reserve_slot(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
             at[N_RESERVED] += 1
@@ -283,4 +283,4 @@ def _keep_waiting(jobs, count, waits):
     return kept
 
 
-acts_for(Reserving, sys.modules[__name__])
+register_functions(Reserving, sys.modules[__name__])

@@ -58,7 +58,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         return max(candidate.n_planned(n_jobs) for candidate in self.candidates)
 
     def play(self, state: State) -> State:
-        """Play week by week, with a decision at the start of each."""
+        """Run week by week, with a decision at the start of each."""
         users, now, week, low = state.users, None, 0, 0
         if users is not None and not wait_for_first(users, state.jobs, state.by_event):
             return state
@@ -69,7 +69,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
             begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
             there, arrived = unfinished(state, low), state.at[ARRIVED]
             state, why = self.present.run(state, now, ends)
-            ended = gone(state, there, arrived)
+            ended = ended_jobs(state, there, arrived)
             end = state.start[ended] + state.jobs.run[ended]
             self.last = end.max(initial=self.last)
             if why == OVER:
@@ -78,36 +78,38 @@ class CompiledSelfAdaptive(CompiledPolicy):
             self.present.turn_week(state)
             left = unfinished(state, low)
             low = left.min(initial=state.at[ARRIVED])
-            if left.size and self.decisions.are_due(how_they_fared(state, ended[end > begins])):
+            if left.size and self.decisions.are_due(waits_and_runs(state, ended[end > begins])):
                 state = self._decide(state, low, now, week)
 
     def _decide(self, state: State, low: int, now: Any, week: int) -> State:
-        """Play each candidate for the coming weeks; go over to the one that fares best."""
+        """Simulate each candidate for the coming weeks; go over to the one that fares best."""
         present, means = self.policy.policies[self.decisions.present], []
         until = now + self.policy.weeks * WEEK
         for candidate in self.policy.policies:
-            window, how = self._imagined(candidate, state, low, now)
+            window, how = self._forecast_state(candidate, state, low, now)
             if candidate == present:
                 window = how.continue_from(window, state, low)
             else:
                 window = how.take_over(window, state, low)
             there, arrived = unfinished(window, 0), window.at[ARRIVED]
             window, _ = how.run(window, now, until)
-            means.append(self.decisions.mean(how_they_fared(window, gone(window, there, arrived))))
+            means.append(
+                self.decisions.mean(waits_and_runs(window, ended_jobs(window, there, arrived)))
+            )
         if self.decisions.take_best(means, now.item(), week):
             return self.present.take_over(state, state, 0)
         return state
 
-    def _imagined(
+    def _forecast_state(
         self, candidate: Any, state: State, low: int, now: Any
     ) -> tuple[State, CompiledPolicy]:
         """Return a state to play on estimates from, of the jobs from `low` on, and a candidate.
 
         What has outlived its estimate has ended.
         """
-        which, submit = self._whose(state, low, now)
+        which, submit = self._jobs_to_simulate(state, low, now)
         workload = self._workload(state, which, submit)
-        hardware = getattr(self.hardware, "imagined", self.hardware)
+        hardware = getattr(self.hardware, "without_outages", self.hardware)
         rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
         how = compiled_form(candidate, workload, rules)
         window = how.new_state()
@@ -121,8 +123,10 @@ class CompiledSelfAdaptive(CompiledPolicy):
         resume(window, running[window.start[running] + workload.estimate[running] > now])
         return window, how
 
-    def _whose(self, state: State, low: int, now: Any) -> tuple[NDArray[np.int64], NDArray]:
-        """Return the jobs that are imagined, with those forecast, and when they are submitted."""
+    def _jobs_to_simulate(
+        self, state: State, low: int, now: Any
+    ) -> tuple[NDArray[np.int64], NDArray]:
+        """Return the jobs to simulate, forecast ones included, and when they are submitted."""
         arrived, length, later = state.at[ARRIVED], self.policy.weeks * WEEK, 0
         submit, first, last = state.jobs.submit, arrived, arrived
         if self.policy.forecast == "actual":
@@ -166,13 +170,13 @@ def unfinished(state: State, low: int) -> NDArray[np.int64]:
     return np.concatenate((state.end_jobs[: state.at[N_RUNNING]], waiting_jobs(state, low)))
 
 
-def gone(state: State, there: NDArray[np.int64], arrived: int) -> NDArray[np.int64]:
+def ended_jobs(state: State, there: NDArray[np.int64], arrived: int) -> NDArray[np.int64]:
     """Return the jobs that have ended, of those that were unfinished when so many had arrived."""
     there = np.concatenate((there, np.arange(arrived, state.at[ARRIVED])))
     return np.setdiff1d(there, unfinished(state, there.min(initial=arrived)))
 
 
-def how_they_fared(state: State, ended: NDArray[np.int64]) -> list[tuple[Any, Any]]:
+def waits_and_runs(state: State, ended: NDArray[np.int64]) -> list[tuple[Any, Any]]:
     """Return (wait, run) of jobs that have ended."""
     wait = state.start[ended] - state.jobs.submit[ended]
     return list(zip(wait.tolist(), state.jobs.run[ended].tolist(), strict=True))

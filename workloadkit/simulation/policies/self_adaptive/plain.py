@@ -56,7 +56,7 @@ class SelfAdaptiveScheduler(Scheduler):
         """Hand the job to the present candidate."""
         if self.first is None:
             self.first = self.now
-            self._employ(self.inner)
+            self._attach(self.inner)
             self._set_alarm()
         self.inner.job_arrives(job)
 
@@ -112,7 +112,7 @@ class SelfAdaptiveScheduler(Scheduler):
             self.alarm = self.next_week
             self.sleep(self.alarm - self.now)
 
-    def _employ(self, scheduler: Scheduler) -> None:
+    def _attach(self, scheduler: Scheduler) -> None:
         """Let a scheduler work on this simulation and this queue."""
         scheduler._simulation, scheduler.queue = self._simulation, self.queue
         self.inner = scheduler
@@ -132,10 +132,10 @@ class SelfAdaptiveScheduler(Scheduler):
     def _simulated(self, policy: Policy) -> float:
         """Mean of the measure if a policy served the coming weeks."""
         until = self.now + self.policy.weeks * WEEK
-        coming, scheduler = Coming(), plain_form(policy)
+        coming, scheduler = ForecastUser(), plain_form(policy)
         coming.jobs = list(self._forecast(coming, until))
         simulation = Simulation(
-            self._at.hardware.imagined(),
+            self._at.hardware.without_outages(),
             scheduler,
             [coming],
             passes="event" if self._at.by_event else "instant",
@@ -187,7 +187,7 @@ class SelfAdaptiveScheduler(Scheduler):
                 yield from (_twin(one, submitter) for one in jobs if self.now < one.submit <= until)
 
 
-class Coming(User):
+class ForecastUser(User):
     """Who submits the jobs that are forecast, once they are set."""
 
     jobs: Sequence[Job] = ()

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.simulation.classes import Classes, sort_into_classes
-from workloadkit.simulation.policies.crowded import CrowdedPolicy
+from workloadkit.simulation.policies.long_queue import LongQueuePolicy
 from workloadkit.simulation.policies.user_priority import trees
 from workloadkit.simulation.policies.user_priority.kernel import Rings, new_ranking
 from workloadkit.simulation.state import ARRIVED, State
 from workloadkit.simulation.workload import Rules, Workload
 
 
-class CompiledUserPriority(CrowdedPolicy):
+class CompiledUserPriority(LongQueuePolicy):
     """EASY in the order of users and waits.
 
     Parameters
@@ -24,7 +24,7 @@ class CompiledUserPriority(CrowdedPolicy):
     by_load : bool
         Whether the user with the least work waiting comes first, not the last one to submit.
     **how
-        Of `CrowdedPolicy`.
+        Of `LongQueuePolicy`.
     """
 
     trees: ClassVar[Any] = trees

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
 from workloadkit.simulation.policies.user_priority import priority as priorities
@@ -30,7 +30,7 @@ N_LISTED, PLACE, NEXT, LEAST = MORE, MORE + 1, MORE + 2, MORE + 3
 _priority, _work = inline(priorities.priority), inline(priorities.work)
 
 
-class Ranking(NamedTuple):
+class UserRanking(NamedTuple):
     """The users in order.
 
     Parameters
@@ -68,18 +68,18 @@ class Rings(NamedTuple):
     Parameters
     ----------
     queue : Queue
-    ranking : Ranking
+    ranking : UserRanking
     """
 
     queue: Queue
-    ranking: Ranking
+    ranking: UserRanking
 
 
 def new_ranking(
     user: NDArray[np.int64], n_users: int, *, alpha: float, by_load: bool, whole_seconds: bool
-) -> Ranking:
+) -> UserRanking:
     """Return a ranking of users without jobs."""
-    return Ranking(
+    return UserRanking(
         alpha=alpha,
         by_load=by_load,
         whole_seconds=whole_seconds,
@@ -91,7 +91,7 @@ def new_ranking(
     )
 
 
-allocate, asks, plans_void = dynamic.allocate, dynamic.list_asks, dynamic.plans_void
+allocate, must_return, plans_void = dynamic.allocate, dynamic.list_must_return, dynamic.plans_void
 job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 
@@ -238,4 +238,4 @@ def backfill_new(state, what, now):
     return best
 
 
-acts_for(Rings, sys.modules[__name__])
+register_functions(Rings, sys.modules[__name__])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline, kernel
 from workloadkit.simulation.classes import Classes
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, SMALLEST, Queue
 from workloadkit.simulation.policies.user_priority import kernel as rings
@@ -17,20 +17,20 @@ from workloadkit.simulation.policies.user_priority.kernel import (
     LEAST,
     N_LISTED,
     PLACE,
-    Ranking,
     Rings,
+    UserRanking,
 )
 from workloadkit.simulation.queue import margin, next_leaf, set_leaf
 from workloadkit.simulation.state import State
 
 
-class Trees(NamedTuple):
+class UserTrees(NamedTuple):
     """A part of the state: the waiting jobs of each user, in a ring and by classes.
 
     Parameters
     ----------
     queue : Queue
-    ranking : Ranking
+    ranking : UserRanking
     classes : Classes
         Of each user's jobs.
     shortest : ndarray, shape (n_users,)
@@ -44,7 +44,7 @@ class Trees(NamedTuple):
     """
 
     queue: Queue
-    ranking: Ranking
+    ranking: UserRanking
     classes: Classes
     shortest: NDArray
     smallest: NDArray[np.int64]
@@ -52,10 +52,10 @@ class Trees(NamedTuple):
     slack: Any
 
 
-def as_trees(state: State, classes: Classes) -> Trees:
+def as_trees(state: State, classes: Classes) -> UserTrees:
     """Return what holds the waiting jobs of a state whose policy are `Rings`."""
     jobs, n_users = state.jobs, state.policy.ranking.key.size
-    trees = Trees(
+    trees = UserTrees(
         queue=state.policy.queue,
         ranking=state.policy.ranking,
         classes=classes,
@@ -69,7 +69,7 @@ def as_trees(state: State, classes: Classes) -> Trees:
 
 
 def as_rings(state: State) -> Rings:
-    """Return the rings of a state whose policy are `Trees`, which are left empty."""
+    """Return the rings of a state whose policy are `UserTrees`, which are left empty."""
     trees = state.policy
     _fill(trees, np.full(state.start.size, state.never), state.never)
     return Rings(trees.queue, trees.ranking)
@@ -104,7 +104,7 @@ def _look_at_user(trees, user, never):
     trees.shortest[user], trees.smallest[user] = shortest, smallest
 
 
-allocate, asks, plans_void = dynamic.allocate, dynamic.trees_ask, dynamic.plans_void
+allocate, must_return, plans_void = dynamic.allocate, dynamic.trees_must_return, dynamic.plans_void
 job_arrived, job_ended, job_returned = rings.job_arrived, dynamic.job_ended, dynamic.job_returned
 rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.backfill_new
 
@@ -173,4 +173,4 @@ def _first_of_user(state, user, now):
     return best
 
 
-acts_for(Trees, sys.modules[__name__])
+register_functions(UserTrees, sys.modules[__name__])

@@ -19,7 +19,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 # A queue longer than this is searched by groups, until it is half as long. Measured: below it a
 # look at each waiting job is as fast.
-CROWD = 64
+LONG_QUEUE = 64
 # To find the groups takes about as long as to look at so many jobs for each job of the log. As
 # much is first spent on looking through longer queues: few logs have such queues for long.
 PATIENCE = 32
@@ -37,7 +37,7 @@ class CompiledVarying(CompiledPolicy):
     backfill : str
         Order of backfilling, as in `Ordered`.
     overtaking : Overtaking
-    crowd, patience : int
+    long_queue, patience : int
         See the constants.
     """
 
@@ -49,12 +49,12 @@ class CompiledVarying(CompiledPolicy):
         backfill: str,
         overtaking: Overtaking = AS_USUAL,
         *,
-        crowd: int = CROWD,
+        long_queue: int = LONG_QUEUE,
         patience: int = PATIENCE,
     ) -> None:
         super().__init__(workload, rules)
         self.order, self.backfill, self.overtaking = order, backfill, overtaking
-        self.crowd, self.patience = crowd, patience
+        self.long_queue, self.patience = long_queue, patience
         self.group: Any = None
 
     def begin(self, state: State) -> State:
@@ -69,7 +69,7 @@ class CompiledVarying(CompiledPolicy):
                 how |= {"rank": np.empty(n_jobs), "backfill_order": order}
         alike = isinstance(self.order, VaryingOrder) and self.jobs_are_known
         if alike and getattr(self.hardware, "by_size", False):
-            how |= {"crowd": self.crowd, "patience": self.patience * n_jobs}
+            how |= {"long_queue": self.long_queue, "patience": self.patience * n_jobs}
         line = kernel.new_line(n_jobs, self.order, **how)
         return state._replace(policy=line, **self.overtaking._asdict())
 
@@ -79,12 +79,12 @@ class CompiledVarying(CompiledPolicy):
             return state._replace(policy=groups.as_line(state))
         if self.group is None:
             self.group = groups.find_groups(state.jobs)
-        few = min(self.crowd, state.at[N_WAITING]) // 2
+        few = min(self.long_queue, state.at[N_WAITING]) // 2
         return state._replace(policy=groups.as_groups(state, self.group, few))
 
 
-class CompiledOwnOrder(CompiledVarying):
-    """EASY in a custom order, a function as of `OwnOrder`."""
+class CompiledCustomOrder(CompiledVarying):
+    """EASY in a custom order, a function as of `CustomOrder`."""
 
     def __init__(
         self,
@@ -107,4 +107,4 @@ class CompiledOwnOrder(CompiledVarying):
             raise ParameterError(_CANNOT) from error
 
 
-_CANNOT = "scheduler own-order: the order cannot be compiled; take engine='python'"
+_CANNOT = "scheduler custom-order: the order cannot be compiled; take engine='python'"

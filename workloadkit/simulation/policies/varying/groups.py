@@ -26,16 +26,16 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.policies.arrivals import COUNT, LOOK, Arrivals
-from workloadkit.simulation.policies.varying.kernel import Line
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.policies.arrivals import COUNT, LOOK, WaitingList
+from workloadkit.simulation.policies.varying.kernel import VaryingList
 from workloadkit.simulation.state import ARRIVED, N_WAITING, Jobs, State
 
 # Places in Groups.at: groups of which a job waits; no waiting job is smaller.
 N_GROUPS, SMALLEST = range(2)
 
 
-class Present(NamedTuple):
+class WaitingGroups(NamedTuple):
     """The groups of which a job waits, in any order; each array of shape (n_groups,).
 
     Parameters
@@ -65,7 +65,7 @@ class Groups(NamedTuple):
     ----------
     line : Line
         The list, of which the jobs go over into the groups at the first pass.
-    queue : Arrivals
+    queue : WaitingList
         That of the list.
     group : ndarray of int64, shape (n_jobs,)
         Group of each job.
@@ -73,7 +73,7 @@ class Groups(NamedTuple):
         The job behind a waiting one in its group, -1 for none.
     place : ndarray of int64, shape (n_groups,)
         Place of each group in `present`, -1 for none.
-    present : Present
+    present : WaitingGroups
     candidate : ndarray of int64, shape (n_groups,)
         Places of those whose first job may still be backfilled.
     few : int
@@ -81,12 +81,12 @@ class Groups(NamedTuple):
     at : ndarray of int64, shape (2,)
     """
 
-    line: Line
-    queue: Arrivals
+    line: VaryingList
+    queue: WaitingList
     group: NDArray[np.int64]
     next: NDArray[np.int64]
     place: NDArray[np.int64]
-    present: Present
+    present: WaitingGroups
     candidate: NDArray[np.int64]
     few: int
     at: NDArray[np.int64]
@@ -107,7 +107,7 @@ def find_groups(jobs: Jobs) -> NDArray[np.int64]:
 
 
 def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
-    """Return groups for the waiting jobs of a state whose policy is a `Line`."""
+    """Return groups for the waiting jobs of a state whose policy is a `VaryingList`."""
     line, submit = state.policy, state.jobs.submit
     n_groups = int(group.max()) + 1
     whole: Any = partial(np.empty, n_groups, np.int64)
@@ -118,7 +118,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
         group=group,
         next=np.empty(submit.size, np.int64),
         place=np.full(n_groups, -1),
-        present=Present(
+        present=WaitingGroups(
             group=whole(),
             first=whole(),
             last=whole(),
@@ -133,7 +133,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
     )
 
 
-def as_line(state: State) -> Line:
+def as_line(state: State) -> VaryingList:
     """Return the list of the waiting jobs of a state whose policy are `Groups`."""
     groups, queue = state.policy, state.policy.queue
     waiting = []
@@ -153,7 +153,7 @@ def job_ended(state, job, now):
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether so few wait that a list is better."""
     return state.at[N_WAITING] < state.policy.few
 
@@ -311,4 +311,4 @@ def _comes_before(groups, place, other):
     )
 
 
-acts_for(Groups, sys.modules[__name__])
+register_functions(Groups, sys.modules[__name__])

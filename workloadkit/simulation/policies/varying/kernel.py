@@ -23,10 +23,10 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     COUNT,
-    Arrivals,
+    WaitingList,
     forget_started,
     job_ended,
     job_returned,
@@ -36,12 +36,12 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
 )
 
 
-class Line(NamedTuple):
+class VaryingList(NamedTuple):
     """A part of the state: the waiting jobs, and how they are ordered.
 
     Parameters
     ----------
-    queue : Arrivals
+    queue : WaitingList
     order : NamedTuple
         One that varies, see `orders`.
     backfill_order : NamedTuple or None
@@ -54,20 +54,20 @@ class Line(NamedTuple):
         What the jobs of the list are ordered by in this pass.
     candidate : ndarray of int64, shape (n_jobs,)
         Places in the list of those that may still be backfilled.
-    crowd : int
+    long_queue : int
         Longest queue that is searched without end; for longer ones there is patience.
     patience : ndarray of int64, shape (1,)
         Jobs of longer queues that may still be looked at.
     """
 
-    queue: Arrivals
+    queue: WaitingList
     order: Any
     backfill_order: Any
     rank: NDArray[np.float64]
     backfills: bool
     value: NDArray[np.float64]
     candidate: NDArray[np.int64]
-    crowd: int
+    long_queue: int
     patience: NDArray[np.int64]
 
 
@@ -78,11 +78,11 @@ def new_line(
     backfills: bool = True,
     rank: NDArray[np.float64] | None = None,
     backfill_order: Any = None,
-    crowd: int | None = None,
+    long_queue: int | None = None,
     patience: int = 1,
-) -> Line:
+) -> VaryingList:
     """Return an empty queue; with an order of backfilling `rank` is filled in as jobs arrive."""
-    return Line(
+    return VaryingList(
         queue=new_arrivals(n_jobs),
         order=order,
         backfill_order=backfill_order,
@@ -90,7 +90,7 @@ def new_line(
         backfills=backfills,
         value=np.empty(n_jobs),
         candidate=np.empty(n_jobs, np.int64),
-        crowd=n_jobs if crowd is None else crowd,
+        long_queue=n_jobs if long_queue is None else long_queue,
         patience=np.array([patience]),
     )
 
@@ -104,10 +104,10 @@ def job_arrived(state, job, now):
 
 
 @inline
-def asks(state, what, now):
+def must_return(state, what, now):
     """Whether the queue is long, and patience is over."""
     line = state.policy
-    return line.patience[0] <= 0 and line.queue.at[COUNT] > line.crowd
+    return line.patience[0] <= 0 and line.queue.at[COUNT] > line.long_queue
 
 
 @inline
@@ -131,7 +131,7 @@ def _evaluate(state, now):
     """Find what the waiting jobs are ordered by."""
     line, count = state.policy, state.policy.queue.at[COUNT]
     waiting, value = line.queue.waiting, line.value
-    if count > line.crowd:
+    if count > line.long_queue:
         line.patience[0] -= count
     for place in range(count):
         value[place] = value_of(state, line.order, waiting[place], now)
@@ -184,4 +184,4 @@ def _backfill(state, head, now):
         n = kept
 
 
-acts_for(Line, sys.modules[__name__])
+register_functions(VaryingList, sys.modules[__name__])

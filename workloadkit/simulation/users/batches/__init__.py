@@ -21,7 +21,7 @@ from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.present import Incarnations, Present
 
 
-class Script:
+class BatchContext:
     """What all users of a simulation act out, in Python's own numbers.
 
     Parameters
@@ -32,7 +32,7 @@ class Script:
 
     Attributes
     ----------
-    acts : Activities
+    activities : Activities
         Of lists.
     users : Incarnations
         Of lists.
@@ -43,10 +43,12 @@ class Script:
     """
 
     def __init__(self, present: Present, rng: np.random.Generator) -> None:
-        acts = present.activities
-        self.acts = Activities(*(values.tolist() for values in acts))
+        activities = present.activities
+        self.activities = Activities(*(values.tolist() for values in activities))
         self.users = Incarnations(*(values.tolist() for values in present.users))
-        self.batch = np.repeat(np.arange(acts.session.size), np.diff(acts.first_job)).tolist()
+        self.batch = np.repeat(
+            np.arange(activities.session.size), np.diff(activities.first_job)
+        ).tolist()
         self.first_time, self.pause = present.first_time.tolist(), present.pause.tolist()
         self.present = present
         self.rng = rng
@@ -73,7 +75,7 @@ class Script:
             of, number = user.number, None
         job = Job(user, of, procs, run, estimate, submit, number, killed, queue, wait)
         job.row = place
-        job.notes = {"session": self.acts.session[batch], "batch": batch}
+        job.notes = {"session": self.activities.session[batch], "batch": batch}
         if self.present.workload.utilities is not None:
             job.utility = self.present.workload.utilities.of(place)
         return job
@@ -84,7 +86,7 @@ class BatchUser(User):
 
     Parameters
     ----------
-    script : Script
+    context : BatchContext
     who : int
         Who it is, a place in `Incarnations`.
 
@@ -102,13 +104,13 @@ class BatchUser(User):
         Local time of what the user does less that of the member: whole weeks. [s]
     """
 
-    def __init__(self, script: Script, who: int) -> None:
+    def __init__(self, context: BatchContext, who: int) -> None:
         super().__init__()
-        acts, member = script.acts, script.users.member[who]
-        self.script = script
+        activities, member = context.activities, context.users.member[who]
+        self.context = context
         self.who, self.member = who, member
-        self.batches = range(acts.first_batch[member], acts.first_batch[member + 1])
-        self._first_session = acts.first_session[member]
+        self.batches = range(activities.first_batch[member], activities.first_batch[member + 1])
+        self._first_session = activities.first_session[member]
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """Say when a batch arrives that is released now; `inf` for never.
@@ -127,28 +129,30 @@ class BatchUser(User):
 
         It comes at the same weekday and time of day as it did.
         """
-        script = self.script
-        if script.users.again[self.who]:
-            arrival, shift = script.beginning_again(self.member, self.now, self._began)
-            self.set_out(script.acts.first_job[self.batches[0]], arrival, shift)
+        context = self.context
+        if context.users.again[self.who]:
+            arrival, shift = context.beginning_again(self.member, self.now, self._began)
+            self.set_out(context.activities.first_job[self.batches[0]], arrival, shift)
 
     def begin(self) -> None:
         """Plan the first batch."""
-        users, who = self.script.users, self.who
+        users, who = self.context.users, self.who
         self.set_out(users.opening[who], users.begin[who], users.shift[who])
 
     def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
         """Begin with a job, a place in `Activities.job`, as if all before had been done."""
         self.shift, self._began = shift, arrival
-        acts = self.script.acts
-        first = self.script.batch[opening]
+        activities = self.context.activities
+        first = self.context.batch[opening]
         rest = range(first, self.batches.stop)
-        self._left = {batch: acts.first_job[batch + 1] - acts.first_job[batch] for batch in rest}
-        self._left[first] = acts.first_job[first + 1] - opening
+        self._left = {
+            batch: activities.first_job[batch + 1] - activities.first_job[batch] for batch in rest
+        }
+        self._left[first] = activities.first_job[first + 1] - opening
         self._to_end = sum(self._left.values())
         self._over: set[int] = set()
         self._n_over = 0
-        for session in range(self._first_session, acts.session[first]):
+        for session in range(self._first_session, activities.session[first]):
             self._close(session)
         self._send(opening, arrival)
 
@@ -160,7 +164,7 @@ class BatchUser(User):
         if self._left[batch] > 0:
             return
         if batch + 1 == self.batches.stop or self._opens_session(batch + 1):
-            self._close(self.script.acts.session[batch])
+            self._close(self.context.activities.session[batch])
         if self.next < self.batches.stop:
             if self._opens_session(self.next):
                 free = self._submitted and self._all_over()
@@ -179,16 +183,16 @@ class BatchUser(User):
 
     def _opens_session(self, batch: int) -> bool:
         """Whether a batch that is not the user's first opens a session."""
-        session = self.script.acts.session
+        session = self.context.activities.session
         return session[batch] != session[batch - 1]
 
     def _all_over(self) -> bool:
         """Whether all sessions have ended that the next batch, the first of one, depends on."""
-        return self._n_over >= self.script.acts.needs[self.next]
+        return self._n_over >= self.context.activities.needs[self.next]
 
     def _close(self, session: int) -> None:
         """Count the sessions, by recorded end, that have ended without one that has not between."""
-        self._over.add(self.script.acts.place[session])
+        self._over.add(self.context.activities.place[session])
         while self._n_over in self._over:
             self._n_over += 1
 
@@ -199,16 +203,16 @@ class BatchUser(User):
             raise WorkloadError(
                 f"{type(self).__name__} decides at {self.now} s that a batch arrives at {arrival} s"
             )
-        self._send(self.script.acts.first_job[self.next], arrival)
+        self._send(self.context.activities.first_job[self.next], arrival)
 
     def _send(self, opening: int, arrival: Any) -> None:
         """Hand over the jobs of a batch from one on, and go on to the next batch."""
-        acts, batch = self.script.acts, self.script.batch[opening]
-        until = self.script.users.until[self.who]
-        rest = range(opening, acts.first_job[batch + 1])
-        times = [arrival + (acts.gap[at] - acts.gap[opening]) for at in rest]
+        activities, batch = self.context.activities, self.context.batch[opening]
+        until = self.context.users.until[self.who]
+        rest = range(opening, activities.first_job[batch + 1])
+        times = [arrival + (activities.gap[at] - activities.gap[opening]) for at in rest]
         self.sent = [
-            self.script.job(self, acts.job[at], batch, time)
+            self.context.job(self, activities.job[at], batch, time)
             for at, time in zip(rest, times, strict=True)
             if time < until
         ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches import BatchUser, Script
+from workloadkit.simulation.users.batches import BatchContext, BatchUser
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Adjusted:
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""
-        script = Script(present, rng)
-        return [AdjustedUser(script, who) for who in range(present.users.member.size)]
+        context = BatchContext(present, rng)
+        return [AdjustedUser(context, who) for who in range(present.users.member.size)]
 
 
 class AdjustedUser(BatchUser):
@@ -40,5 +40,5 @@ class AdjustedUser(BatchUser):
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """After the recorded think time from an end, or inter-arrival time from a submission."""
-        acts = self.script.acts
-        return self.now + (acts.think_time if by_end else acts.interarrival)[batch]
+        activities = self.context.activities
+        return self.now + (activities.think_time if by_end else activities.interarrival)[batch]

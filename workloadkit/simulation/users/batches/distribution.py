@@ -8,9 +8,9 @@ import numpy as np
 from workloadkit.errors import check_choice
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches import Script
-from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
-from workloadkit.simulation.users.batches.habits import working_hours
+from workloadkit.simulation.users.batches import BatchContext
+from workloadkit.simulation.users.batches.compiled_behaviours import working_hours
+from workloadkit.simulation.users.batches.drawing import DrawingUser, DrawnTimes
 
 Response = Literal["last", "end"]
 
@@ -60,7 +60,7 @@ class Distribution:
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""
-        times = Times(Script(present, rng))
+        times = DrawnTimes(BatchContext(present, rng))
         n_users = present.users.member.size
         return [ShiftUser(times, who, of_last=self.response == "last") for who in range(n_users)]
 
@@ -70,13 +70,13 @@ class ShiftUser(DrawingUser):
 
     Parameters
     ----------
-    times : Times
+    times : DrawnTimes
     who : int
     of_last : bool
         Whether the response that counts is that of the job submitted last.
     """
 
-    def __init__(self, times: Times, who: int, *, of_last: bool) -> None:
+    def __init__(self, times: DrawnTimes, who: int, *, of_last: bool) -> None:
         super().__init__(times, who)
         self.of_last = of_last
 
@@ -84,14 +84,14 @@ class ShiftUser(DrawingUser):
         """Choose the hours, and plan the first batch."""
         from workloadkit._kernels.shifts import draw_shift
 
-        self.hours = draw_shift(self.script.rng)
+        self.hours = draw_shift(self.context.rng)
         super().begin()
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """Go on with the session or take a break, or wait for the next shift."""
         if not self._works_at(self.now):
             return self._next_shift(self.now)
-        if self.likes_it(self.response(of_last=self.of_last)):
+        if self.continues_session(self.response(of_last=self.of_last)):
             self.times.counts["continued"] += 1
             return self.now + self.times.draw(self.member, by_end=by_end, between=False)
         self.times.counts["aborted"] += 1

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workloadkit.simulation.engine import Job
-from workloadkit.simulation.users.batches import BatchUser, Script
-from workloadkit.simulation.users.batches.own_times import own_times
+from workloadkit.simulation.users.batches import BatchContext, BatchUser
+from workloadkit.simulation.users.batches.times_between_batches import times_between_batches
 
 #: What is counted of users who draw, by the names in `Schedule.history`: values that those without
 #: any of their own drew from all users'; users who left for good; how often users who were at work
@@ -14,21 +14,21 @@ COUNTED = ("borrowed", "left", "continued", "aborted")
 
 
 @dataclass
-class Times:
+class DrawnTimes:
     """What users draw from, and what they count.
 
     Parameters
     ----------
-    script : Script
+    context : BatchContext
     """
 
-    script: Script
+    context: BatchContext
 
     def __post_init__(self) -> None:
         self.counts = dict.fromkeys(COUNTED, 0)
-        value, first = own_times(self.script.present.activities)
+        value, first = times_between_batches(self.context.present.activities)
         self._value, self._first = value.tolist(), first.tolist()
-        self._zone = self.script.present.clock.for_kernels()
+        self._zone = self.context.present.clock.for_kernels()
         self._whole = value.dtype.kind == "i"
 
     def draw(self, member: int, *, by_end: bool, between: bool) -> Any:
@@ -38,7 +38,7 @@ class Times:
         if not own:
             self.counts["borrowed"] += 1
             own = self._value[first[0] : first[-1]]
-        return own[int(self.script.rng.random() * len(own))] if own else 0
+        return own[int(self.context.rng.random() * len(own))] if own else 0
 
     def local(self, time: Any) -> Any:
         """Return local time."""
@@ -62,12 +62,12 @@ class DrawingUser(BatchUser):
 
     Parameters
     ----------
-    times : Times
+    times : DrawnTimes
     who : int
     """
 
-    def __init__(self, times: Times, who: int) -> None:
-        super().__init__(times.script, who)
+    def __init__(self, times: DrawnTimes, who: int) -> None:
+        super().__init__(times.context, who)
         self.times = times
 
     def _send(self, opening: int, arrival: Any) -> None:
@@ -95,9 +95,9 @@ class DrawingUser(BatchUser):
         job = self.sent[-1] if of_last else last
         return (self.now if job.end is None else job.end) - job.submit
 
-    def likes_it(self, waited: Any) -> bool:
+    def continues_session(self, waited: Any) -> bool:
         """Draw whether the user goes on after so long a response, by Shmueli's curve. [s]."""
-        return bool(self.script.rng.random() < 0.8 / (0.05 * (waited / 60) + 1))
+        return bool(self.context.rng.random() < 0.8 / (0.05 * (waited / 60) + 1))
 
     def history(self) -> dict[str, int]:
         """Return what all users counted."""

@@ -17,11 +17,11 @@ WITHIN, BETWEEN = 0, 2
 
 CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability of going on: 0.8 / (0.05 r + 1)
 
-# Places in Drawing.counts.
+# Places in DrawingState.counts.
 BORROWED, LEFT, CONTINUED, ABORTED = range(4)
 
 
-class Drawing(NamedTuple):
+class DrawingState(NamedTuple):
     """What users draw from, and what they know of the batch before.
 
     Parameters
@@ -53,45 +53,56 @@ class Drawing(NamedTuple):
 def forget_ends(users, batch_of, opening):
     """Go on to another batch, of which all jobs from one on are about to be submitted."""
     who, batch = batch_of
-    acts, drawing = users.acts, users.behaviour.drawing
-    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
-    for at in range(acts.first_job[batch], acts.first_job[batch + 1]):
+    activities, drawing = users.activities, users.behaviour.drawing
+    base = (
+        drawing.first_ended[who]
+        - activities.first_job[activities.first_batch[users.incarnations.member[who]]]
+    )
+    for at in range(activities.first_job[batch], activities.first_job[batch + 1]):
         drawing.ended[base + at] = at < opening
 
 
 @bare
 def note_end(users, place, took):
     """Keep the response of a job of the batch before."""
-    acts, drawing = users.acts, users.behaviour.drawing
+    activities, drawing = users.activities, users.behaviour.drawing
     who, at = users.tables.user[place], users.tables.at[place]
-    batch = acts.batch[at]
+    batch = activities.batch[at]
     if batch != users.progress.next_batch[who] - 1:
         return
-    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
+    base = (
+        drawing.first_ended[who]
+        - activities.first_job[activities.first_batch[users.incarnations.member[who]]]
+    )
     drawing.ended[base + at] = True
     drawing.response[who] = took
-    if at == acts.first_job[batch + 1] - 1:
+    if at == activities.first_job[batch + 1] - 1:
         drawing.response_of_last[who] = took
 
 
 @bare
 def response(users, who, batch, of_last, now):
     """Return the response of a batch, the one before: how long it took, or has taken so far."""
-    acts, drawing = users.acts, users.behaviour.drawing
-    base = drawing.first_ended[who] - acts.first_job[acts.first_batch[users.cast.member[who]]]
-    last = acts.first_job[batch + 1] - 1
+    activities, drawing = users.activities, users.behaviour.drawing
+    base = (
+        drawing.first_ended[who]
+        - activities.first_job[activities.first_batch[users.incarnations.member[who]]]
+    )
+    last = activities.first_job[batch + 1] - 1
     at = last
     if not of_last:
-        at = acts.first_job[batch]
+        at = activities.first_job[batch]
         while at < last and drawing.ended[base + at]:
             at += 1
     if drawing.ended[base + at]:
         return drawing.response_of_last[who] if of_last else drawing.response[who]
-    return float(now - users.progress.last_submission[who] + (acts.gap[last] - acts.gap[at]))
+    return float(
+        now - users.progress.last_submission[who] + (activities.gap[last] - activities.gap[at])
+    )
 
 
 @bare
-def likes_it(users, waited):
+def continues_session(users, waited):
     """Draw whether a user goes on after so long a response."""
     return users.rng.random() < CONTINUES / (BY_THE_MINUTE * (waited / 60) + 1)
 
@@ -99,7 +110,7 @@ def likes_it(users, waited):
 @bare
 def draw(users, who, kind):
     """Draw one of the user's own values; of all values if he has none."""
-    drawing, member = users.behaviour.drawing, users.cast.member[who]
+    drawing, member = users.behaviour.drawing, users.incarnations.member[who]
     first = drawing.first_value[kind]
     low, high = first[member], first[member + 1]
     if low == high:

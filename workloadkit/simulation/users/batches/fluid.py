@@ -10,9 +10,9 @@ from workloadkit.errors import ParameterError, check_choice, check_number
 from workloadkit.parameters import Duration
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches import Script
-from workloadkit.simulation.users.batches.drawing import DrawingUser, Times
-from workloadkit.simulation.users.batches.habits import flow
+from workloadkit.simulation.users.batches import BatchContext
+from workloadkit.simulation.users.batches.compiled_behaviours import flow
+from workloadkit.simulation.users.batches.drawing import DrawingUser, DrawnTimes
 from workloadkit.simulation.users.batches.session_times import (
     End,
     Recycled,
@@ -98,7 +98,7 @@ class Fluid:
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, fresh for one simulation."""
-        times = Times(Script(present, rng))
+        times = DrawnTimes(BatchContext(present, rng))
         recorded, local = (
             list(zip(*(column.tolist() for column in columns), strict=True))
             for columns in session_times(present, self.end)
@@ -112,53 +112,53 @@ class FluidUser(DrawingUser):
 
     Parameters
     ----------
-    times : Times
+    times : DrawnTimes
     who : int
-    habits : Fluid
+    behaviour : Fluid
     recorded, local : list of (number, number)
         Begin and end of all sessions, as of `session_times`. [s]
     """
 
     def __init__(
         self,
-        times: Times,
+        times: DrawnTimes,
         who: int,
-        habits: Fluid,
+        behaviour: Fluid,
         recorded: list[tuple[Any, Any]],
         local: list[tuple[Any, Any]],
     ) -> None:
         super().__init__(times, who)
-        self.habits = habits
-        first = self.script.acts.first_session
+        self.behaviour = behaviour
+        first = self.context.activities.first_session
         own = slice(first[self.member], first[self.member + 1])
         self._recorded, self._local = recorded[own], local[own]
 
     def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
         """Take up the sessions, moved by so much."""
         sessions = self._recorded, self._local, shift
-        if self.habits.skipped == "recycle":
+        if self.behaviour.skipped == "recycle":
             self.sessions = Recycled(*sessions, seconds=self.times.seconds)
         else:
-            acts, batch = self.script.acts, self.script.batch[opening]
-            n_over = acts.session[batch] - acts.first_session[self.member]
+            activities, batch = self.context.activities, self.context.batch[opening]
+            n_over = activities.session[batch] - activities.first_session[self.member]
             self.sessions = Reinserted(*sessions, seconds=self.times.seconds, n_over=n_over)
         self.sessions.use(arrival)
         super().set_out(opening, arrival, shift)
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """Go on in the session that is under way, or wait for the next."""
-        counts, sessions, habits = self.times.counts, self.sessions, self.habits
+        counts, sessions, behaviour = self.times.counts, self.sessions, self.behaviour
         waited = self.response(of_last=False)
         if self._leaves(waited):
             return inf
         end = sessions.latest_end(self.now)
         arrival = inf
-        if waited <= habits.patience and (end is not None or habits.overtime):
+        if waited <= behaviour.patience and (end is not None or behaviour.overtime):
             arrival = self.now + self.times.draw(self.member, by_end=by_end, between=False)
         goes_on = end is not None and arrival <= end
         if not goes_on:
             begin = sessions.next_begin(self.now)
-            goes_on = habits.overtime and arrival < begin and self.likes_it(waited)
+            goes_on = behaviour.overtime and arrival < begin and self.continues_session(waited)
             if not goes_on:
                 arrival = begin
         counts["continued"] += goes_on
@@ -168,11 +168,11 @@ class FluidUser(DrawingUser):
 
     def all_ended(self) -> None:
         """Begin again, unless the user leaves for good."""
-        if self.script.users.again[self.who] and not self._leaves(self.response(of_last=False)):
+        if self.context.users.again[self.who] and not self._leaves(self.response(of_last=False)):
             super().all_ended()
 
     def _leaves(self, waited: Any) -> bool:
         """Whether the user leaves for good who has waited so long."""
-        leaves = waited > self.habits.leave
+        leaves = waited > self.behaviour.leave
         self.times.counts["left"] += leaves
         return bool(leaves)

@@ -13,8 +13,8 @@ from workloadkit.simulation.users.batches.drawing_kernel import (
     CONTINUED,
     LEFT,
     WITHIN,
+    continues_session,
     draw,
-    likes_it,
     response,
 )
 
@@ -64,7 +64,7 @@ def arrival(users, released, now):
     goes_on = planned <= end
     if not goes_on:
         begin = _next_begin(users, who, now)
-        goes_on = behaviour.overtime and planned < begin and likes_it(users, waited)
+        goes_on = behaviour.overtime and planned < begin and continues_session(users, waited)
         if not goes_on:
             planned = begin
     if goes_on:

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time, seconds
 from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.users.batches.drawing_kernel import (
     ABORTED,
     BETWEEN,
     CONTINUED,
     WITHIN,
-    Drawing,
+    DrawingState,
+    continues_session,
     draw,
     forget_ends,
-    likes_it,
     note_end,
     response,
 )
@@ -29,7 +29,7 @@ class Hours(NamedTuple):
 
     Parameters
     ----------
-    drawing : Drawing
+    drawing : DrawingState
     of_last : bool
         Whether the response of a batch is that of the job submitted last, or of the last to end.
     by_day, on_weekdays : ndarray of bool, shape (n_users,)
@@ -37,7 +37,7 @@ class Hours(NamedTuple):
         Working hours, see `shifts`; by how much they are moved. [s]
     """
 
-    drawing: Drawing
+    drawing: DrawingState
     of_last: bool
     by_day: NDArray[np.bool_]
     on_weekdays: NDArray[np.bool_]
@@ -65,7 +65,7 @@ def arrival(users, released, now):
     local = local_time(zone.begins, zone.offsets, zone.start, now)
     free = float(now)
     if is_active(local, *hours):
-        if likes_it(users, response(users, who, batch - 1, behaviour.of_last, now)):
+        if continues_session(users, response(users, who, batch - 1, behaviour.of_last, now)):
             counts[CONTINUED] += 1
             return now + draw(users, who, WITHIN + by_end)
         counts[ABORTED] += 1
@@ -77,4 +77,4 @@ def arrival(users, released, now):
     return max(seconds(zone.begins, zone.offsets, zone.start, begin), free)
 
 
-acts_for(Hours, sys.modules[__name__])
+register_functions(Hours, sys.modules[__name__])

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit._kernels.local_time import Zone, seconds, weeks_until
+from workloadkit._kernels.local_time import ZoneArrays, seconds, weeks_until
 from workloadkit._kernels.shifts import WEEK
 from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit.simulation.parts import acts_for, by_part
+from workloadkit.simulation.parts import by_part, register_functions
 
-# An item of the agenda is the place of a job in `Acts.job`, and from this bit on its user.
+# An item of the agenda: place of a job in `MemberActivities.job`; from this bit on, its user.
 USER = 32
 
 # What releases a batch. (Of Python's own, the compiler would make a function for each.)
@@ -31,7 +31,7 @@ class Adjusting(NamedTuple):
     counts: NDArray[np.int64]
 
 
-class Acts(NamedTuple):
+class MemberActivities(NamedTuple):
     """What the members did; see `workloadkit.dependencies.Activities`.
 
     `batch` is the batch of each job; the others are as there.
@@ -50,8 +50,8 @@ class Acts(NamedTuple):
     place: NDArray[np.int64]
 
 
-class Source(NamedTuple):
-    """The jobs of the log: of `BatchUsers` in the order of `Acts.job`, as each user comes to them.
+class JobTable(NamedTuple):
+    """The jobs of the log; for `BatchUsers` in the order of `MemberActivities.job`.
 
     `wait` is how long they waited in the log; `key` orders submissions of one second, see
     `agenda`.
@@ -65,14 +65,14 @@ class Source(NamedTuple):
     key: NDArray[np.int64]
 
 
-class Cast(NamedTuple):
+class IncarnationTable(NamedTuple):
     """Who is there.
 
     Parameters
     ----------
     member : ndarray of int64, shape (n_users,)
     opening : ndarray of int64, shape (n_users,)
-        The job that comes first, a place in `Acts.job`.
+        The job that comes first, a place in `MemberActivities.job`.
     begin : ndarray, shape (n_users,)
         When it is submitted. [s]
     again : ndarray of bool, shape (n_users,)
@@ -96,7 +96,7 @@ class Cast(NamedTuple):
     first_over: NDArray[np.int64]
 
 
-class Progress(NamedTuple):
+class UserProgress(NamedTuple):
     """How far each user has come.
 
     Parameters
@@ -125,21 +125,21 @@ class Progress(NamedTuple):
     over: NDArray[np.bool_]
 
 
-def new_progress(cast: Cast, dtype: np.dtype) -> Progress:
+def new_progress(incarnations: IncarnationTable, dtype: np.dtype) -> UserProgress:
     """Return what it is before any user has set out."""
-    n_users = cast.member.size
-    return Progress(
+    n_users = incarnations.member.size
+    return UserProgress(
         next_batch=np.zeros(n_users, np.int64),
         submitted=np.zeros(n_users, np.bool_),
         last_submission=np.zeros(n_users, dtype),
         n_over=np.zeros(n_users, np.int64),
         to_end=np.zeros(n_users, np.int64),
-        left=np.zeros(cast.first_left[-1], np.int64),
-        over=np.zeros(cast.first_over[-1], np.bool_),
+        left=np.zeros(incarnations.first_left[-1], np.int64),
+        over=np.zeros(incarnations.first_over[-1], np.bool_),
     )
 
 
-class Tables(NamedTuple):
+class BatchTables(NamedTuple):
     """What is known of each job that has arrived, in addition to `state.Jobs`.
 
     Parameters
@@ -150,7 +150,7 @@ class Tables(NamedTuple):
         From 0.
     queue : ndarray of int64, shape (room,)
     at : ndarray of int64, shape (room,)
-        Its place in `Acts.job`.
+        Its place in `MemberActivities.job`.
     wait : ndarray, shape (room,)
         How long it waited in the log. [s]
     """
@@ -162,10 +162,10 @@ class Tables(NamedTuple):
     wait: NDArray
 
 
-def new_tables(room: int, dtype: np.dtype) -> Tables:
+def new_tables(room: int, dtype: np.dtype) -> BatchTables:
     """Return tables with room for so many jobs."""
     row, user, queue, at = (np.empty(room, np.int64) for _ in range(4))
-    return Tables(row, user, queue, at, np.empty(room, dtype))
+    return BatchTables(row, user, queue, at, np.empty(room, dtype))
 
 
 class BatchUsers(NamedTuple):
@@ -176,15 +176,15 @@ class BatchUsers(NamedTuple):
     """
 
     agenda: Agenda
-    tables: Tables
+    tables: BatchTables
     rng: np.random.Generator
     by_event: bool
     behaviour: Any
-    acts: Acts
-    source: Source
-    cast: Cast
-    progress: Progress
-    zone: Zone
+    activities: MemberActivities
+    source: JobTable
+    incarnations: IncarnationTable
+    progress: UserProgress
+    zone: ZoneArrays
 
 
 @inline
@@ -195,8 +195,8 @@ def _nothing(users, what, now):
 @inline
 def _recorded_arrival(users, released, now):
     _, batch, by_end = released
-    acts = users.acts
-    return now + (acts.think_time if by_end else acts.interarrival)[batch]
+    activities = users.activities
+    return now + (activities.think_time if by_end else activities.interarrival)[batch]
 
 
 #: (users, who, begin): a user is about to plan the first batch.
@@ -231,27 +231,27 @@ _arrival = by_part("behaviour", "arrival", _recorded_arrival)
 @bare
 def set_out(users):
     """Let all users plan the first batch."""
-    cast = users.cast
-    for who in range(cast.member.size):
-        _sets_out(users, who, cast.begin[who])
-        _begin(users, who, cast.opening[who], cast.begin[who])
+    incarnations = users.incarnations
+    for who in range(incarnations.member.size):
+        _sets_out(users, who, incarnations.begin[who])
+        _begin(users, who, incarnations.opening[who], incarnations.begin[who])
 
 
 @bare
 def _begin(users, who, position, arrival):
     """Let a user begin with a job at some time, as if all before had been done."""
-    acts, cast, progress = users.acts, users.cast, users.progress
-    member = cast.member[who]
-    opening = acts.batch[position]
-    base = cast.first_left[who] - acts.first_batch[member]
-    for batch in range(opening, acts.first_batch[member + 1]):
-        progress.left[base + batch] = acts.first_job[batch + 1] - acts.first_job[batch]
-    progress.left[base + opening] = acts.first_job[opening + 1] - position
-    progress.to_end[who] = acts.first_job[acts.first_batch[member + 1]] - position
-    for place in range(cast.first_over[who], cast.first_over[who + 1]):
+    activities, incarnations, progress = users.activities, users.incarnations, users.progress
+    member = incarnations.member[who]
+    opening = activities.batch[position]
+    base = incarnations.first_left[who] - activities.first_batch[member]
+    for batch in range(opening, activities.first_batch[member + 1]):
+        progress.left[base + batch] = activities.first_job[batch + 1] - activities.first_job[batch]
+    progress.left[base + opening] = activities.first_job[opening + 1] - position
+    progress.to_end[who] = activities.first_job[activities.first_batch[member + 1]] - position
+    for place in range(incarnations.first_over[who], incarnations.first_over[who + 1]):
         progress.over[place] = False
     progress.n_over[who] = 0
-    for session in range(acts.first_session[member], acts.session[opening]):
+    for session in range(activities.first_session[member], activities.session[opening]):
         _close_session(users, who, session)
     _takes_up(users, (who, opening), arrival)
     _send(users, who, position, arrival)
@@ -260,11 +260,11 @@ def _begin(users, who, position, arrival):
 @bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
-    acts, source, tables = users.acts, users.source, users.tables
+    activities, source, tables = users.activities, users.source, users.tables
     at = item & ((1 << USER) - 1)
     jobs.run[place], jobs.estimate[place] = source.run[at], source.estimate[at]
     jobs.procs[place] = source.procs[at]
-    tables.row[place], tables.queue[place] = acts.job[at], source.queue[at]
+    tables.row[place], tables.queue[place] = activities.job[at], source.queue[at]
     tables.user[place] = item >> USER
     tables.at[place] = at
     tables.wait[place] = source.wait[at]
@@ -273,31 +273,33 @@ def submit(users, jobs, place, item):
 @bare
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
-    acts, progress = users.acts, users.progress
-    who, batch = users.tables.user[place], acts.batch[users.tables.at[place]]
+    activities, progress = users.activities, users.progress
+    who, batch = users.tables.user[place], activities.batch[users.tables.at[place]]
     _job_ended(users, place, now - jobs.submit[place])
-    member = users.cast.member[who]
-    at = users.cast.first_left[who] + batch - acts.first_batch[member]
+    member = users.incarnations.member[who]
+    at = users.incarnations.first_left[who] + batch - activities.first_batch[member]
     progress.left[at] -= 1
     progress.to_end[who] -= 1
-    if progress.to_end[who] == 0 and users.cast.again[who]:
+    if progress.to_end[who] == 0 and users.incarnations.again[who]:
         if _returns(users, who, now):
             _begin_again(users, who, now)
         return
     if progress.left[at] > 0:
         return
-    session = acts.session[batch]
-    closes = batch + 1 == acts.first_batch[member + 1] or acts.session[batch + 1] != session
+    session = activities.session[batch]
+    closes = (
+        batch + 1 == activities.first_batch[member + 1] or activities.session[batch + 1] != session
+    )
     if closes:
         _close_session(users, who, session)
     following = progress.next_batch[who]
-    if following == acts.first_batch[member + 1]:
+    if following == activities.first_batch[member + 1]:
         return
     if closes:
         released = (
-            acts.session[following] != acts.session[following - 1]
+            activities.session[following] != activities.session[following - 1]
             and progress.submitted[who]
-            and progress.n_over[who] >= acts.needs[following]
+            and progress.n_over[who] >= activities.needs[following]
         )
     else:
         released = following == batch + 1
@@ -310,7 +312,7 @@ def wake_up(users, jobs, who, now):
     """Wake a user, as the last job of a batch has been submitted."""
     progress = users.progress
     progress.submitted[who] = True
-    if progress.n_over[who] >= users.acts.needs[progress.next_batch[who]]:
+    if progress.n_over[who] >= users.activities.needs[progress.next_batch[who]]:
         _release(users, who, now, BY_SUBMISSION)
 
 
@@ -320,25 +322,30 @@ def _begin_again(users, who, now):
 
     Not in the same second as before, where all took no time: that would never end.
     """
-    acts, cast = users.acts, users.cast
+    activities, incarnations = users.activities, users.incarnations
     begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
-    first = cast.first_time[who]
-    shift = weeks_until(begins, offsets, start, first, now + cast.pause[who])
-    if seconds(begins, offsets, start, first + shift) <= cast.begin[who]:
+    first = incarnations.first_time[who]
+    shift = weeks_until(begins, offsets, start, first, now + incarnations.pause[who])
+    if seconds(begins, offsets, start, first + shift) <= incarnations.begin[who]:
         shift += WEEK
-    cast.begin[who] = seconds(begins, offsets, start, first + shift)
+    incarnations.begin[who] = seconds(begins, offsets, start, first + shift)
     _begins_again(users, who, shift)
-    _begin(users, who, acts.first_job[acts.first_batch[cast.member[who]]], cast.begin[who])
+    _begin(
+        users,
+        who,
+        activities.first_job[activities.first_batch[incarnations.member[who]]],
+        incarnations.begin[who],
+    )
 
 
 @bare
 def _close_session(users, who, session):
     """Take note that all of a session has ended."""
-    acts, progress = users.acts, users.progress
-    base = users.cast.first_over[who]
-    member = users.cast.member[who]
-    n_sessions = acts.first_session[member + 1] - acts.first_session[member]
-    progress.over[base + acts.place[session]] = True
+    activities, progress = users.activities, users.progress
+    base = users.incarnations.first_over[who]
+    member = users.incarnations.member[who]
+    n_sessions = activities.first_session[member + 1] - activities.first_session[member]
+    progress.over[base + activities.place[session]] = True
     n_over = progress.n_over[who]
     while n_over < n_sessions and progress.over[base + n_over]:
         n_over += 1
@@ -356,33 +363,33 @@ def _release(users, who, now, by_end):
         progress.submitted[who] = False
         return
     progress.last_submission[who] = arrival  # of the type that times have
-    _send(users, who, users.acts.first_job[batch], progress.last_submission[who])
+    _send(users, who, users.activities.first_job[batch], progress.last_submission[who])
 
 
 @bare
 def _send(users, who, position, arrival):
     """Plan the submissions of the next batch, from a position on, and go on to the one after."""
-    acts, progress, agenda = users.acts, users.progress, users.agenda
-    until = users.cast.until[who]
-    batch = acts.batch[position]
-    last = acts.first_job[batch + 1] - 1
+    activities, progress, agenda = users.activities, users.progress, users.agenda
+    until = users.incarnations.until[who]
+    batch = activities.batch[position]
+    last = activities.first_job[batch + 1] - 1
     for at in range(position, last + 1):
-        time = arrival + (acts.gap[at] - acts.gap[position])
+        time = arrival + (activities.gap[at] - activities.gap[position])
         if time < until:
             key = 0 if users.by_event else users.source.key[at]
             if key == UNNUMBERED:
                 key += who
             enter(agenda, time, key, (who << USER) + at)
     _batch_sent(users, (who, batch), position)
-    progress.last_submission[who] = arrival + (acts.gap[last] - acts.gap[position])
+    progress.last_submission[who] = arrival + (activities.gap[last] - activities.gap[position])
     progress.next_batch[who] = batch + 1
     progress.submitted[who] = False
-    end = acts.first_batch[users.cast.member[who] + 1]
-    if batch + 1 < end and acts.session[batch + 1] != acts.session[batch]:
+    end = activities.first_batch[users.incarnations.member[who] + 1]
+    if batch + 1 < end and activities.session[batch + 1] != activities.session[batch]:
         time = progress.last_submission[who]
         if time < until:
             enter(agenda, time, WAKE_UP + who, -1 - who)
 
 
-acts_for(Adjusting, None)
-acts_for(BatchUsers, sys.modules[__name__])
+register_functions(Adjusting, None)
+register_functions(BatchUsers, sys.modules[__name__])

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time
-from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
 from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again, returns
 from workloadkit.simulation.users.batches.sessions_kernel import Sessions, first_after, when
 
 __all__ = [
-    "Recycled",
+    "RecycledBehaviour",
     "arrival",
     "batch_sent",
     "begins_again",
@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 
-class Recycled(NamedTuple):
+class RecycledBehaviour(NamedTuple):
     """How they behave.
 
     Parameters
     ----------
-    drawing : Drawing
+    drawing : DrawingState
     patience, leave : float
         Response after which a user goes away until the next session, and for ever. [s]
     overtime : bool
@@ -47,7 +47,7 @@ class Recycled(NamedTuple):
     sessions : Sessions
     """
 
-    drawing: Drawing
+    drawing: DrawingState
     patience: float
     leave: float
     overtime: bool
@@ -59,7 +59,7 @@ class Recycled(NamedTuple):
 def latest_end(users, who, now):
     """Latest end of all sessions that have begun by now; later than now if one is under way."""
     sessions, moved = users.behaviour.sessions, users.behaviour.shift[who]
-    member = users.cast.member[who]
+    member = users.incarnations.member[who]
     first = sessions.first[member]
     cycle, begun = _begun(sessions, member, moved, now)
     latest = -inf
@@ -76,7 +76,7 @@ def latest_end(users, who, now):
 @bare
 def next_begin(users, who, now):
     """When the next session begins, after now."""
-    sessions, member = users.behaviour.sessions, users.cast.member[who]
+    sessions, member = users.behaviour.sessions, users.incarnations.member[who]
     first, end = sessions.first[member], sessions.first[member + 1]
     cycle, begun = _begun(sessions, member, users.behaviour.shift[who], now)
     if begun == end - first:
@@ -104,4 +104,4 @@ def _begun(sessions, member, moved, now):
     return cycle, low - first
 
 
-acts_for(Recycled, sys.modules[__name__])
+register_functions(RecycledBehaviour, sys.modules[__name__])

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import local_time, seconds
-from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
 from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again, returns
@@ -27,7 +27,7 @@ from workloadkit.simulation.users.batches.sessions_kernel import (
 )
 
 __all__ = [
-    "Reinserted",
+    "ReinsertedBehaviour",
     "arrival",
     "batch_sent",
     "begins_again",
@@ -74,10 +74,10 @@ class Rounds(NamedTuple):
     used_until: NDArray[np.float64]
 
 
-class Reinserted(NamedTuple):
-    """How they behave; `rounds` apart as of `Recycled`."""
+class ReinsertedBehaviour(NamedTuple):
+    """How they behave; `rounds` apart as of `RecycledBehaviour`."""
 
-    drawing: Drawing
+    drawing: DrawingState
     patience: float
     leave: float
     overtime: bool
@@ -90,8 +90,8 @@ class Reinserted(NamedTuple):
 def takes_up(users, begins, arrival):
     """Let a user's sessions be where they are as the user sets out with a batch."""
     who, opening = begins
-    member = users.cast.member[who]
-    _reset(users, who, users.acts.session[opening] - users.acts.first_session[member])
+    member = users.incarnations.member[who]
+    _reset(users, who, users.activities.session[opening] - users.activities.first_session[member])
     use(users, who, float(arrival))
 
 
@@ -99,7 +99,7 @@ def takes_up(users, begins, arrival):
 def latest_end(users, who, now):
     """Latest end of the sessions that have begun by now; later than now if one is under way."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
-    member, moved = users.cast.member[who], users.behaviour.shift[who]
+    member, moved = users.incarnations.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     latest = rounds.used_until[who]
     if rounds.start[who] == RECORDED and rounds.n_begun[who] > 0:
@@ -127,7 +127,7 @@ def next_begin(users, who, now):
     What is under way now will not be used any more: it counts with its next begin, a week later.
     """
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
-    member, moved = users.cast.member[who], users.behaviour.shift[who]
+    member, moved = users.incarnations.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
@@ -154,7 +154,7 @@ def next_begin(users, who, now):
 def use(users, who, now):
     """Take note that something is submitted: whatever is under way then is used."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
-    member, moved = users.cast.member[who], users.behaviour.shift[who]
+    member, moved = users.incarnations.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
@@ -195,7 +195,7 @@ def use(users, who, now):
 def _reset(users, who, n_over):
     """Begin, the first `n_over` sessions being used."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
-    member = users.cast.member[who]
+    member = users.incarnations.member[who]
     n, base = sessions.first[member + 1] - sessions.first[member], rounds.first_used[who]
     for place in range(n):
         rounds.used[base + place] = place < n_over
@@ -341,4 +341,4 @@ def _next_leaf(rounds, who, low, least):
     return node - width
 
 
-acts_for(Reinserted, sys.modules[__name__])
+register_functions(ReinsertedBehaviour, sys.modules[__name__])

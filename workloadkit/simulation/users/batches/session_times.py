@@ -17,7 +17,7 @@ Skipped = Literal["recycle", "reinsert"]
 THRESHOLD = 3600
 
 #: Begin and end. [s]
-Times = tuple[Any, Any]
+BeginEnd = tuple[Any, Any]
 
 
 def session_times(present: Present, end: End) -> tuple[tuple[NDArray, ...], tuple[NDArray, ...]]:
@@ -81,8 +81,8 @@ class Recycled:
 
     def __init__(
         self,
-        recorded: Sequence[Times],
-        local: Sequence[Times] | None = None,
+        recorded: Sequence[BeginEnd],
+        local: Sequence[BeginEnd] | None = None,
         shift: Any = 0,
         *,
         seconds: Callable[[Any], Any],
@@ -92,7 +92,7 @@ class Recycled:
         self.shift = shift
         self.seconds = seconds
 
-    def when(self, session: int, moved: Any) -> Times:
+    def when(self, session: int, moved: Any) -> BeginEnd:
         """Return begin and end of a session that is moved by so many weeks [s]."""
         if moved == 0:
             return self.recorded[session]
@@ -110,7 +110,7 @@ class Recycled:
     def use(self, time: Any) -> None:
         """Take note that something is submitted."""
 
-    def _about(self, time: Any) -> list[Times]:
+    def _about(self, time: Any) -> list[BeginEnd]:
         """Return all sessions up to the first time that they come again after a time."""
         first, last = self.local[0][0], self.local[-1][0]
         period = ((last - first) // WEEK + 1) * WEEK
@@ -137,8 +137,8 @@ class Reinserted(Recycled):
 
     def __init__(
         self,
-        recorded: Sequence[Times],
-        local: Sequence[Times] | None = None,
+        recorded: Sequence[BeginEnd],
+        local: Sequence[BeginEnd] | None = None,
         shift: Any = 0,
         *,
         seconds: Callable[[Any], Any],

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit._kernels.local_time import Zone, seconds
+from workloadkit._kernels.local_time import ZoneArrays, seconds
 
 WEEK = 7 * 86400
 
@@ -31,7 +31,7 @@ class Sessions(NamedTuple):
         is in that order.
     phase : ndarray of float64, shape (n_sessions,)
         In that order: begin, from the begin of the week. [s]
-    zone : Zone
+    zone : ZoneArrays
     """
 
     first: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Sessions(NamedTuple):
     by_phase: NDArray[np.int64]
     rank: NDArray[np.int64]
     phase: NDArray[np.float64]
-    zone: Zone
+    zone: ZoneArrays
 
 
 @bare

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.preceding import find_preceding
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.made_up import without_log
 from workloadkit.simulation.populations.present import Notes
+from workloadkit.simulation.synthetic import synthetic_workload
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -30,7 +30,7 @@ class Dependent:
 
     name: ClassVar[str] = "dependent"
 
-    def crowd_of(self, trace: Trace, workload: Workload) -> "DependentCrowd":
+    def users_of(self, trace: Trace, workload: Workload) -> "SimulatedDependentUsers":
         """Return the users of a log.
 
         Parameters
@@ -79,7 +79,9 @@ class Dependent:
         times = {
             name: getattr(workload, name).astype(dtype) for name in ("submit", "run", "estimate")
         }
-        return DependentCrowd(trace, replace(workload, **times), successors(found.place, delay))
+        return SimulatedDependentUsers(
+            trace, replace(workload, **times), successors(found.place, delay)
+        )
 
 
 def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
@@ -101,7 +103,7 @@ def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
 
 
 @dataclass(frozen=True, eq=False)
-class DependentCrowd:
+class SimulatedDependentUsers:
     """The users of one simulation, who act as one.
 
     Parameters
@@ -129,7 +131,7 @@ class DependentCrowd:
         """Return tables for all jobs, and the users who will fill them in."""
         from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
-        from workloadkit.simulation.users.batches.kernel import Source
+        from workloadkit.simulation.users.batches.kernel import JobTable
         from workloadkit.simulation.users.dependent import kernel as kernels
 
         log, dtype = self.workload, self.workload.submit.dtype
@@ -139,9 +141,9 @@ class DependentCrowd:
         waits[self.successors.job] = True
         mechanism = kernels.DependentUsers(
             agenda=new_agenda(room, dtype),
-            tables=kernels.Tables(row, user, queue, wait),
+            tables=kernels.DependentTables(row, user, queue, wait),
             by_event=by_event,
-            source=Source(
+            source=JobTable(
                 run=log.run,
                 estimate=log.estimate,
                 wait=log.wait.astype(dtype),
@@ -156,7 +158,7 @@ class DependentCrowd:
         )
         set_out(mechanism, dtype)
         procs = np.empty(room, np.int64)
-        made = without_log(submit, run, estimate, procs, user, queue, mechanism)
+        made = synthetic_workload(submit, run, estimate, procs, user, queue, mechanism)
         return replace(
             made,
             wait=wait,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import Agenda, enter
-from workloadkit.simulation.parts import acts_for
-from workloadkit.simulation.users.batches.kernel import Source
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.users.batches.kernel import JobTable
 
 
 class Successors(NamedTuple):
@@ -32,7 +32,7 @@ class Successors(NamedTuple):
     delay: NDArray
 
 
-class Tables(NamedTuple):
+class DependentTables(NamedTuple):
     """What is known of each job that has arrived; as in `batch_users`."""
 
     row: NDArray[np.int64]
@@ -50,9 +50,9 @@ class DependentUsers(NamedTuple):
     """
 
     agenda: Agenda
-    tables: Tables
+    tables: DependentTables
     by_event: bool
-    source: Source
+    source: JobTable
     user: NDArray[np.int64]
     successors: Successors
     times: NDArray
@@ -98,4 +98,4 @@ def _plan(users, row, time):
     enter(users.agenda, time, 0 if users.by_event else users.source.key[row], row)
 
 
-acts_for(DependentUsers, sys.modules[__name__])
+register_functions(DependentUsers, sys.modules[__name__])

@@ -15,11 +15,21 @@ from workloadkit.errors import (
 )
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.parameters import Duration
-from workloadkit.simulation.users.queueing.again import Again, Constant, Own, parse_again
-from workloadkit.simulation.users.queueing.crowd import QueueCrowd
+from workloadkit.simulation.users.queueing.again import (
+    Again,
+    Constant,
+    CustomProbability,
+    parse_again,
+)
 from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
-from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause, PauseTable, parse_pause
+from workloadkit.simulation.users.queueing.pauses import (
+    Breaks,
+    CustomPause,
+    PauseTable,
+    parse_pause,
+)
 from workloadkit.simulation.users.queueing.service import Law, check_service, check_sizes, law_of
+from workloadkit.simulation.users.queueing.simulated_users import SimulatedQueueUsers
 from workloadkit.trace import Trace
 
 #: Jobs in all, where neither their number nor the end is given.
@@ -74,13 +84,13 @@ class QueueingUsers:
         """Who they are."""
         raise NotImplementedError(f"{type(self).__name__} must say who its users are")
 
-    def crowd(self, machine: int) -> QueueCrowd:
+    def simulated_users(self, machine: int) -> SimulatedQueueUsers:
         """Return the users, for a machine of so many processors."""
         run: Any = self.run
         procs: Any = self.procs  # both as `check_service` left them
         check_sizes(self.name, procs, machine)
         law = law_of(run, self.law)
-        return QueueCrowd(self.visitors, run, law, procs, self.jobs, self.until)
+        return SimulatedQueueUsers(self.visitors, run, law, procs, self.jobs, self.until)
 
 
 def check_think(think: float, law: str) -> None:
@@ -136,19 +146,19 @@ def visits(
 ) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
     """Return what `reactions` found, custom functions with the step of their tables."""
     return (
-        Own(again, step) if _own_again(again) else again,
-        OwnPause(think, step) if _own_think(think) else think,
+        CustomProbability(again, step) if _custom_again(again) else again,
+        CustomPause(think, step) if _custom_think(think) else think,
     )
 
 
 def need_plain(again: Any, think: Any, step: float | None) -> bool:
     """Whether there is a custom function that the compiled engine has no table of."""
-    return step is None and (_own_again(again) or _own_think(think))
+    return step is None and (_custom_again(again) or _custom_think(think))
 
 
-def _own_again(form: Any) -> bool:
+def _custom_again(form: Any) -> bool:
     return callable(form) and not isinstance(form, Again)
 
 
-def _own_think(form: Any) -> bool:
+def _custom_think(form: Any) -> bool:
     return callable(form) and not isinstance(form, Breaks | PauseTable)

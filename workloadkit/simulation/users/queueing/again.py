@@ -189,7 +189,7 @@ def parse_again(text: str, *, name: str = "again") -> Again:
 
 
 @dataclass(frozen=True)
-class Own:
+class CustomProbability:
     """Any function of the response time.
 
     Parameters
@@ -219,7 +219,7 @@ class Own:
 
         Examples
         --------
-        >>> table = Own(lambda r: 1 / (1 + r) ** 2, 0.5).tabulated(4)
+        >>> table = CustomProbability(lambda r: 1 / (1 + r) ** 2, 0.5).tabulated(4)
         >>> table.times
         (0.0, 0.5, 1.0, 1.5, 2.0)
         >>> round(table(0.75), 4)  # half way between 0.4444 and 0.25

@@ -122,7 +122,7 @@ class Customer(User):
         return again is not None and self.shared.rng.random() < again(response)
 
 
-class Arrivals(User):
+class ArrivalProcess(User):
     """Open users as they arrive: numbered from its own number on."""
 
     def __init__(self, shared: Shared) -> None:

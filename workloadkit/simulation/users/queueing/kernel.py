@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
@@ -100,7 +100,7 @@ class Thinking(NamedTuple):
     means: NDArray[np.float64]
 
 
-class Tables(NamedTuple):
+class QueueTables(NamedTuple):
     """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
 
     Parameters
@@ -117,7 +117,7 @@ class Tables(NamedTuple):
     queue: NDArray[np.int64]
 
 
-class Made(NamedTuple):
+class MadeJobs(NamedTuple):
     """Jobs that are made, in the order in which they are; each of shape (room,)."""
 
     user: NDArray[np.int64]
@@ -150,7 +150,7 @@ class QueueUsers(NamedTuple):
     """
 
     agenda: Agenda
-    tables: Tables
+    tables: QueueTables
     rng: np.random.Generator
     by_event: bool
     rate: float
@@ -159,7 +159,7 @@ class QueueUsers(NamedTuple):
     until: float
     needs: Needs
     again: Again
-    made: Made
+    made: MadeJobs
     counts: NDArray[np.int64]
 
 
@@ -298,4 +298,4 @@ def _await_arrival(users, now):
         enter(users.agenda, now + gap, WAKE_UP + users.n_closed, -1 - ARRIVALS)
 
 
-acts_for(QueueUsers, sys.modules[__name__])
+register_functions(QueueUsers, sys.modules[__name__])

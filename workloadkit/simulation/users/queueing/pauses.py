@@ -79,7 +79,7 @@ class PauseTable:
 
 
 @dataclass(frozen=True)
-class OwnPause:
+class CustomPause:
     """Any function of the response time.
 
     Parameters
@@ -110,7 +110,7 @@ class OwnPause:
         return PauseTable(*points_of("think", self, self.step, steps))
 
 
-Pause = Breaks | PauseTable | OwnPause
+Pause = Breaks | PauseTable | CustomPause
 
 
 def parse_pause(text: str, *, name: str = "think") -> float | Breaks:

@@ -8,13 +8,13 @@ from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
 from workloadkit._kernels.site_samples import continues
 from workloadkit.settings.setting import explains
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.sites.crowd import (
+from workloadkit.simulation.users.sites.plain import SiteContext, SiteUser, overtaken
+from workloadkit.simulation.users.sites.simulated_users import (
     PROCESSORS,
-    SiteCrowd,
+    SimulatedSiteUsers,
     check_distributions,
-    site_crowd,
+    simulated_site_users,
 )
-from workloadkit.simulation.users.sites.plain import Setting, SiteUser, overtaken
 
 
 @explains(settings.Site)
@@ -63,11 +63,11 @@ class DynamicSite(settings.Site):
         super().__post_init__()
         check_distributions(self.distributions)
 
-    def crowd(self, machine: int) -> SiteCrowd:
+    def simulated_users(self, machine: int) -> SimulatedSiteUsers:
         """Return the users, for a machine of so many processors."""
-        return site_crowd(self, machine, self.users)
+        return simulated_site_users(self, machine, self.users)
 
-    def users_in_python(self, setting: Setting) -> list[User]:
+    def users_in_python(self, setting: SiteContext) -> list[User]:
         """Return the users, fresh for one simulation."""
         return [
             _Worker(setting, self.patience, self.leave, self.fairness) for _ in range(self.users)
@@ -77,7 +77,9 @@ class DynamicSite(settings.Site):
 class _Worker(SiteUser):
     """One who has hours of work, and is not endlessly patient."""
 
-    def __init__(self, setting: Setting, patience: float, leave: float, fairness: float) -> None:
+    def __init__(
+        self, setting: SiteContext, patience: float, leave: float, fairness: float
+    ) -> None:
         super().__init__(setting)
         self.patience, self.leave, self.fairness = patience, leave, fairness
 

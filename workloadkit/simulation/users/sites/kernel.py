@@ -30,13 +30,13 @@ from workloadkit.simulation.agenda import (
     Agenda,
     enter,
 )
-from workloadkit.simulation.parts import acts_for
+from workloadkit.simulation.parts import register_functions
 
 # Places in SiteUsers.counts.
 PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
 
 
-class Ways(NamedTuple):
+class SiteBehaviour(NamedTuple):
     """How they all behave; see `workloadkit.simulation.users.sites.dynamic.DynamicSite`.
 
     Parameters
@@ -64,7 +64,7 @@ class Ways(NamedTuple):
     until: int
 
 
-class People(NamedTuple):
+class SiteUserTable(NamedTuple):
     """Who they are and where they stand; all of shape (n_users,).
 
     Parameters
@@ -111,7 +111,7 @@ class Planned(NamedTuple):
     think_time: NDArray[np.int64]
 
 
-class Tables(NamedTuple):
+class SiteTables(NamedTuple):
     """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
 
     Parameters
@@ -142,31 +142,31 @@ class SiteUsers(NamedTuple):
         Whether there is a pass after each event: then submissions of one second keep the order in
         which they were planned.
     samples : Samples
-    ways : Ways
-    people : People
+    behaviour : Ways
+    user_table : People
     counts : ndarray of int64, shape (7,)
     """
 
     agenda: Agenda
     planned: Planned
-    tables: Tables
+    tables: SiteTables
     rng: np.random.Generator
     by_event: bool
     samples: Samples
-    ways: Ways
-    people: People
+    behaviour: SiteBehaviour
+    user_table: SiteUserTable
     counts: NDArray[np.int64]
 
 
 @bare
 def set_out(users):
     """Let all users come to work, or think about the first batch."""
-    people, rng = users.people, users.rng
-    for who in range(people.size.size):
-        if users.ways.dynamic:
+    user_table, rng = users.user_table, users.rng
+    for who in range(user_table.size.size):
+        if users.behaviour.dynamic:
             by_day, on_weekdays, moved = draw_shift(rng)
-            people.by_day[who], people.on_weekdays[who] = by_day, on_weekdays
-            people.moved[who] = moved
+            user_table.by_day[who], user_table.on_weekdays[who] = by_day, on_weekdays
+            user_table.moved[who] = moved
             if is_active(0, by_day, on_weekdays, moved):
                 _wake_later(users, who, 0)
             else:
@@ -178,46 +178,46 @@ def set_out(users):
 @bare
 def submit(users, jobs, place, item):
     """Fill in the job that an item stands for."""
-    planned, people, tables = users.planned, users.people, users.tables
+    planned, user_table, tables = users.planned, users.user_table, users.tables
     who, run = planned.user[item], planned.run[item]
     tables.item[place], tables.user[place] = item, who
     jobs.procs[place], jobs.run[place], jobs.estimate[place] = planned.procs[item], run, max(run, 1)
-    if people.waits_for[who] == item:
-        people.last[who] = place
+    if user_table.waits_for[who] == item:
+        user_table.last[who] = place
 
 
 @bare
 def job_ended(users, jobs, place, now):
     """Tell the user of a job that it has ended."""
     item, who = users.tables.item[place], users.tables.user[place]
-    people, ways, counts = users.people, users.ways, users.counts
+    user_table, behaviour, counts = users.user_table, users.behaviour, users.counts
     samples, rng = users.samples, users.rng
-    if people.waits_for[who] != item:
+    if user_table.waits_for[who] != item:
         return
-    people.last_end[who] = now
-    pool = people.pool[who]
-    if not ways.dynamic:
+    user_table.last_end[who] = now
+    pool = user_table.pool[who]
+    if not behaviour.dynamic:
         _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
         return
     response = now - jobs.submit[place]
-    if response > ways.leave:
+    if response > behaviour.leave:
         counts[LEFT] += 1
-    elif not _is_active(people, who, now):
+    elif not _is_active(user_table, who, now):
         _sleep(users, who, now)
-    elif response <= ways.patience and rng.random() < _chance(users, jobs, place, response):
+    elif response <= behaviour.patience and rng.random() < _chance(users, jobs, place, response):
         counts[CONTINUED] += 1
         _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
     else:
         counts[ABORTED] += 1
-        people.opens[who] = True
+        user_table.opens[who] = True
         _wake_later(users, who, now + draw_of(rng, samples.pause, samples.first_pause, pool))
 
 
 @bare
 def _chance(users, jobs, place, response):
     """Return how likely the session of a job's user goes on."""
-    who, fairness = users.tables.user[place], users.ways.fairness
-    chance = continues(users.samples, users.people.pool[who], response)
+    who, fairness = users.tables.user[place], users.behaviour.fairness
+    chance = continues(users.samples, users.user_table.pool[who], response)
     if fairness > 0:
         chance *= 1 - fairness * _overtaken(jobs, place, users.agenda.at[ARRIVED])
     return chance
@@ -239,87 +239,96 @@ def _overtaken(jobs, place, n_arrived):
 @bare
 def wake_up(users, jobs, who, now):
     """Wake a user."""
-    if users.ways.dynamic and not _is_active(users.people, who, now):
+    if users.behaviour.dynamic and not _is_active(users.user_table, who, now):
         _sleep(users, who, now)
     else:
         _submit_batch(users, who, now)
 
 
 @bare
-def _is_active(people, who, now):
-    return is_active(now, people.by_day[who], people.on_weekdays[who], people.moved[who])
+def _is_active(user_table, who, now):
+    return is_active(
+        now, user_table.by_day[who], user_table.on_weekdays[who], user_table.moved[who]
+    )
 
 
 @bare
 def _sleep(users, who, now):
     """Let a user sleep until the hours of work begin again."""
-    people = users.people
+    user_table = users.user_table
     users.counts[SLEPT] += 1
-    people.opens[who] = True
-    begin = next_beginning(now, people.by_day[who], people.on_weekdays[who], people.moved[who])
+    user_table.opens[who] = True
+    begin = next_beginning(
+        now, user_table.by_day[who], user_table.on_weekdays[who], user_table.moved[who]
+    )
     _wake_later(users, who, int(begin))
 
 
 @bare
 def _wake_later(users, who, time):
     """Plan a wake-up, unless it would come when all is over."""
-    if time < users.ways.until:
+    if time < users.behaviour.until:
         enter(users.agenda, time, WAKE_UP + who, -1 - who)
 
 
 @bare
 def _submit_batch(users, who, now):
     """Draw a batch and submit its first job now, the others later."""
-    samples, ways, people, planned = users.samples, users.ways, users.people, users.planned
+    samples, behaviour, user_table, planned = (
+        users.samples,
+        users.behaviour,
+        users.user_table,
+        users.planned,
+    )
     counts, rng = users.counts, users.rng
-    if people.opens[who]:
-        people.session[who] = counts[SESSIONS]
+    if user_table.opens[who]:
+        user_table.session[who] = counts[SESSIONS]
         counts[SESSIONS] += 1
-        people.opens[who] = False
+        user_table.opens[who] = False
     batch = counts[BATCHES]
     counts[BATCHES] += 1
-    pool = next_pool(rng, samples, now, people.pool[who])
-    people.pool[who] = pool
+    pool = next_pool(rng, samples, now, user_table.pool[who])
+    user_table.pool[who] = pool
     width = draw_of(rng, samples.width, samples.first_width, pool)
     first = counts[PLANNED]
     if first + width > planned.user.size:  # there is no room: this run is for nothing
         users.agenda.at[OVERFLOWS] = 1
         return
     for item in range(first, first + width):
-        _draw_job(samples, ways, people, rng, who)
-        planned.user[item], planned.procs[item] = who, people.size[who]
-        planned.run[item] = people.run[who]
-        planned.session[item], planned.batch[item] = people.session[who], batch
+        _draw_job(samples, behaviour, user_table, rng, who)
+        planned.user[item], planned.procs[item] = who, user_table.size[who]
+        planned.run[item] = user_table.run[who]
+        planned.session[item], planned.batch[item] = user_table.session[who], batch
         planned.preceding[item] = planned.think_time[item] = -1
-    if people.last[who] >= 0:
-        planned.preceding[first] = people.last[who] + 1  # jobs are numbered from 1
-        planned.think_time[first] = now - people.last_end[who]
+    if user_table.last[who] >= 0:
+        planned.preceding[first] = user_table.last[who] + 1  # jobs are numbered from 1
+        planned.think_time[first] = now - user_table.last_end[who]
     counts[PLANNED] += width
     key = 0 if users.by_event else UNNUMBERED + who
     time = now
     for item in range(first, first + width):
         if item > first:
             time += draw_of(rng, samples.gap, samples.first_gap, pool)
-        if time < ways.until:
+        if time < behaviour.until:
             enter(users.agenda, time, key, item)
-    people.waits_for[who] = first + width - 1 if time < ways.until else -1
+    user_table.waits_for[who] = first + width - 1 if time < behaviour.until else -1
 
 
 @bare
-def _draw_job(samples, ways, people, rng, who):
+def _draw_job(samples, behaviour, user_table, rng, who):
     """Draw the next job of a user: the same as before, or a new one."""
-    pool = people.pool[who]
-    if people.left[who] == 0:
-        if ways.pairs:
+    pool = user_table.pool[who]
+    if user_table.left[who] == 0:
+        if behaviour.pairs:
             pair = place_of(rng, samples.first_size, pool)
-            people.size[who], people.run[who] = samples.size[pair], samples.run[pair]
+            user_table.size[who], user_table.run[who] = samples.size[pair], samples.run[pair]
         else:
-            people.size[who] = draw_of(rng, samples.size, samples.first_size, pool)
-            people.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
-        people.left[who] = draw_of(rng, samples.repetition, samples.first_repetition, pool)
-    elif not ways.repeats_run:
-        people.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
-    people.left[who] -= 1
+            user_table.size[who] = draw_of(rng, samples.size, samples.first_size, pool)
+            user_table.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
+        user_table.left[who] = draw_of(rng, samples.repetition, samples.first_repetition, pool)
+    elif not behaviour.repeats_run:
+        user_table.run[who] = draw_of(rng, samples.run, samples.first_run, pool)
+    user_table.left[who] -= 1
 
 
-acts_for(SiteUsers, sys.modules[__name__])
+register_functions(SiteUsers, sys.modules[__name__])

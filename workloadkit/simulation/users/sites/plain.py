@@ -13,7 +13,7 @@ from workloadkit.simulation.engine import Job, User
 _submission = attrgetter("submit")
 
 
-class Setting:
+class SiteContext:
     """What the users of a site share.
 
     Parameters
@@ -78,7 +78,7 @@ def overtaken(job: Job, jobs: list[Job]) -> float:
 class SiteUser(User):
     """One who submits batches; `last_ended` says what follows the end of one."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SiteContext) -> None:
         super().__init__()
         self.setting = setting
         self.pool = -1  # of the batch before

@@ -7,13 +7,13 @@ from workloadkit import settings
 from workloadkit._kernels.site_samples import draw
 from workloadkit.settings.setting import explains
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.sites.crowd import (
+from workloadkit.simulation.users.sites.plain import SiteContext, SiteUser
+from workloadkit.simulation.users.sites.simulated_users import (
     PROCESSORS,
-    SiteCrowd,
+    SimulatedSiteUsers,
     check_distributions,
-    site_crowd,
+    simulated_site_users,
 )
-from workloadkit.simulation.users.sites.plain import Setting, SiteUser
 
 
 @explains(settings.StaticSite)
@@ -44,11 +44,11 @@ class StaticSite(settings.StaticSite):
         super().__post_init__()
         check_distributions(self.distributions)
 
-    def crowd(self, machine: int) -> SiteCrowd:
+    def simulated_users(self, machine: int) -> SimulatedSiteUsers:
         """Return the users, for a machine of so many processors."""
-        return site_crowd(self, machine, self.sessions)
+        return simulated_site_users(self, machine, self.sessions)
 
-    def users_in_python(self, setting: Setting) -> list[User]:
+    def users_in_python(self, setting: SiteContext) -> list[User]:
         """Return the users, fresh for one simulation."""
         return [_Session(setting) for _ in range(self.sessions)]
 

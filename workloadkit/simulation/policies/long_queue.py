@@ -10,10 +10,10 @@ from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 # A queue longer than this is searched by trees, until it is half as long.
-CROWD = 512
+LONG_QUEUE = 512
 
 
-class CrowdedPolicy(CompiledPolicy):
+class LongQueuePolicy(CompiledPolicy):
     """Base of such policies; override `begin` and `classify`.
 
     Parameters
@@ -22,7 +22,7 @@ class CrowdedPolicy(CompiledPolicy):
     rules : Rules
     overtaking : Overtaking
         Which jobs may.
-    crowd : int
+    long_queue : int
         See the constant.
     """
 
@@ -35,10 +35,10 @@ class CrowdedPolicy(CompiledPolicy):
         rules: Rules,
         *,
         overtaking: Overtaking = AS_USUAL,
-        crowd: int = CROWD,
+        long_queue: int = LONG_QUEUE,
     ) -> None:
         super().__init__(workload, rules)
-        self.overtaking, self.crowd = overtaking, crowd
+        self.overtaking, self.long_queue = overtaking, long_queue
         self.classes: Classes | None = None  # empty ones
 
     def classify(self, state: State) -> Classes:
@@ -48,8 +48,8 @@ class CrowdedPolicy(CompiledPolicy):
     def empty_queue(self, state: State, n_rings: int = 1) -> Queue:
         """Return a queue of so many rings."""
         by_size = getattr(self.hardware, "by_size", False)
-        crowd = self.crowd if by_size and self.jobs_are_known else state.start.size
-        return new_queue(state, n_rings, by_size=by_size, crowd=crowd)
+        long_queue = self.long_queue if by_size and self.jobs_are_known else state.start.size
+        return new_queue(state, n_rings, by_size=by_size, long_queue=long_queue)
 
     def with_queue(self, state: State, part: Any) -> State:
         """Return the state with a part of the policy, and its rule of overtaking."""

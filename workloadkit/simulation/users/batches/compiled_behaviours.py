@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches.own_times import own_times
 from workloadkit.simulation.users.batches.session_times import End, Skipped, session_times
+from workloadkit.simulation.users.batches.times_between_batches import times_between_batches
 
 
 def working_hours(present: Present, *, of_last: bool) -> Any:
@@ -38,8 +38,8 @@ def flow(
     overtime: bool,
 ) -> Any:
     """Return the behaviour of users who keep their sessions, fresh; parameters as of `Fluid`."""
-    from workloadkit.simulation.users.batches.recycled_kernel import Recycled
-    from workloadkit.simulation.users.batches.reinserted_kernel import Reinserted
+    from workloadkit.simulation.users.batches.recycled_kernel import RecycledBehaviour
+    from workloadkit.simulation.users.batches.reinserted_kernel import ReinsertedBehaviour
 
     if end not in present.kept:
         present.kept[end] = _sessions(present, end)
@@ -52,20 +52,20 @@ def flow(
         "sessions": present.kept[end],
     }
     if skipped == "recycle":
-        return Recycled(**common)
-    return Reinserted(**common, rounds=_rounds(present))
+        return RecycledBehaviour(**common)
+    return ReinsertedBehaviour(**common, rounds=_rounds(present))
 
 
 def _drawing(present: Present) -> Any:
-    from workloadkit.simulation.users.batches.drawing_kernel import Drawing
+    from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
 
     member = present.users.member
-    if own_times not in present.kept:
-        present.kept[own_times] = own_times(present.activities)
-    value, first_value = present.kept[own_times]
+    if times_between_batches not in present.kept:
+        present.kept[times_between_batches] = times_between_batches(present.activities)
+    value, first_value = present.kept[times_between_batches]
     first_job = present.activities.first_job[present.activities.first_batch]
     first_ended = _bounds(np.diff(first_job)[member])
-    return Drawing(
+    return DrawingState(
         value=value,
         first_value=first_value,
         first_ended=first_ended,

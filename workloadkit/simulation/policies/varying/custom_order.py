@@ -16,7 +16,7 @@ _GIVEN = ("now", "submit", "estimate", "procs", "user")
 
 
 @dataclass(frozen=True)
-class OwnOrder(Backfilling):
+class CustomOrder(Backfilling):
     """EASY in a custom order, in both engines; in Python only.
 
     Parameters
@@ -39,11 +39,11 @@ class OwnOrder(Backfilling):
     --------
     >>> def least_work_first(now, submit, estimate, procs, user):
     ...     return estimate * procs
-    >>> OwnOrder(least_work_first, backfill="none").backfill
+    >>> CustomOrder(least_work_first, backfill="none").backfill
     'none'
     """
 
-    name: ClassVar[str] = "own-order"
+    name: ClassVar[str] = "custom-order"
 
     order: Callable[..., Any]
     backfill: str = "same"
@@ -79,6 +79,6 @@ class OwnOrder(Backfilling):
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        from workloadkit.simulation.policies.varying.compiled import CompiledOwnOrder
+        from workloadkit.simulation.policies.varying.compiled import CompiledCustomOrder
 
-        return CompiledOwnOrder(workload, rules, self.order, self.backfill, overtaking_of(self))
+        return CompiledCustomOrder(workload, rules, self.order, self.backfill, overtaking_of(self))

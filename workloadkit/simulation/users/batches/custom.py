@@ -8,11 +8,11 @@ import numpy as np
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches import BatchUser, Script
+from workloadkit.simulation.users.batches import BatchContext, BatchUser
 
 
 @dataclass(frozen=True)
-class OwnUsers:
+class CustomUsers:
     """Users go through their batches as in the log; a class says when each arrives.
 
     The plain engine runs them. `simulate` takes the class itself, too.
@@ -48,5 +48,5 @@ class OwnUsers:
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return the users, fresh for one simulation; they share `rng`."""
-        script = Script(present, rng)
-        return [self.user(script, who) for who in range(present.users.member.size)]
+        context = BatchContext(present, rng)
+        return [self.user(context, who) for who in range(present.users.member.size)]

@@ -12,9 +12,9 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.made_up import as_log, without_log
 from workloadkit.simulation.populations.present import Notes
-from workloadkit.simulation.users.sites.plain import Setting
+from workloadkit.simulation.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.users.sites.plain import SiteContext
 from workloadkit.simulation.workload import Workload
 from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import samples
@@ -37,7 +37,7 @@ def check_distributions(given: Any) -> None:
         )
 
 
-def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
+def simulated_site_users(site: Any, machine: int, n_users: int) -> "SimulatedSiteUsers":
     """Return the users of a site, for a machine of so many processors.
 
     Parameters
@@ -47,7 +47,7 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
     n_users : int
     """
     dynamic = hasattr(site, "patience")
-    return SiteCrowd(
+    return SimulatedSiteUsers(
         drawn=samples(
             site.distributions or built_in(),
             machine,
@@ -71,7 +71,7 @@ def site_crowd(site: Any, machine: int, n_users: int) -> "SiteCrowd":
 
 
 @dataclass(frozen=True, eq=False)
-class SiteCrowd:
+class SimulatedSiteUsers:
     """Users who draw what they submit.
 
     Parameters
@@ -101,7 +101,7 @@ class SiteCrowd:
     patience: float
     leave: float
     fairness: float
-    users_in_python: Callable[[Setting], list[User]]
+    users_in_python: Callable[[SiteContext], list[User]]
 
     @property
     def n_jobs(self) -> int:
@@ -117,7 +117,7 @@ class SiteCrowd:
 
     def plain(self, rng: np.random.Generator) -> list[User]:
         """Return the users in plain Python."""
-        setting = Setting(
+        setting = SiteContext(
             self.drawn,
             rng,
             until=self.until,
@@ -138,11 +138,11 @@ class SiteCrowd:
         users = kernels.SiteUsers(
             agenda=new_agenda(room + n, np.dtype(np.int64)),
             planned=kernels.Planned(*(np.empty(room, np.int64) for _ in range(7))),
-            tables=kernels.Tables(item, user, queue),
+            tables=kernels.SiteTables(item, user, queue),
             rng=rng,
             by_event=by_event,
             samples=self.drawn,
-            ways=kernels.Ways(
+            behaviour=kernels.SiteBehaviour(
                 dynamic=self.dynamic,
                 pairs=self.pairs,
                 repeats_run=self.repeats_run,
@@ -151,7 +151,7 @@ class SiteCrowd:
                 fairness=float(self.fairness),
                 until=self.until,
             ),
-            people=kernels.People(
+            user_table=kernels.SiteUserTable(
                 by_day=np.zeros(n, np.bool_),
                 on_weekdays=np.zeros(n, np.bool_),
                 moved=np.zeros(n, np.int64),
@@ -168,7 +168,7 @@ class SiteCrowd:
             counts=np.zeros(7, np.int64),
         )
         set_out(users, submit.dtype)
-        return without_log(submit, run, estimate, procs, user, queue, users)
+        return synthetic_workload(submit, run, estimate, procs, user, queue, users)
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
@@ -176,7 +176,7 @@ class SiteCrowd:
 
         made, counts = tables.users.planned, tables.users.counts
         item = tables.users.tables.item[:n_jobs]
-        workload = without_log(
+        workload = synthetic_workload(
             tables.submit[:n_jobs],
             tables.run[:n_jobs],
             tables.estimate[:n_jobs],

@@ -17,8 +17,8 @@ from workloadkit._kernels.reference import Reference
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen, class_number
-from workloadkit.simulation.orders import Seen
-from workloadkit.simulation.parts import acting, acts_for
+from workloadkit.simulation.orders import VisibleJob
+from workloadkit.simulation.parts import functions_of, register_functions
 from workloadkit.simulation.state import Jobs
 from workloadkit.simulation.workload import Workload
 
@@ -42,11 +42,11 @@ class KeyInPython(NamedTuple):
         columns = (jobs.submit, jobs.estimate, jobs.procs, whose, jobs.queue)
         submit, estimate, procs, user, queue = (column.tolist() for column in columns)
         first, place = first.item(), self.policy.place
-        each = map(Seen, submit, estimate, procs, user, queue, repeat(first))
+        each = map(VisibleJob, submit, estimate, procs, user, queue, repeat(first))
         return np.fromiter(map(place, each), np.float64, jobs.submit.size)
 
 
-def own_key(policy: Any, workload: Workload, *, known: bool) -> Any:
+def custom_key(policy: Any, workload: Workload, *, known: bool) -> Any:
     """Return the order of a policy with a key of its own.
 
     Where all jobs are known it is called for each, in Python; else it is compiled: it may use those
@@ -87,7 +87,7 @@ def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type
     """Make the classes of a compiled order and of its numbers, once a process and source."""
     check_frozen(key)
     number = class_number()
-    kind = namedtuple(f"OwnKey{number}", ["number", "given"])  # type: ignore[misc]
+    kind = namedtuple(f"CustomKey{number}", ["number", "given"])  # type: ignore[misc]
     given = namedtuple(f"Given{number}", names)  # type: ignore[misc]
     compiled = counting(key)
 
@@ -95,20 +95,25 @@ def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type
         jobs = state.jobs
         user = jobs.user[job] if order.number.size == 0 else order.number[jobs.user[job]]
         submit, estimate, procs = jobs.submit[job], jobs.estimate[job], jobs.procs[job]
-        it = Seen(submit, estimate, procs, user, jobs.queue[job], state.first[0])
+        it = VisibleJob(submit, estimate, procs, user, jobs.queue[job], state.first[0])
         x = float(compiled(order.given, it))
         return x if x == x else np.inf
 
-    acts_for(kind, SimpleNamespace(__name__="own_key", key=key_of_one, compiled=compiled))
+    register_functions(
+        kind, SimpleNamespace(__name__="custom_key", key=key_of_one, compiled=compiled)
+    )
     return kind, given
 
 
 def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
     """Compile a key as the loop will call it."""
     time, whole = dtype.type(1), np.int64(1)
-    compiled = acting(type(order)).compiled
+    compiled = functions_of(type(order)).compiled
     try:
-        given = Reference(typeof(order.given)), typeof(Seen(time, time, whole, whole, whole, time))
+        given = (
+            Reference(typeof(order.given)),
+            typeof(VisibleJob(time, time, whole, whole, whole, time)),
+        )
         compiled.compile(given)
         result = compiled.overloads[given].signature.return_type
     except (NumbaError, UnsupportedBytecodeError) as error:

@@ -10,7 +10,7 @@ from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 
-class Crowd(Protocol):
+class SimulatedUsers(Protocol):
     """Users in the forms that the two engines run, each fresh for one simulation.
 
     In a workload of what they submitted, `row` is the place of each job in the log that the user

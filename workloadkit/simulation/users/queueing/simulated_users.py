@@ -9,18 +9,23 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.made_up import as_log, without_log
 from workloadkit.simulation.populations.present import Notes
-from workloadkit.simulation.users.queueing.again import Constant, Exponential, Hyperbolic, Own
+from workloadkit.simulation.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.users.queueing.again import (
+    Constant,
+    CustomProbability,
+    Exponential,
+    Hyperbolic,
+)
 from workloadkit.simulation.users.queueing.customers import (
     CLOSED,
     OPEN,
-    Arrivals,
+    ArrivalProcess,
     Customer,
     Shared,
     Visitors,
 )
-from workloadkit.simulation.users.queueing.pauses import Breaks, OwnPause
+from workloadkit.simulation.users.queueing.pauses import Breaks, CustomPause
 from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
@@ -34,7 +39,7 @@ ROOM = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class QueueCrowd:
+class SimulatedQueueUsers:
     """The users of one simulation of a queueing model.
 
     Parameters
@@ -67,7 +72,7 @@ class QueueCrowd:
         shared = Shared(self.visitors, service, rng, jobs=self.jobs, until=self.until)
         users: list[User] = [Customer(shared, CLOSED) for _ in range(self.visitors.users)]
         if self.visitors.rate > 0:
-            users.append(Arrivals(shared))
+            users.append(ArrivalProcess(shared))
         return users
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
@@ -89,7 +94,7 @@ class QueueCrowd:
         # nobody has planned more than one thing: there are as many as users, and their arrivals
         users = kernels.QueueUsers(
             agenda=new_agenda(room + who.users + 2, np.dtype(np.float64)),
-            tables=kernels.Tables(user, visit, queue),
+            tables=kernels.QueueTables(user, visit, queue),
             rng=rng,
             by_event=by_event,
             rate=float(who.rate),
@@ -98,16 +103,16 @@ class QueueCrowd:
             until=inf if self.until is None else float(self.until),
             needs=self._needs(),
             again=self._again(),
-            made=kernels.Made(made_user, made_visit, made_procs, made_run),
+            made=kernels.MadeJobs(made_user, made_visit, made_procs, made_run),
             counts=np.array([0, 0, -1 if self.jobs is None else self.jobs]),
         )
         set_out(users, submit.dtype)
-        return without_log(submit, run, estimate, procs, user, queue, users)
+        return synthetic_workload(submit, run, estimate, procs, user, queue, users)
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         made = tables.users.tables
-        workload = without_log(
+        workload = synthetic_workload(
             tables.submit[:n_jobs],
             tables.run[:n_jobs],
             tables.estimate[:n_jobs],
@@ -165,7 +170,7 @@ class QueueCrowd:
         if isinstance(think, Breaks):
             means = (float(think.short), float(think.long), float(think.limit))
             return kernels.Thinking(law, kernels.BREAKS, *means, nowhere, nowhere)
-        table = think.tabulated() if isinstance(think, OwnPause) else think
+        table = think.tabulated() if isinstance(think, CustomPause) else think
         points = (np.array(table.times), np.array(table.means))
         return kernels.Thinking(law, kernels.ON_LINES, 0.0, 0.0, 0.0, *points)
 
@@ -183,7 +188,7 @@ class QueueCrowd:
         elif isinstance(again, Hyperbolic):
             form, a, b = kernels.HYPERBOLA, again.a, again.b
         elif again is not None:
-            table: Any = again.tabulated() if isinstance(again, Own) else again
+            table: Any = again.tabulated() if isinstance(again, CustomProbability) else again
             form = kernels.TABLE
             times, values = np.array(table.times), np.array(table.probabilities)
         return kernels.Again(form, float(a), float(b), times, values)

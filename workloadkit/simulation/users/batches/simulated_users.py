@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.made_up import without_log
 from workloadkit.simulation.populations.present import Notes, Present, no_end
+from workloadkit.simulation.synthetic import synthetic_workload
 from workloadkit.simulation.users.batches.drawing import COUNTED, DrawingUser
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class BatchCrowd:
+class SimulatedBatchUsers:
     """Users who go through what they, or others, did in a log.
 
     Parameters
@@ -38,8 +38,8 @@ class BatchCrowd:
     @property
     def n_jobs(self) -> int:
         """How many jobs to expect."""
-        acts, users = self.present.activities, self.present.users
-        first_job = acts.first_job[acts.first_batch]
+        activities, users = self.present.activities, self.present.users
+        first_job = activities.first_job[activities.first_batch]
         jobs = (first_job[users.member + 1] - users.opening).sum()
         # how often a user begins again is not known; where it is more than once, there is no room
         return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
@@ -60,22 +60,22 @@ class BatchCrowd:
             behaviour = self.behaviour.compiled(self.present)
         else:
             behaviour = kernels.Adjusting(np.empty(0, np.int64))
-        cast = self._cast()
+        incarnations = self._incarnations()
         mechanism = kernels.BatchUsers(
             agenda=new_agenda(room + 2 * users.member.size, dtype),
             tables=kernels.new_tables(room, dtype),
             rng=rng,
             by_event=by_event,
             behaviour=behaviour,
-            acts=self._acts(),
+            activities=self._activities(),
             source=self._source(),
-            cast=cast,
-            progress=kernels.new_progress(cast, dtype),
+            incarnations=incarnations,
+            progress=kernels.new_progress(incarnations, dtype),
             zone=self.present.clock.for_kernels(),
         )
         set_out(mechanism, dtype)
         tables = mechanism.tables
-        made = without_log(
+        made = synthetic_workload(
             submit=np.empty(room, dtype),
             run=np.empty(room, dtype),
             estimate=np.empty(room, dtype),
@@ -98,25 +98,27 @@ class BatchCrowd:
             return None
         return self.present.activities.user[self.present.users.member]
 
-    def _acts(self) -> Any:
+    def _activities(self) -> Any:
         """Return what the members did."""
-        from workloadkit.simulation.users.batches.kernel import Acts
+        from workloadkit.simulation.users.batches.kernel import MemberActivities
 
-        acts = self.present.activities
-        batch = np.repeat(np.arange(acts.arrival.size), np.diff(acts.first_job))
-        known = {name: getattr(acts, name) for name in Acts._fields if name != "batch"}
-        return Acts(**known, batch=batch)
+        activities = self.present.activities
+        batch = np.repeat(np.arange(activities.arrival.size), np.diff(activities.first_job))
+        known = {
+            name: getattr(activities, name) for name in MemberActivities._fields if name != "batch"
+        }
+        return MemberActivities(**known, batch=batch)
 
-    def _cast(self) -> Any:
+    def _incarnations(self) -> Any:
         """Return who is there."""
-        from workloadkit.simulation.users.batches.kernel import Cast
+        from workloadkit.simulation.users.batches.kernel import IncarnationTable
 
-        acts, users = self.present.activities, self.present.users
+        activities, users = self.present.activities, self.present.users
         first_left, first_over = (
             np.append(0, np.cumsum(np.diff(first)[users.member]))
-            for first in (acts.first_batch, acts.first_session)
+            for first in (activities.first_batch, activities.first_session)
         )
-        return Cast(
+        return IncarnationTable(
             member=users.member,
             opening=users.opening,
             begin=users.begin.copy(),
@@ -131,15 +133,15 @@ class BatchCrowd:
     def _source(self) -> Any:
         """Return the jobs in the order in which each user comes to them; it is kept."""
         from workloadkit.simulation.agenda import UNNUMBERED
-        from workloadkit.simulation.users.batches.kernel import Source
+        from workloadkit.simulation.users.batches.kernel import JobTable
 
         log, job = self.present.workload, self.present.activities.job
-        if Source not in self.present.kept:
+        if JobTable not in self.present.kept:
             if self.present.numbered:
                 key = np.unique(log.job, return_inverse=True)[1][job]
             else:
                 key = np.full(job.size, UNNUMBERED)
-            self.present.kept[Source] = Source(
+            self.present.kept[JobTable] = JobTable(
                 run=log.run[job],
                 estimate=log.estimate[job],
                 wait=log.wait.astype(log.submit.dtype)[job],
@@ -147,12 +149,12 @@ class BatchCrowd:
                 queue=log.queue[job],
                 key=key,
             )
-        return self.present.kept[Source]
+        return self.present.kept[JobTable]
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
         log, made = self.present.workload, tables.users.tables
-        row, batch = made.row[:n_jobs], tables.users.acts.batch[made.at[:n_jobs]]
+        row, batch = made.row[:n_jobs], tables.users.activities.batch[made.at[:n_jobs]]
         job = log.job[row] if self.present.numbered else np.arange(1, n_jobs + 1)
         workload = Workload(
             row=row,

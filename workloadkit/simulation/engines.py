@@ -16,11 +16,11 @@ from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
-from workloadkit.simulation.users.crowd import Crowd
+from workloadkit.simulation.users.simulated_users import SimulatedUsers
 from workloadkit.simulation.workload import Rules, Workload, never_starts
 
 
-class Play(NamedTuple):
+class EngineResult(NamedTuple):
     """What came of it.
 
     Parameters
@@ -78,44 +78,46 @@ def play_plain(
     return jobs, Outcome(start, columns, scheduler.history()), runs
 
 
-def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> Play:
+def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
     """Run the compiled engine; the start of each job that has arrived is known then."""
     how: Any = compiled_form(policy, workload, rules)
     if isinstance(how, Outcome):
-        return Play(workload, how)
+        return EngineResult(workload, how)
     state = how.play(how.new_state())
     columns = {**how.columns(state), **how.hardware.columns(state)}
     outcome = Outcome(state.start, columns, how.history(state))
     played = replace(workload, run=state.jobs.run, estimate=state.jobs.estimate)
-    return Play(played, outcome, {}, {}, how.hardware.runs(state))
+    return EngineResult(played, outcome, {}, {}, how.hardware.runs(state))
 
 
-def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rules) -> Play:
+def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rules) -> EngineResult:
     """Let the jobs of a log arrive at their submit times, in the compiled engine."""
     return _finished(play_compiled(policy, workload, rules), name, rules)
 
 
-def play_crowd_plain(
-    policy: Policy | Scheduler, name: str, rules: Rules, crowd: Crowd, **how: Any
-) -> Play:
+def play_users_plain(
+    policy: Policy | Scheduler, name: str, rules: Rules, simulated_users: SimulatedUsers, **how: Any
+) -> EngineResult:
     """Let a crowd play in the plain engine."""
-    users = crowd.plain(_draws(rules))
+    users = simulated_users.plain(_draws(rules))
     jobs, outcome, runs = play_plain(policy, name, rules, users, **how)
     workload = submitted(jobs)
     notes = {name: np.array([job.notes[name] for job in jobs]) for name in jobs[0].notes}
-    return Play(workload, outcome, notes, crowd.report_plain(users), runs)
+    return EngineResult(workload, outcome, notes, simulated_users.report_plain(users), runs)
 
 
-def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -> Play:
+def play_users_compiled(
+    policy: Policy, name: str, rules: Rules, simulated_users: SimulatedUsers
+) -> EngineResult:
     """Let a crowd play in the compiled engine.
 
     Where its tables turn out too small, it is for nothing, and done again with larger ones.
     """
     from workloadkit.simulation.agenda import ARRIVED, OVERFLOWS
 
-    room = max(crowd.n_jobs, 1)
+    room = max(simulated_users.n_jobs, 1)
     while True:
-        tables = crowd.compiled(_draws(rules), room, by_event=rules.passes == "event")
+        tables = simulated_users.compiled(_draws(rules), room, by_event=rules.passes == "event")
         agenda = tables.users.agenda
         play = _nothing(tables) if _is_idle(agenda) else play_compiled(policy, tables, rules)
         if not agenda.at[OVERFLOWS]:
@@ -124,11 +126,11 @@ def play_crowd_compiled(policy: Policy, name: str, rules: Rules, crowd: Crowd) -
     n_jobs = int(agenda.at[ARRIVED])
     if not n_jobs:
         raise WorkloadError("the users submitted no job")
-    workload, notes, history = crowd.report(tables, n_jobs)
+    workload, notes, history = simulated_users.report(tables, n_jobs)
     start, columns, decided = play.outcome
     columns = {name: np.asarray(values)[:n_jobs] for name, values in columns.items()}
     outcome = Outcome(start[:n_jobs], columns, decided)
-    play = _finished(Play(workload, outcome, notes, history, play.runs), name, rules)
+    play = _finished(EngineResult(workload, outcome, notes, history, play.runs), name, rules)
     if rules.passes == "instant":
         order = np.lexsort((workload.job, workload.submit))
         if (order[1:] < order[:-1]).any():
@@ -146,7 +148,7 @@ def _taken(columns: Mapping[str, NDArray], order: NDArray[np.int64]) -> dict[str
     return {name: values[order] for name, values in columns.items()}
 
 
-def _finished(play: Play, name: str, rules: Rules) -> Play:
+def _finished(play: EngineResult, name: str, rules: Rules) -> EngineResult:
     """Return what came of it with the numbers of the jobs in it, and without those of lost jobs.
 
     Raises
@@ -238,5 +240,5 @@ def _is_idle(agenda: Any) -> bool:
     return not agenda.at[SIZE]
 
 
-def _nothing(tables: Workload) -> Play:
-    return Play(tables, Outcome(tables.submit[:0]))
+def _nothing(tables: Workload) -> EngineResult:
+    return EngineResult(tables, Outcome(tables.submit[:0]))

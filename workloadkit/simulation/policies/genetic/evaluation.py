@@ -22,7 +22,7 @@ from workloadkit.utility import Utilities
 N_JOBS, N_RUNNING, FREE = range(3)
 
 
-class Setting(NamedTuple):
+class SearchSettings(NamedTuple):
     """How to search.
 
     Parameters
@@ -41,7 +41,7 @@ class Setting(NamedTuple):
     at_start: bool
 
 
-class Window(NamedTuple):
+class SearchWindow(NamedTuple):
     """The jobs whose order is sought, by their places in the window; each of shape (window,).
 
     Parameters
@@ -118,10 +118,10 @@ class Search(NamedTuple):
 
     Parameters
     ----------
-    setting : Setting
+    setting : SearchSettings
     utilities : Utilities
     rng : Generator
-    window : Window
+    window : SearchWindow
     running_ends : ndarray, shape (capacity,)
         Planned ends of the jobs that run, descending. [s]
     running_procs : ndarray of int64, shape (capacity,)
@@ -133,10 +133,10 @@ class Search(NamedTuple):
     workspace : Workspace
     """
 
-    setting: Setting
+    setting: SearchSettings
     utilities: Utilities
     rng: np.random.Generator
-    window: Window
+    window: SearchWindow
     running_ends: NDArray
     running_procs: NDArray[np.int64]
     now: NDArray
@@ -146,7 +146,7 @@ class Search(NamedTuple):
 
 
 def new_search(
-    setting: Setting,
+    setting: SearchSettings,
     utilities: Utilities,
     rng: np.random.Generator,
     *,
@@ -167,7 +167,7 @@ def new_search(
         setting=setting,
         utilities=utilities,
         rng=rng,
-        window=Window(whole(), times(), times(), whole(), np.empty(length), times()),
+        window=SearchWindow(whole(), times(), times(), whole(), np.empty(length), times()),
         running_ends=times(capacity),
         running_procs=whole(capacity),
         now=times(1),

@@ -5,32 +5,32 @@ from typing import Any
 
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
-from workloadkit.simulation.arranging import Arrangement, check_made_up, name_of
-from workloadkit.simulation.made_up import as_log
-from workloadkit.simulation.playing import (
-    Play,
-    play_crowd_compiled,
-    play_crowd_plain,
+from workloadkit.simulation.engines import (
+    EngineResult,
     play_log_compiled,
     play_plain,
+    play_users_compiled,
+    play_users_plain,
     submitted,
     with_changes,
 )
+from workloadkit.simulation.selection import SimulationParts, check_synthetic, name_of
+from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.users.batches.crowd import BatchCrowd
+from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
-from workloadkit.simulation.users.crowd import Crowd
+from workloadkit.simulation.users.simulated_users import SimulatedUsers
 from workloadkit.trace import Trace
 
 
-def perform(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
-    """Play a simulation.
+def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
+    """Run a simulation.
 
     Returns
     -------
     trace, unscaled : Trace
         The log of the jobs that were submitted; the same before run times and sizes were scaled.
-    play : Play
+    play : EngineResult
     """
     if isinstance(parts.behaviour, OpenUsers):
         return _replay(parts, settings)
@@ -39,7 +39,7 @@ def perform(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]
     return _let_submit(parts, settings)
 
 
-def _replay(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
+def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let the jobs of a log arrive at their submit times."""
     log: Any = parts.trace  # a population that has its own needs none
     unscaled = parts.population.log(log, parts.rules.seed)
@@ -49,10 +49,10 @@ def _replay(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]
         policy: Any = parts.policy
         return trace, unscaled, play_log_compiled(policy, parts.name, workload, parts.rules)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
-    return trace, unscaled, Play(with_changes(workload, jobs), outcome, runs=runs)
+    return trace, unscaled, EngineResult(with_changes(workload, jobs), outcome, runs=runs)
 
 
-def _let_react(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
+def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let users of a log, or of none, submit what they do."""
     behaviour = parts.behaviour
     if settings.offered_load is not None or "scale_arrivals" in settings.scales:
@@ -61,47 +61,49 @@ def _let_react(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Pl
             f"of users {name_of(behaviour)} follows from what they do: add users or take some "
             "away, or scale run times, sizes or the machine"
         )
-    crowd = _crowd(parts, settings)
+    simulated_users = _simulated_users(parts, settings)
     if parts.engine == "compiled":
         policy: Any = parts.policy
-        play = play_crowd_compiled(policy, parts.name, parts.rules, crowd)
+        play = play_users_compiled(policy, parts.name, parts.rules, simulated_users)
     else:
         how = {"utility_at": settings.utility_at}
-        play = play_crowd_plain(parts.policy, parts.name, parts.rules, crowd, **how)
-    unscaled, workload, notes = crowd.result(play.workload, play.notes, parts.rules.machine)
+        play = play_users_plain(parts.policy, parts.name, parts.rules, simulated_users, **how)
+    unscaled, workload, notes = simulated_users.result(
+        play.workload, play.notes, parts.rules.machine
+    )
     of_log = not isinstance(behaviour, Community)
     trace = parts.as_workload.scaled(unscaled) if of_log else unscaled
     return trace, unscaled, play._replace(workload=workload, notes=notes)
 
 
-def _crowd(parts: Arrangement, settings: Simulate) -> Crowd:
+def _simulated_users(parts: SimulationParts, settings: Simulate) -> SimulatedUsers:
     """Return the users who react."""
     behaviour, population, as_workload = parts.behaviour, parts.population, parts.as_workload
     log: Any = parts.trace
     if isinstance(behaviour, Community):
         who = f"users {name_of(behaviour)}"
-        check_made_up(who, settings)
-        return behaviour.crowd(parts.rules.machine)
+        check_synthetic(who, settings)
+        return behaviour.simulated_users(parts.rules.machine)
     if isinstance(behaviour, LogBehaviour):
         played = population.log(log, parts.rules.seed)
-        return behaviour.crowd_of(played, as_workload(played))
+        return behaviour.users_of(played, as_workload(played))
     present = population.present(log, as_workload, parts.rules.seed)
     if hasattr(behaviour, "adapted"):
         present = behaviour.adapted(present)
-    return BatchCrowd(population, behaviour, log, present)
+    return SimulatedBatchUsers(population, behaviour, log, present)
 
 
-def _let_submit(parts: Arrangement, settings: Simulate) -> tuple[Trace, Trace, Play]:
+def _let_submit(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let custom users submit their own jobs."""
-    check_made_up("custom users", settings)
+    check_synthetic("custom users", settings)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
-    play = Play(submitted(jobs), outcome, runs=runs)
+    play = EngineResult(submitted(jobs), outcome, runs=runs)
     points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
     trace, workload = as_log(play.workload, parts.rules.machine, utilities=points)
     return trace, trace, play._replace(workload=workload)
 
 
-def _plain(parts: Arrangement, settings: Simulate) -> Any:
+def _plain(parts: SimulationParts, settings: Simulate) -> Any:
     """Return what plays users in the plain-Python engine."""
     return partial(
         play_plain, parts.policy, parts.name, parts.rules, utility_at=settings.utility_at

@@ -13,7 +13,7 @@ from workloadkit.trace import Trace
 from workloadkit.utility import Point, pack
 
 
-def without_log(
+def synthetic_workload(
     submit: NDArray,
     run: NDArray,
     estimate: NDArray,

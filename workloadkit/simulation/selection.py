@@ -21,17 +21,17 @@ from workloadkit.settings.simulation import Engine
 from workloadkit.simulation import populations, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
+from workloadkit.simulation.engines import copies
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.shutdowns import settle
-from workloadkit.simulation.playing import copies
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import Recorded
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
-from workloadkit.simulation.users import BatchUser, OpenUsers, OwnUsers
+from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
     Community,
@@ -50,7 +50,7 @@ _MUCH_LONGER = 0.1
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class SimulationParts:
     """The parts of one simulation.
 
     Parameters
@@ -93,7 +93,9 @@ class Arrangement:
         return isinstance(self.policy, Recorded)
 
 
-def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Simulate) -> Arrangement:
+def select_parts(
+    trace: Trace | None, scheduler: Any, users: Any, settings: Simulate
+) -> SimulationParts:
     """Choose the parts of a simulation, and see that they go together; see `simulate`."""
     if trace is not None:
         check_trace(trace)
@@ -143,7 +145,7 @@ def arrange(trace: Trace | None, scheduler: Any, users: Any, settings: Simulate)
     rules = Rules(
         hardware.procs, overrun, settings.passes, parameters.get("seed", 0), hardware, predictor
     )
-    return Arrangement(
+    return SimulationParts(
         trace,
         policy,
         behaviour,
@@ -299,7 +301,7 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
         )
 
 
-def check_made_up(who: str, settings: Simulate) -> None:
+def check_synthetic(who: str, settings: Simulate) -> None:
     """Refuse what is for the jobs of a log, where users submit jobs of their own."""
     of_jobs = ("scale_arrivals", "scale_runs", "scale_sizes", "offered_load", "oversize")
     for name in (*of_jobs, "estimates"):
@@ -363,7 +365,7 @@ def _behaviour(users: Any) -> Any:
     if isinstance(users, str):
         return behaviours.parse(users)
     if isinstance(users, type) and issubclass(users, BatchUser):
-        return OwnUsers(users)
+        return CustomUsers(users)
     if isinstance(users, type) and not issubclass(users, User):
         raise ParameterError(f"users is the class {users.__name__}; give an instance of it")
     built = isinstance(users, OpenUsers | Behaviour | LogBehaviour | Community)

@@ -9,7 +9,7 @@ from workloadkit.dependencies import Activities
 LONGEST_BREAK = 8 * 3600
 
 
-def own_times(acts: Activities) -> tuple[NDArray, NDArray[np.int64]]:
+def times_between_batches(acts: Activities) -> tuple[NDArray, NDArray[np.int64]]:
     """List the times between the batches of each user, apart by kind.
 
     Parameters
@@ -30,7 +30,7 @@ def own_times(acts: Activities) -> tuple[NDArray, NDArray[np.int64]]:
     >>> import workloadkit as wk
     >>> from workloadkit.dependencies import activities
     >>> log = {"submit": [0, 90, 7290], "run": [60, 30, 10], "procs": [1, 1, 1], "user": [5, 5, 5]}
-    >>> value, first = own_times(activities(wk.Trace.from_columns(log)))
+    >>> value, first = times_between_batches(activities(wk.Trace.from_columns(log)))
     >>> value.tolist(), first.tolist()
     ([90, 30, 7200, 7170], [[0, 1], [1, 2], [2, 3], [3, 4]])
     """
