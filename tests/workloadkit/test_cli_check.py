@@ -51,7 +51,7 @@ def test_a_right_schedule_is_exit_0(run, log, easy):
     assert lines[0] == "easy.swf, a schedule of small.swf on 4 processors under easy"
     assert len(lines) == 10
     assert all(line.startswith("proved          ") for line in lines[1:-1])
-    assert lines[-1] == "proved: the log and the policy leave no other schedule"
+    assert lines[-1] == "proved: the log and the policy allow no other schedule"
     assert max(map(len, lines)) <= 80
 
 
@@ -119,8 +119,8 @@ def test_options_other_than_those_that_made_it_are_worth_a_line(run, log):
     run("simulate", log, "-o", schedule, "--overrun", "kill", "--offered-load", "0.5")
     _, _, err = run("check", log, schedule, "--policy", "fcfs")
     assert err == (
-        "warning: made.swf says that it is a simulation of overrun kill, offered_load 0.5, "
-        "scheduler easy, which is not what it is checked for\n"
+        "warning: made.swf describes itself as a simulation of overrun kill, offered_load 0.5, "
+        "scheduler easy, which differs from what it is checked for\n"
     )
 
 
@@ -129,7 +129,7 @@ def test_outages_take_processors_away(run, log, easy):
     wk.write_outages(wk.Outages((wk.Outage(1, 10, 20, 4),)), path)
     code, out, _ = run("check", log, easy, "--outages", path)
     assert code == 1
-    assert "no processor is used twice at a time: 4 of 0 at 10 s, by jobs" in out
+    assert "no processor is used twice at one time: 4 of 0 at 10 s, by jobs" in out
 
 
 def test_standard_input(run, log, easy, monkeypatch):

@@ -388,7 +388,7 @@ def test_outages_of_another_log_are_worth_a_line(run, log, tmp_path):
     outages.write_text("; Log: large.swf\n1 -1 50 60 1 1 2\n")
     code, _, err = run(log, "--outages", outages)
     assert code == 0
-    assert err == "warning: small.outages tells of the outages of large.swf, not of small.swf\n"
+    assert err == "warning: small.outages describes the outages of large.swf, not of small.swf\n"
 
 
 def test_what_draws_takes_a_seed_and_says_it(run, trace, log):

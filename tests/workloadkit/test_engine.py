@@ -140,7 +140,7 @@ def test_there_is_one_allocation_an_instant(note, seen):
 
 
 def test_the_compiled_engine_refuses_what_is_ones_own():
-    message = "runs only what has a compiled form; take engine='python'"
+    message = "runs only parts that have a compiled form; take engine='python'"
     with pytest.raises(ParameterError, match=message):
         wk.simulate(small_trace(), Fcfs(), procs=4, engine="compiled")
 
@@ -155,15 +155,15 @@ def test_a_log_is_for_users_who_replay_it_and_for_no_others():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"machine": OnePool(4), "procs": 4}, "machine says how many processors there are"),
-        ({"machine": OnePool(4), "scale_machine": 2}, "machine says how many processors there are"),
+        ({"machine": OnePool(4), "procs": 4}, "machine sets the number of processors"),
+        ({"machine": OnePool(4), "scale_machine": 2}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "outages": wk.Outages()}, "give outages or a machine, not both"),
         ({"machine": 4}, "machine is 4; give an object of workloadkit.simulation.machine"),
         ({"predictor": SimpleNamespace(plain=None)}, "it needs methods plain and compiled"),
-        ({"scheduler": "recorded", "machine": OnePool(4)}, "no machine or predictor counts"),
+        ({"scheduler": "recorded", "machine": OnePool(4)}, "machine and predictor have no effect"),
         (
             {"scheduler": "recorded", "predictor": SimpleNamespace(plain=None, compiled=None)},
-            "no machine or predictor counts",
+            "machine and predictor have no effect",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_the_message_names_the_verb():
             job.start = 5
         with pytest.raises(WorkloadError, match="estimates are the user's, or those of a predict"):
             job.estimate = 5
-        with pytest.raises(WorkloadError, match="noted of jobs belongs into a dict of the schedul"):
+        with pytest.raises(WorkloadError, match="keep notes on jobs in a dict of the schedul"):
             job.remark = "later"
 
     look(at)
@@ -263,11 +263,11 @@ def test_what_a_scheduler_stopped_is_told_and_checked():
     assert schedule.jobs["lost_work"].tolist() == [4 * 5 + 4 * 5, 0, 0]
     report = wk.check_schedule(trace, schedule)
     assert not report.refuted
-    assert [c.why for c in report.claims if c.text.startswith("runs that were st")] == ["2 runs"]
+    assert [c.why for c in report.claims if c.text.startswith("stopped runs lie")] == ["2 runs"]
 
     while_others_run = replace(schedule, runs=[schedule.runs[0]._replace(end=7)])
     (claim,) = wk.check_schedule(trace, while_others_run).refuted
-    assert claim.text == "no processor is used twice at a time"
+    assert claim.text == "no processor is used twice at one time"
     assert claim.why == "5 of 4 at 5 s, by jobs 2, 1"
 
     later = replace(schedule, runs=[schedule.runs[0]._replace(start=70, end=80)])

@@ -204,7 +204,7 @@ def test_an_own_order_gives_numbers_of_five_arguments():
     assert CustomOrder(min).order is min
     trace = wk.Trace.from_columns({"submit": [0, 0], "run": [9, 9], "procs": [4, 4]})
     for value in ("soon", None):
-        message = f"the order gives {value!r} for job [12]; what jobs are ordered by is a number"
+        message = f"the order returns {value!r} for job [12]; it must return a number"
         with pytest.raises(ParameterError, match=message):
             order = CustomOrder(lambda *given, value=value: value)
             wk.simulate(trace, order, procs=4, engine="python")

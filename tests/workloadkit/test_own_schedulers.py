@@ -166,7 +166,7 @@ def test_a_scheduler_must_allocate():
     class Idle(wk.schedulers.Scheduler):
         pass
 
-    with pytest.raises(NotImplementedError, match="Idle must say how it allocates processors"):
+    with pytest.raises(NotImplementedError, match="Idle must define allocate"):
         wk.simulate(small_trace(), Idle(), procs=8)
 
 

@@ -156,9 +156,9 @@ def test_a_job_without_a_number_gets_the_one_after_the_largest():
         (submits(1, 1, -5), "estimate -5 s"),
         (submits(1, 1, math.nan), "estimate nan"),
         (submits(1, 1, math.inf), "estimate inf"),
-        (submits(1, 1, at=6), "for 6 s when it is 7 s"),
-        (submits(1, 1, at=math.nan), "for nan s when it is 7 s"),
-        (submits(1, 1, at=math.inf), "for inf s when it is 7 s"),
+        (submits(1, 1, at=6), "for 6 s, but it is 7 s"),
+        (submits(1, 1, at=math.nan), "for nan s, but it is 7 s"),
+        (submits(1, 1, at=math.inf), "for inf s, but it is 7 s"),
         (submits(1, 1, number=-1), "user 1 submits a job of number -1"),
         (submits(1, 1, number=2**63), "user 1 submits a job of number 9223372036854775808"),
         (lambda user: user.sleep(-1), "nothing can happen -1 s from now, at 7 s"),
@@ -222,7 +222,7 @@ def test_what_is_no_users_is_refused_with_a_log_too(users):
 
 
 def test_one_object_is_one_user():
-    with pytest.raises(ParameterError, match="the same object"):
+    with pytest.raises(ParameterError, match="one object occurs"):
         wk.simulate(None, "easy", [Gambler()] * 3, procs=2)
 
 
@@ -279,7 +279,7 @@ def test_what_is_ones_own_is_never_taken_for_what_is_built_in(sample, users):
     batches = schedule.jobs.groupby(schedule.workload.user)["batch"].nunique()
     assert (batches == 1).all()
     with pytest.raises(
-        ParameterError, match="the compiled engine runs only what has a compiled form"
+        ParameterError, match="the compiled engine runs only parts that have a compiled form"
     ):
         wk.simulate(sample, "fcfs", users, engine="compiled")
 

@@ -67,7 +67,7 @@ def test_more_than_the_machine_is_allowed_and_said_in_one_line():
         job=[7, 8, 9, 10], submit=[0, 10, 10, 90], wait=[0, 0, 0, 0], run=[3620, 3600, 3600, 0],
         procs=[2, 2, 2, 9],
     )  # fmt: skip
-    message = r"up to 6 processors of 5, more than there are for 1.0 hours in all, first by job 9$"
+    message = r"6 processors of 5: more than the machine has for 1.0 hours in all, first by job 9$"
     with pytest.warns(WorkloadWarning, match=message) as said:
         schedule = wk.simulate(trace, "recorded", procs=5)
     assert len(said) == 1

@@ -204,7 +204,7 @@ def test_what_counts_is_who_submitted_in_the_last_simulation():
     made = wk.simulate(log, "easy", "closed", rng=1, **asked).trace()
     report = wk.check_schedule(made, made, policy="easy", **asked)
     assert report.verdict == "consistent"
-    assert report.claims[-1].why.endswith("in which order users submit and jobs end")
+    assert report.claims[-1].why.endswith("the order of submissions and ends")
     again = wk.simulate(made, "sjf", **asked).trace()
     assert wk.check_schedule(made, again, policy="sjf", **asked).verdict == "proved"
 

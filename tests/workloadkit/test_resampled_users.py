@@ -275,7 +275,7 @@ def test_everybody_comes_when_resampling_has_him_come(log):
         assert came == comes
 
 
-@pytest.mark.filterwarnings("ignore:the log holds up to")
+@pytest.mark.filterwarnings("ignore:the log uses up to")
 def test_under_the_recorded_waits_temporary_users_do_what_they_did(log):
     ready = Resampled().prepare(log)
     n_weeks = 0

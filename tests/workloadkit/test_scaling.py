@@ -133,14 +133,14 @@ def test_of_users_who_react_only_what_they_submit_is_scaled(working):
 
 @pytest.mark.parametrize("option", [{"offered_load": 0.5}, {"scale_arrivals": 2}])
 def test_submit_times_of_users_who_react_are_theirs(working, option):
-    with pytest.raises(ParameterError, match="the load of users adjusted follows from"):
+    with pytest.raises(ParameterError, match="the load of users adjusted depends on the service"):
         wk.simulate(working, "fcfs", "adjusted", **option)
 
 
 @pytest.mark.parametrize("users", ["think:users=3,think=1", [wk.users.User()]])
 def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
     for option in ("scale_runs", "scale_sizes"):
-        with pytest.raises(ParameterError, match=f"their own jobs: {option} is for those of a log"):
+        with pytest.raises(ParameterError, match=f"own jobs: {option} applies to jobs of a log"):
             wk.simulate(None, "fcfs", users, procs=4, **{option: 2})
 
 
@@ -148,7 +148,7 @@ def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
 @pytest.mark.parametrize("option", [{"oversize": "drop"}, {"estimates": "exact"}])
 def test_users_who_make_up_their_jobs_take_no_rule_for_those_of_a_log(users, option):
     (name,) = option
-    with pytest.raises(ParameterError, match=f"their own jobs: {name} is for those of a log"):
+    with pytest.raises(ParameterError, match=f"their own jobs: {name} applies to jobs of a log"):
         wk.simulate(None, "fcfs", users, procs=4, **option)
 
 

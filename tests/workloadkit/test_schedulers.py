@@ -60,7 +60,7 @@ def test_parameters_follow_the_name(text, policy):
         ("sjf:spare=none,backfill=none", "sjf: spare is 'none', but backfill is 'none'"),
         (
             "easy:strict=yes,reservations=2",
-            "easy: strict is yes, but reservations is 2; which jobs",
+            "easy: strict is yes, but reservations is 2; the rule",
         ),
         ("conservative:compression=some", "compression is 'some'; known: full, start, none"),
     ],

@@ -207,7 +207,7 @@ def test_one_form_of_ones_own_is_not_played_as_the_other_of_the_base(log, kind):
         if kind.name != "recorded":  # which keeps to no machine
             played = wk.simulate(log, policy, procs=MACHINE, engine=engine, rng=1)
             assert played.start.tolist() == fcfs
-        message = f"{kind.name}: {own.__name__} has a .* form of its own.* take engine='{engine}'"
+        message = f"{kind.name}: {own.__name__} overrides the .* but not .* take engine='{engine}'"
         with pytest.raises(ParameterError, match=message):
             wk.simulate(log, policy, procs=MACHINE, engine=other, rng=1)
         if kind.name not in ("recorded", "self-adaptive"):
@@ -242,7 +242,7 @@ def test_an_order_that_is_not_known_is_refused(kind):
     class Misspelt(kind):
         order = "sfj"
 
-    with pytest.raises(ParameterError, match=f"scheduler {kind.name}: its order is 'sfj'; known: "):
+    with pytest.raises(ParameterError, match=f"scheduler {kind.name}: the order is 'sfj'; known: "):
         Misspelt()
 
 

@@ -142,9 +142,9 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("-0.1", "alpha_user is -0.1; it is from 0 to 1"),
-        ("alpha_user=1.5", "alpha_user is 1.5; it is from 0 to 1"),
-        ("nan", "alpha_user is nan; it is from 0 to 1"),
+        ("-0.1", "alpha_user is -0.1; it must be from 0 to 1"),
+        ("alpha_user=1.5", "alpha_user is 1.5; it must be from 0 to 1"),
+        ("nan", "alpha_user is nan; it must be from 0 to 1"),
         ("by=age", "by is 'age'; known: load, recency"),
     ],
 )

@@ -258,7 +258,7 @@ def test_a_log_without_utility_functions_has_no_such_metrics(engine):
     assert not {"aggregate_utility", "utility_at", "utility"} & (
         set(schedule.describe()) | set(schedule.parameters) | set(schedule.jobs)
     )
-    with pytest.raises(WorkloadError, match="earned_p25 is of jobs with utility functions"):
+    with pytest.raises(WorkloadError, match="earned_p25 requires jobs with utility functions"):
         schedule.measure("earned_p25")
 
 

@@ -107,7 +107,7 @@ def test_users_drawn_anew_who_react_have_no_recorded_batches():
         wk.simulate(trace, "easy", users, population="resampled:weeks=6", procs=1, rng=5)
         for users in ("adjusted", "open")
     )
-    with pytest.raises(wk.ParameterError, match="no recorded batches of theirs"):
+    with pytest.raises(wk.ParameterError, match="no recorded batches whose"):
         wk.violations(react)
     assert wk.violations(submit).submission == 0
 

@@ -1,4 +1,4 @@
-"""How the site served the jobs that are simulated, as the log records it."""
+"""The recorded service of the simulated jobs."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ from workloadkit.provenance import moved_times
 from workloadkit.simulation.measures import OF_JOBS, ServedJobs
 from workloadkit.trace import Trace
 
-#: A larger factor between two mean waits means that the site did more than is simulated.
+#: A larger factor between two mean waits suggests that the site did more than is simulated.
 MUCH = 2
 
-#: Mean waits below it are alike. [s]
+#: Mean waits below it count as equal. [s]
 _NO_WAIT = 60
 
 
@@ -31,10 +31,10 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     Returns
     -------
     dict of str to float
-        `jobs`, how many are measured; `makespan`, `utilization` and `throughput_per_hour`, from the
-        first submission to the last end of them; and what is measured of jobs alone, by the names
-        of `Schedule.describe`. Empty if no wait is known, and for a log that is not a record of a
-        site: one that was resampled, shaken or simulated, or whose load was set.
+        `jobs`, the number of measured jobs; `makespan`, `utilization` and `throughput_per_hour`,
+        from their first submission to their last end; and the measures that depend on jobs alone,
+        by the names of `Schedule.describe`. Empty if no wait is known, and for a log that is not a
+        site's record: one that was resampled, shaken or simulated, or had its load set.
 
     Examples
     --------

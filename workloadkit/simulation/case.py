@@ -1,4 +1,4 @@
-"""The jobs of a schedule as they are checked against a policy."""
+"""The jobs of a schedule in the form that the checks take."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class ScheduleCase(NamedTuple):
     job, user : ndarray of int64, shape (n_jobs,)
         Job and user numbers.
     submit, start, end, planned_end : ndarray, shape (n_jobs,)
-        Instants of each job; the planned end is the start and the estimate. [s]
+        Times of each job; the planned end is the start plus the estimate. [s]
     run, estimate : ndarray, shape (n_jobs,)
         Run time, and what the scheduler plans with. [s]
     procs : ndarray of int64, shape (n_jobs,)
@@ -37,9 +37,9 @@ class ScheduleCase(NamedTuple):
     by_event : bool
         Whether there is a pass after each event.
     reacting : bool
-        Whether users react, who may submit as soon as a job ends.
+        Whether users react: they may submit as soon as a job ends.
     outages : Interruptions, optional
-        What of the machine goes down, and which runs that stops.
+        Outages, and the runs that they stopped.
     """
 
     row: NDArray[np.int64]
@@ -61,20 +61,20 @@ class ScheduleCase(NamedTuple):
 
 
 class Interruptions(NamedTuple):
-    """What goes down and comes up while jobs of a schedule wait and run.
+    """Outages during a schedule, and the runs that they stopped.
 
     Parameters
     ----------
     time : ndarray, shape (n_changes,)
-        When something changes, ascending. [s]
+        Times of change, ascending. [s]
     up : ndarray of int64, shape (n_changes,)
-        How many processors more, or fewer, there are from then on.
+        Change in the number of working processors at each of these times.
     begin, until : ndarray, shape (n_announced,)
-        From when to when an outage is known that was announced. [s]
+        Period in which each announced outage is known. [s]
     job : ndarray of int64, shape (n_stopped,)
-        Of each run that was stopped, its job by its place in the order of arrival.
+        Job of each stopped run, as its place in the order of arrival.
     start, end : ndarray, shape (n_stopped,)
-        From when to when it ran; in the order of the ends. [s]
+        Start and end of each stopped run, in the order of the ends. [s]
     """
 
     time: NDArray
@@ -93,30 +93,14 @@ def interruptions_of(
     stopped: NDArray[np.int64],
     down: Sequence[Shutdown],
 ) -> Interruptions:
-    """Put together what goes down, and the runs that were stopped.
-
-    Parameters
-    ----------
-    case : Case
-    at : ndarray of int64, shape (n_jobs,)
-        Where the schedule lists each job of the workload.
-    runs : Listed
-        The jobs as the schedule lists them, and then the runs that were stopped.
-    stopped : ndarray of int64, shape (n_stopped,)
-        Which jobs these are runs of, as the schedule lists them.
-    down : sequence of Shutdown
-
-    Returns
-    -------
-    Interruptions
-    """
+    """Return the outages and the runs that they stopped; `at` and `stopped` are schedule places."""
     dtype = case.start.dtype
     places = np.empty(at.size, np.int64)
     places[at[case.row]] = np.arange(at.size)
     start = runs.start[at.size :]
     end = start + runs.run[at.size :]
     order = np.argsort(end, kind="stable")
-    order = order[(end > start)[order]]  # a run of no time held nothing from one second to the next
+    order = order[(end > start)[order]]  # a run of zero length occupies no processor
     n_down, changes = np.zeros(case.machine, np.int64), []
     events = [(s.start, 1, s.processors) for s in down]
     events += [(s.end, -1, s.processors) for s in down if s.end < np.inf]
@@ -145,27 +129,10 @@ def make_case(
     *,
     reacting: bool,
 ) -> ScheduleCase:
-    """Put the jobs of a schedule into the order of arrival; times are exact or made so.
-
-    Parameters
-    ----------
-    workload : Workload
-    listed : Listed
-        The jobs as the schedule lists them.
-    at : ndarray of int64, shape (n_jobs,)
-        Where it lists each job of the workload.
-    machine : int
-        Processors of the machine.
-    passes : {"instant", "event"}
-    reacting : bool
-
-    Returns
-    -------
-    Case
-    """
+    """Sort the jobs of a schedule by arrival; `at` is the place of each job in the schedule."""
     submit, start = listed.submit[at], listed.start[at]
     job, estimate = workload.job, workload.estimate
-    run = np.where(listed.lost[at], listed.run[at], workload.run)  # perhaps stopped by an outage
+    run = np.where(listed.lost[at], listed.run[at], workload.run)  # an outage may have cut it
     recorded_start = submit + workload.wait
     whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
     if whole:
@@ -176,7 +143,7 @@ def make_case(
     if not whole:
         submit, start, end, planned_end = as_instants(submit, start, end, planned_end)
     order = np.arange(job.size)
-    if (np.diff(submit) < 0).any():  # at other times than the log's
+    if (np.diff(submit) < 0).any():  # submitted at other times than in the log
         order = np.lexsort((job, submit))
     return ScheduleCase(
         row=order,

@@ -1,7 +1,7 @@
-"""Prove or refute a schedule: what it claims to be, found again from the log and the schedule.
+"""Check a schedule against its log and policy.
 
-Of the simulator nothing is used here but what it is asked to run, the jobs of a log: who made a
-schedule, and how, makes no difference.
+The check derives the jobs from the log and the passes from the schedule. It shares no code with
+the simulator except the conversion of a log into jobs.
 """
 
 import os
@@ -51,44 +51,44 @@ def check_schedule(
     settings: Check | None = None,
     **keywords: Any,
 ) -> CheckReport:
-    """Prove or refute that a schedule is one of a log's jobs, on a machine, under a policy.
+    """Check a schedule against its log, the machine and the policy.
 
-    Whoever made the schedule, these are checked of any:
+    These rules apply to every schedule:
 
-    - Every job of the log that ran is there once, and no other, with the log's submit time,
-      processors and run time. A job is known by its number and submit time; jobs at other times
-      than the log's are told by number and order, and refuted.
-    - All other fields are the log's, where the schedule knows them; but the status of what was
-      stopped at its estimate or by an outage.
+    - Every job of the log that ran occurs once, and no other job, with the log's submit time,
+      processors and run time. Jobs are matched by number and submit time; jobs with other submit
+      times than the log's are matched by number and order, and violate the rule.
+    - All other fields equal those of the log, where the schedule contains them, except the status
+      of jobs stopped at their estimate or by an outage.
     - Every job starts, and none before its submission.
-    - Never more processors are in use than the machine has. Their number proves that none is used
-      twice: where at every instant enough are free, each job can be given processors of its own
-      when it starts. At an instant what ends gives way to what starts; a job of run time 0 needs
-      its processors in addition to those that run right through its instant. Runs that outages or
-      a custom scheduler stopped are counted, if a Schedule tells of them, and must lie between the
-      job's submission and its start.
+    - No more processors are in use than the machine has. If this holds, no processor is used twice:
+      with enough free processors at every instant, each job can receive its own when it starts. At
+      one instant, ends come before starts; a job of run time 0 needs its processors in addition to
+      those of the jobs that run through its instant. Runs stopped by outages or by a custom
+      scheduler count if a Schedule contains them; they must lie between the job's submission and
+      its start.
 
-    Under a policy this, too:
+    These apply to a policy:
 
     - fcfs, easy and all its orders (sjf to creasy), reservations, conservative, user-priority:
-      each pass, made again from what has started before it, starts the same jobs. Reservations are
-      made again, or kept, by the definition of the policy alone, while the jobs start and end when
-      the schedule says; there is a pass where jobs are submitted or end, or a reservation begins,
-      and no other. That leaves no other schedule: it is proved, not only consistent with the
-      policy. Where a schedule differs, promises begin anew from what runs.
-    - multi-queue, genetic: no job waits while the machine stands empty. Their order is not checked,
-      nor that of self-adaptive or of custom schedulers.
-    - recorded: each job starts its recorded wait after its submission; it may use more than the
-      machine.
+      each pass is repeated from the jobs started before it, and must start the same jobs.
+      Reservations follow the definition of the policy alone, while jobs start and end as in the
+      schedule. There is a pass when jobs are submitted or end, or when a reservation begins, and at
+      no other time. This leaves no other schedule: the schedule is proved, not only consistent with
+      the policy. After a difference, reservations are made again from the running jobs.
+    - multi-queue, genetic: no job waits while the machine is empty. The order of jobs is not
+      checked, nor that of self-adaptive or of custom schedulers.
+    - recorded: each job starts its recorded wait after its submission; jobs may use more processors
+      than the machine has.
 
-    Where a schedule does not tell what decides, a pass that differs is not refuted, and the
-    schedule is consistent with the policy at best. So it is where users who react submit in the
-    second in which jobs of run time 0 start, or, for passes by event, jobs end: it does not tell
-    what came first. And with decimals, where only rounding tells two times apart; reservations that
-    are kept are not checked with decimals. With outages no more processors may be in use than are
-    up, and jobs may end early, failed (status 0). Passes are made again where a Schedule tells of
-    the runs that outages stopped, in whole seconds; which these are is not checked, nor are passes
-    while an outage is announced, as plans are of certain processors then.
+    Where a schedule does not contain what decides a pass, a different pass is no violation, and
+    the verdict is "consistent" at best. This concerns users who react and submit in the second in
+    which jobs of run time 0 start, or (with passes by event) jobs end, as the order of these events
+    is unknown; and times with decimals that differ only by rounding. Kept reservations are not
+    checked with decimals. With outages, no more processors may be in use than work, and jobs may
+    end early, failed (status 0). Passes are repeated if a Schedule contains the runs that outages
+    stopped, in whole seconds. Not checked are the choice of these runs, and passes while an outage
+    is announced, as these plan with individual processors.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def check_schedule(
         A simulation's result, or a log that a simulator wrote, with the jobs of `trace` and the
         waits of the simulation.
     settings : workloadkit.settings.Check, optional
-        What was asked of the simulation, in one object; else all that follows is by default what
-        the Schedule says, if it is one. A Schedule does not hold its outages.
+        The settings of the simulation as one object. By default, all parameters below have the
+        values recorded in the Schedule, if it is one. A Schedule does not record its outages.
     {settings}
 
     Returns
@@ -109,7 +109,7 @@ def check_schedule(
     Raises
     ------
     ParameterError
-        For an unknown name or a value that cannot be.
+        For an unknown name or an invalid value.
     WorkloadError
         Where the log cannot be simulated: no job ran, the machine is unknown, jobs are larger
         than it.
@@ -183,7 +183,7 @@ def check_schedule(
 def _machine(
     trace: Trace, schedule: Schedule | Trace, asked: Check, *, recorded: bool
 ) -> int | None:
-    """Return the processors of the machine; a log's own schedule needs none."""
+    """Return the processors of the machine; None for a log's own schedule."""
     if isinstance(schedule, Schedule) and asked.procs in (None, schedule.machine):
         return schedule.machine
     if not recorded or asked.procs is not None or trace.header.procs is not None:
@@ -192,9 +192,9 @@ def _machine(
 
 
 def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:
-    """Return the policy; what a Schedule says of itself may be one's own, of which we know a name.
+    """Return the policy, or the name of a custom one as recorded in a Schedule.
 
-    Its name is empty where none is given.
+    Without a policy the name is empty.
     """
     if policy is not None:
         return schedulers.parse(policy) if isinstance(policy, str) else policy
@@ -206,22 +206,22 @@ def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Polic
 
 
 def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
-    """Return what a note says of the scheduler and of outages, where they are known."""
+    """Return the scheduler and the outages that a note describes, where they are known."""
     found: dict[str, Any] = {"scheduler": described} if described else {}
     if outages is None or outages.digest:
         found["outages"] = outages and f"{outages.name} (sha256 {outages.digest})"
     return found
 
 
-#: What sets the load, and is told where it was.
+#: Settings of the load, which notes contain only if they were used.
 _OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")
 
-#: What a note about a simulation does not say where it is so.
+#: Settings that a note contains only if they differ from these values.
 _UNSAID = {"passes": "instant", "outages": ""} | dict.fromkeys(_OF_LOAD, "")
 
 
 def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
-    """Say where a schedule's header tells of another simulation than the one that is checked."""
+    """Warn if a schedule's header describes another simulation than the one that is checked."""
     its_own = [n for n in schedule.header.get_all("Note") if n not in trace.header.get_all("Note")]
     said = _last_simulation(its_own)
     if not said:
@@ -232,7 +232,7 @@ def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> No
     its = trace.content_digest if kind == "content sha256" else trace.digest
     if digest != its if digest and its else log != trace.name:
         others.append(f"log {log}")
-    with suppress(ParameterError):  # one's own
+    with suppress(ParameterError):  # a custom policy
         said["scheduler"] = schedulers.describe(schedulers.parse(said.get("scheduler", "")))
     for name, value in asked.items():
         given = said.get(name, _UNSAID.get(name))
@@ -243,21 +243,21 @@ def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> No
             others.append(f"{name} {given}" if given else f"no {name}")
     if others:
         warnings.warn(
-            f"{schedule.name} says that it is a simulation of {', '.join(others)}, which is not "
-            "what it is checked for",
+            f"{schedule.name} describes itself as a simulation of {', '.join(others)}, which "
+            "differs from what it is checked for",
             WorkloadWarning,
             stacklevel=3,
         )
 
 
 def _last_simulation(notes: Iterable[str]) -> dict[str, str]:
-    """Return what the last of the notes about simulations says, by name; empty if there is none."""
+    """Return the contents of the last note about a simulation, by name; empty without one."""
     notes = [note for note in notes if note.startswith("simulated: ")]
     return dict(part.partition(" ")[::2] for part in notes[-1].split(", ")) if notes else {}
 
 
 def _users_react(schedule: Schedule | Trace) -> bool:
-    """Whether users reacted in the simulation that made a schedule, as far as it tells."""
+    """Whether users reacted in the simulation that made a schedule, as far as is recorded."""
     if isinstance(schedule, Schedule):
         return schedule.reacting
     return _last_simulation(schedule.header.get_all("Note")).get("users", "open") != "open"

@@ -1,4 +1,4 @@
-"""What is claimed of a schedule, what came of it, and the words for it."""
+"""Claims about a schedule, and their verdicts in words."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["proved", "refuted", "not applicable"]
 
-#: Times with decimals that differ by no more than this are one instant: sums of them round. [s]
+#: Times with decimals that differ by no more than this count as one instant: sums round. [s]
 INSTANT = 1e-6
 
 _SHOWN = 3  # jobs that a counterexample names
@@ -25,17 +25,17 @@ _COLUMNS = 80
 
 @dataclass(frozen=True)
 class ScheduleClaim:
-    """Something that a schedule must hold, and whether it does.
+    """A rule for schedules, and whether a schedule satisfies it.
 
     Parameters
     ----------
     text : str
-        What is claimed.
+        The rule.
     verdict : {"proved", "refuted", "not applicable"}
     why : str
-        How much was proved, the first counterexample, or what stands against a check.
+        How much was checked, the first violation, or the reason why it was not checked.
     determines : bool
-        Whether no other schedule would hold it.
+        Whether no other schedule satisfies it.
     """
 
     text: str
@@ -49,7 +49,7 @@ class ScheduleClaim:
 
 @dataclass(frozen=True)
 class CheckReport(Displayed):
-    """What was proved and refuted of a schedule; true if nothing was refuted.
+    """The result of a check of a schedule; true if no rule is violated.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class CheckReport(Displayed):
         What was checked.
     claims : tuple of ScheduleClaim
     provenance : dict
-        What made the report.
+        Version, settings and inputs that made the report.
     """
 
     title: str
@@ -66,15 +66,15 @@ class CheckReport(Displayed):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was refuted."""
+        """Whether no rule is violated."""
         return not self.refuted
 
     @property
     def verdict(self) -> Literal["proved", "consistent", "refuted"]:
-        """What came of it.
+        """The overall verdict.
 
-        "proved" only where the log and the policy leave no other schedule; where nothing is
-        refuted, but other schedules would pass, too, it is "consistent" with them.
+        "proved": the log and the policy allow no other schedule. "consistent": no rule is
+        violated, but other schedules would pass as well. "refuted": a rule is violated.
         """
         if self.refuted:
             return "refuted"
@@ -83,7 +83,7 @@ class CheckReport(Displayed):
 
     @property
     def refuted(self) -> tuple[ScheduleClaim, ...]:
-        """The claims that do not hold."""
+        """The violated rules."""
         return tuple(claim for claim in self.claims if claim.verdict == "refuted")
 
     def __bool__(self) -> bool:
@@ -125,20 +125,20 @@ class CheckReport(Displayed):
 
 
 _MEANS = {
-    "proved": "the log and the policy leave no other schedule",
-    "consistent": "nothing is refuted, but other schedules would pass, too",
-    "refuted": "this is no such schedule",
+    "proved": "the log and the policy allow no other schedule",
+    "consistent": "no rule is violated, but other schedules would pass as well",
+    "refuted": "a rule is violated",
 }
 
 
 def refuted(text: str, why: str, count: int) -> ScheduleClaim:
-    """Refute a claim by the first of `count` counterexamples."""
+    """Return a violated rule with the first of `count` violations."""
     more = f"; {count - 1:,} more" if count > 1 else ""
     return ScheduleClaim(text, "refuted", why + more)
 
 
 def count_of(number: Any, noun: str) -> str:
-    """Write a number of things.
+    """Return a number with its noun.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def count_of(number: Any, noun: str) -> str:
 
 
 def seconds(time: Any) -> str:
-    """Write a time; whole numbers in full.
+    """Return a time as text; whole numbers in full.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def seconds(time: Any) -> str:
 
 
 def jobs_named(numbers: NDArray[np.int64]) -> str:
-    """Name jobs by their numbers, the first of many."""
+    """Return jobs by their numbers as text, the first of many."""
     shown = ", ".join(map(str, numbers[:_SHOWN]))
     more = f" and {numbers.size - _SHOWN:,} more" if numbers.size > _SHOWN else ""
     return f"job{'' if numbers.size == 1 else 's'} {shown}{more}"
 
 
 def as_instants(*times: NDArray) -> list[NDArray]:
-    """Make one instant of times that differ by the rounding of sums."""
+    """Merge times that differ only by the rounding of sums."""
     given, place = np.unique(np.concatenate(times), return_inverse=True)
     apart = np.diff(given) > max(INSTANT, 4 * float(np.spacing(np.abs(given).max())))
     first = np.flatnonzero(np.concatenate([[True], apart]))
@@ -177,16 +177,16 @@ def as_instants(*times: NDArray) -> list[NDArray]:
 
 
 class Use(NamedTuple):
-    """Processors in use over time; at equal times what ends gives way to what starts."""
+    """Processors in use over time; at equal times ends come before starts."""
 
     time: NDArray  # when jobs start or end, ascending
     after: NDArray[np.int64]  # in use from then on; jobs of run time 0 hold theirs for no time
-    through: NDArray[np.int64]  # of these, held by jobs that had started before
+    through: NDArray[np.int64]  # of these, by jobs that had started before
     begin: NDArray[np.int64]  # where in `time` each job starts
 
 
 def use_of(start: NDArray, end: NDArray, procs: NDArray) -> Use:
-    """Count the processors in use over time; at equal times ends give way to starts."""
+    """Count the processors in use over time; at equal times ends come before starts."""
     time, place = np.unique(np.concatenate([start, end]), return_inverse=True)
     begin, last = place[: start.size], place[start.size :]
     held = np.where(end > start, procs, 0)

@@ -1,8 +1,7 @@
-"""Classes of waiting jobs alike in size, each with a tree that finds those of short estimates.
+"""Classes of waiting jobs of equal size, each with a tree that finds those with short estimates.
 
-Where priorities change as time passes no tree can be in their order. These keep the order of
-arrival, in which priorities at least have bounds. Jobs may be parted into groups first, such as
-the jobs of each user.
+No tree can follow priorities that change with time. These trees keep the order of arrival, which
+at least bounds the priorities. Jobs may be split into groups first, such as the jobs of each user.
 """
 
 from typing import NamedTuple
@@ -52,16 +51,7 @@ def sort_into_classes(
     n_groups: int,
     dtype: np.dtype,
 ) -> Classes:
-    """Make the classes, with empty trees, of jobs that are numbered in the order of arrival.
-
-    Parameters
-    ----------
-    procs, group : ndarray of int64, shape (n_jobs,)
-        Size of each job, and its group: 0, 1, ….
-    n_groups : int
-    dtype : dtype
-        Of the estimates.
-    """
+    """Return the classes, with empty trees, of jobs numbered in the order of arrival."""
     sizes = np.flatnonzero(np.bincount(procs)) if procs.max() < 2**16 else np.unique(procs)
     key = group * sizes.size + np.searchsorted(sizes, procs)
     member = stable_order(key)

@@ -56,7 +56,7 @@ def _settled_key(code, job, numbers):
 
 @inline
 def seen(state, job):
-    """Return what an order may look at of a job."""
+    """Return the attributes of a job that an order may use."""
     jobs = state.jobs
     return VisibleJob(
         jobs.submit[job],
@@ -79,7 +79,7 @@ def _no_key(state, order, job):
 
 
 def key_of(state, order, job):
-    """Return what a settled order ranks a job by that has arrived; 0 without an order."""
+    """Return the key of a job that has arrived, in a settled order; 0 without an order."""
     return _key_function(type(order))(state, order, job)
 
 
@@ -89,7 +89,7 @@ def _compiled_key(state, order, job):
 
 
 def _key_function(kind):
-    """Return what ranks jobs by an order: one of these, or a custom one."""
+    """Return the key function of an order: a built-in or a custom one."""
     if kind is type(None):
         return _no_key
     return _key if kind is Order else functions_of(kind).key
@@ -97,7 +97,7 @@ def _key_function(kind):
 
 @inline
 def varying_value(code, now, submit, estimate, procs):
-    """Return what an order that varies with time ranks a job by."""
+    """Return the value of a built-in order that varies with time."""
     if code == WFP3:
         return _wfp3(now, submit, estimate, procs, -1)
     return _unicef(now, submit, estimate, procs, -1)
@@ -110,7 +110,7 @@ def _value(state, order, job, now):
 
 
 def value_of(state, order, job, now):
-    """Return what an order that varies with time ranks a waiting job by."""
+    """Return the value of a waiting job in an order that varies with time."""
     return _value_function(type(order))(state, order, job, now)
 
 
@@ -120,13 +120,13 @@ def _compiled_value(state, order, job, now):
 
 
 def _value_function(kind):
-    """Return what ranks jobs by an order that varies with time: the one here, or a custom one."""
+    """Return the value function of an order that varies with time: the built-in or a custom one."""
     return _value if kind is VaryingOrder else functions_of(kind).value
 
 
 @kernel
 def keys_of_all(jobs, first, code, numbers):
-    """Return what a settled order ranks the jobs of a log by."""
+    """Return the keys of the jobs of a log in a settled order."""
     submit, estimate, procs = jobs.submit, jobs.estimate, jobs.procs
     user, queue = jobs.user, jobs.queue
     keys = np.empty(submit.size)
@@ -137,7 +137,7 @@ def keys_of_all(jobs, first, code, numbers):
 
 
 def by_arrival(*orders: Any) -> bool:
-    """Whether orders are all that of arrival, in which the places of jobs are always known."""
+    """Whether all orders are the order of arrival, in which the places of jobs are known."""
     return all(isinstance(order, Order) and order.code == ARRIVAL for order in orders)
 
 
@@ -159,24 +159,24 @@ def ranks(state: Any, order: Any) -> NDArray[np.float64]:
 def function_of_time(order: Callable[..., Any], known_by: NDArray[np.int64] | None) -> Any:
     """Return a function of (now, submit, estimate, procs, user) as an order that varies with time.
 
-    `known_by` are the numbers of users who react, by which the function knows them.
+    `known_by` are the user numbers that the function receives, if users react.
     """
     kind = _kind_of_order(order, Source(order).digest)
     return kind(np.empty(0, np.int64) if known_by is None else known_by)
 
 
-#: The compiler takes references to tuples of equal names for the same: each class has a number.
+#: The compiler treats references to tuples with equal names as equal: each class has a number.
 class_number = partial(next, count())
 
 
-#: Functions that others have compiled, by id, and their sources as they were then.
+#: Functions that were compiled elsewhere, by id, with their sources at that time.
 _frozen: dict[int, tuple[Any, str]] = {}
 
 
 def check_frozen(order: Any) -> None:
-    """Refuse what refers to compiled functions that others have compiled for other values.
+    """Check that the values to which a compiled function refers have not changed since.
 
-    The compiler keeps the values that a function refers to as they are when it is compiled.
+    The compiler freezes the values of globals when it compiles a function.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def check_frozen(order: Any) -> None:
 
 @lru_cache
 def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
-    """Make the class of an order that is compiled, once a process and source."""
+    """Make the class of a compiled order, once per process and source."""
     check_frozen(order)
     compiled = order if hasattr(order, "py_func") else numba.njit(order)
     kind = namedtuple(f"CustomOrder{class_number()}", ["number"])  # type: ignore[misc]
@@ -205,7 +205,7 @@ def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
         user = jobs.user[job] if order.number.size == 0 else order.number[jobs.user[job]]
         submit, estimate, procs = jobs.submit[job], jobs.estimate[job], jobs.procs[job]
         x = float(compiled(now, submit, estimate, procs, user))
-        return x if x == x else np.inf  # what is no number comes last
+        return x if x == x else np.inf  # NaN comes last
 
     register_functions(kind, SimpleNamespace(__name__="custom_order", value=value))
     return kind

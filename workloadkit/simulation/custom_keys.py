@@ -1,4 +1,4 @@
-"""Orders by a method ``key(self, job)`` of a policy's subclass, in the compiled engine."""
+"""Orders by a method ``key(self, job)`` of a subclass of a policy, in the compiled engine."""
 
 from collections import namedtuple
 from functools import lru_cache
@@ -24,7 +24,7 @@ from workloadkit.simulation.workload import Workload
 
 
 class KeyInPython(NamedTuple):
-    """The order of a policy that has a key of its own, where all jobs are known.
+    """The order of a policy with a custom key, where all jobs are known in advance.
 
     Parameters
     ----------
@@ -47,15 +47,15 @@ class KeyInPython(NamedTuple):
 
 
 def custom_key(policy: Any, workload: Workload, *, known: bool) -> Any:
-    """Return the order of a policy with a key of its own.
+    """Return the order of a policy with a custom key.
 
-    Where all jobs are known it is called for each, in Python; else it is compiled: it may use those
-    attributes of the policy that are numbers then.
+    If all jobs are known in advance, the key is called for each, in Python. Otherwise it is
+    compiled, and may use those attributes of the policy that are numbers.
 
     Raises
     ------
     ParameterError
-        If it is to be compiled and cannot be.
+        If it must be compiled and cannot be.
     """
     if known:
         return KeyInPython(policy, workload.known_by)
@@ -84,7 +84,7 @@ def _numbers(policy: Any) -> dict[str, Any]:
 
 @lru_cache
 def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type, type]:
-    """Make the classes of a compiled order and of its numbers, once a process and source."""
+    """Make the classes of a compiled order and of its numbers, once per process and source."""
     check_frozen(key)
     number = class_number()
     kind = namedtuple(f"CustomKey{number}", ["number", "given"])  # type: ignore[misc]
@@ -106,7 +106,7 @@ def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type
 
 
 def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
-    """Compile a key as the loop will call it."""
+    """Compile a key with the types that the loop uses."""
     time, whole = dtype.type(1), np.int64(1)
     compiled = functions_of(type(order)).compiled
     try:
@@ -124,6 +124,6 @@ def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
 
 def _cannot(policy: Any) -> ParameterError:
     return ParameterError(
-        f"scheduler {policy.name}: the key of {type(policy).__name__} cannot be compiled, as it "
-        "must be where not all jobs are known from the start; take engine='python'"
+        f"scheduler {policy.name}: the key of {type(policy).__name__} cannot be compiled, which is "
+        "necessary where not all jobs are known from the start; take engine='python'"
     )

@@ -1,16 +1,16 @@
-"""The plain-Python engine: users submit jobs, a scheduler starts them, the clock goes on.
+"""The plain-Python engine: users submit jobs, a scheduler starts them, the clock advances.
 
-At an instant all terminations that are due come first, then changes of the machine (processors go
-down, come up, outages are announced), then submissions (by job number; jobs without one by user
-and order of creation), then wake-ups. Whatever these create for the same second is taken in the
-same order, until nothing is left. Then the scheduler allocates processors, once. If it starts a job
-of run time 0, the end of that job is due now and opens another such round.
+At one instant, all due terminations come first, then changes of the machine (processors go down,
+come up, outages are announced), then submissions (by job number; jobs without one by user and order
+of creation), then wake-ups. Events that these create for the same second follow in the same order,
+until none is left. Then the scheduler allocates processors, once. If it starts a job of run time 0,
+the end of that job is due now and opens another such round.
 
-Older simulators allocate after each single event instead, at equal times submissions first, then
-terminations in the order of the starts; `passes="event"` plays by that. A job that ends as planned
-counts as ended in every pass of that second, also before its own termination.
+Older simulators allocate after each single event instead; at equal times submissions come first,
+then terminations in the order of the starts. `passes="event"` follows this rule. A job that ends as
+planned counts as ended in every pass of that second, also before its own termination.
 
-It is made of the files of `workloadkit.simulation.plain`; this one names what others write with.
+The engine is in `workloadkit.simulation.plain`; this module has the names that extensions use.
 """
 
 from workloadkit.simulation.plain.job import HiddenError, Job, JobView

@@ -21,17 +21,17 @@ from workloadkit.simulation.workload import Rules, Workload, never_starts
 
 
 class EngineResult(NamedTuple):
-    """What came of it.
+    """The result of a simulation in an engine.
 
     Parameters
     ----------
     workload : Workload
-        The jobs that were submitted, in the order of (submit, job number).
+        The submitted jobs, in the order of (submit, job number).
     outcome : Outcome
     notes : mapping of str to ndarray
-        What the users know of each job.
+        Further columns of the jobs, from the users.
     history : mapping of str to object
-        What the users counted.
+        Counts of the users.
     runs : sequence of Run
         With outages.
     """
@@ -79,7 +79,7 @@ def play_plain(
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
-    """Run the compiled engine; the start of each job that has arrived is known then."""
+    """Run the compiled engine; afterwards the starts of all jobs that arrived are known."""
     how: Any = compiled_form(policy, workload, rules)
     if isinstance(how, Outcome):
         return EngineResult(workload, how)
@@ -91,14 +91,14 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
 
 
 def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rules) -> EngineResult:
-    """Let the jobs of a log arrive at their submit times, in the compiled engine."""
+    """Run the jobs of a log, at their submit times, in the compiled engine."""
     return _finished(play_compiled(policy, workload, rules), name, rules)
 
 
 def play_users_plain(
     policy: Policy | Scheduler, name: str, rules: Rules, simulated_users: SimulatedUsers, **how: Any
 ) -> EngineResult:
-    """Let a crowd play in the plain engine."""
+    """Run users in the plain engine."""
     users = simulated_users.plain(_draws(rules))
     jobs, outcome, runs = play_plain(policy, name, rules, users, **how)
     workload = submitted(jobs)
@@ -109,9 +109,9 @@ def play_users_plain(
 def play_users_compiled(
     policy: Policy, name: str, rules: Rules, simulated_users: SimulatedUsers
 ) -> EngineResult:
-    """Let a crowd play in the compiled engine.
+    """Run users in the compiled engine.
 
-    Where its tables turn out too small, it is for nothing, and done again with larger ones.
+    If the tables prove too small, the run is repeated with larger ones.
     """
     from workloadkit.simulation.agenda import ARRIVED, OVERFLOWS
 
@@ -149,7 +149,7 @@ def _taken(columns: Mapping[str, NDArray], order: NDArray[np.int64]) -> dict[str
 
 
 def _finished(play: EngineResult, name: str, rules: Rules) -> EngineResult:
-    """Return what came of it with the numbers of the jobs in it, and without those of lost jobs.
+    """Return the result with job numbers in the runs, and lost jobs not marked as killed.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def copies(users: Sequence[User]) -> list[User]:
     Raises
     ------
     ParameterError
-        If they are no users, or one stands for several.
+        If they are not users, or one object occurs several times.
     """
     if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
         raise ParameterError(
@@ -185,7 +185,7 @@ def copies(users: Sequence[User]) -> list[User]:
             "workloadkit.users.User"
         )
     if len({id(user) for user in users}) < len(users):
-        raise ParameterError("users: the same object stands for several users; make one for each")
+        raise ParameterError("users: one object occurs several times; create one for each user")
     return copy.deepcopy(list(users))
 
 
@@ -220,7 +220,7 @@ def submitted(jobs: Sequence[Job]) -> Workload:
 
 
 def with_changes(workload: Workload, jobs: Sequence[Job]) -> Workload:
-    """Return a workload with what was planned, and the runs that outages may have cut short."""
+    """Return a workload with the planned estimates, and with runs as outages have cut them."""
     estimate = np.array([job.view.estimate for job in jobs], workload.submit.dtype)
     workload = replace(workload, estimate=estimate)
     if not any(job.lost for job in jobs):
@@ -230,7 +230,7 @@ def with_changes(workload: Workload, jobs: Sequence[Job]) -> Workload:
 
 
 def _draws(rules: Rules) -> np.random.Generator:
-    """Return what users draw from, whatever the scheduler draws."""
+    """Return the generator of the users, independent of the scheduler's."""
     return np.random.default_rng(rules.seed).spawn(1)[0]
 
 

@@ -1,4 +1,4 @@
-"""What happens to jobs in a compiled simulation, and who learns of it."""
+"""Events of jobs in a compiled simulation, and the parts that are notified."""
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import end_job
@@ -15,16 +15,16 @@ def _nothing(state, what, now):
 
 
 #: (state, job, now) of a policy: a job has arrived; its processors are free again; its end has been
-#: taken, which may be some passes later; it waits again.
+#: taken, which may be some passes later; it returns to the queue.
 job_arrived = by_part("policy", "job_arrived", _nothing)
 job_ended = by_part("policy", "job_ended", _nothing)
 end_taken = by_part("policy", "end_taken", _nothing)
 job_returned = by_part("policy", "job_returned")
 
-#: (state, -, now) of a policy: the machine is, or will be, other than planned.
+#: (state, -, now) of a policy: the machine differs, or will differ, from what was planned.
 plans_void = by_part("policy", "plans_void", _nothing)
 
-#: (state, new, now) of a policy: start jobs; those from `new` on have just arrived.
+#: (state, new, now) of a policy: start jobs; jobs from `new` on have just arrived.
 allocate = by_part("policy", "allocate")
 
 #: (state, job, now) of a predictor: plan a job that arrives; learn from one that has ended.
@@ -34,7 +34,7 @@ learn = by_part("predictor", "learn", _nothing)
 
 @inline
 def arrive(state, now):
-    """Let the next job of the tables arrive."""
+    """Add the next job of the tables as it arrives."""
     job = state.at[ARRIVED]
     if job == 0:
         state.first[0] = now
@@ -46,13 +46,13 @@ def arrive(state, now):
 
 @inline
 def end_due(state, now):
-    """End the first of the jobs that are to end, which is due; return it."""
+    """End the first due job; return it."""
     return _take(state, _give_back(state, now), now)
 
 
 @inline
 def _take(state, job, now):
-    """Let policy and predictor know that a job has come to its end; return it."""
+    """Notify policy and predictor of the end of a job; return the job."""
     end_taken(state, job, now)
     learn(state, job, now)
     return job
@@ -60,7 +60,7 @@ def _take(state, job, now):
 
 @inline
 def _give_back(state, now):
-    """Free what the first of the jobs holds that are to end; return it."""
+    """Free the processors of the first running job that is due."""
     job = state.end_jobs[state.at[N_RUNNING] - 1]
     end_job(state, job, now)
     job_ended(state, job, now)
@@ -69,9 +69,9 @@ def _give_back(state, now):
 
 @bare
 def free_what_ends(state, now):
-    """Free what the jobs hold that end now as planned: they count as ended in every pass.
+    """Free the processors of jobs that end now as planned: they count as ended in every pass.
 
-    Their ends, and those of jobs that run late, are listed in the order of the starts, to be taken.
+    Their ends, and those of late jobs, are listed in the order of the starts and taken from there.
     """
     at, ends, end_jobs, due = state.at, state.ends, state.end_jobs, state.due
     if at[N_ENDED] < at[N_DUE]:
@@ -94,7 +94,7 @@ def free_what_ends(state, now):
 
 @bare
 def take_end(state, now):
-    """Take the first of the ends that are due and listed; return its job."""
+    """Take the first listed end; return its job."""
     at = state.at
     job = state.due[at[N_ENDED]]
     at[N_ENDED] += 1
@@ -105,6 +105,6 @@ def take_end(state, now):
 
 @inline
 def lose(state, job, now):
-    """Let the policy know of the end of a job that was stopped."""
+    """Notify the policy of the end of a stopped job."""
     job_ended(state, job, now)
     end_taken(state, job, now)

@@ -1,4 +1,4 @@
-"""Let the parts of a simulation play, and make a log of what was submitted."""
+"""Run the selected parts of a simulation, and make a log of the submitted jobs."""
 
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     Returns
     -------
     trace, unscaled : Trace
-        The log of the jobs that were submitted; the same before run times and sizes were scaled.
+        The log of the submitted jobs; the same before run times and sizes were scaled.
     play : EngineResult
     """
     if isinstance(parts.behaviour, OpenUsers):
@@ -41,7 +41,7 @@ def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let the jobs of a log arrive at their submit times."""
-    log: Any = parts.trace  # a population that has its own needs none
+    log: Any = parts.trace  # None for a population with its own log
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
@@ -53,13 +53,13 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 
 def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
-    """Let users of a log, or of none, submit what they do."""
+    """Run users who react: of a log, or with jobs of their own."""
     behaviour = parts.behaviour
     if settings.offered_load is not None or "scale_arrivals" in settings.scales:
         raise ParameterError(
-            "offered_load and scale_arrivals are for users who submit by timestamps; the load "
-            f"of users {name_of(behaviour)} follows from what they do: add users or take some "
-            "away, or scale run times, sizes or the machine"
+            "offered_load and scale_arrivals apply to users who submit by timestamps; the load "
+            f"of users {name_of(behaviour)} depends on the service: add or remove users, or scale "
+            "run times, sizes or the machine"
         )
     simulated_users = _simulated_users(parts, settings)
     if parts.engine == "compiled":
@@ -104,7 +104,7 @@ def _let_submit(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trac
 
 
 def _plain(parts: SimulationParts, settings: Simulate) -> Any:
-    """Return what plays users in the plain-Python engine."""
+    """Return a function that runs users in the plain-Python engine."""
     return partial(
         play_plain, parts.policy, parts.name, parts.rules, utility_at=settings.utility_at
     )

@@ -1,4 +1,4 @@
-"""What is checked of any schedule: its jobs are the log's, and the machine has room for them."""
+"""Rules for every schedule: its jobs are those of the log, and the machine has room for them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from workloadkit.trace import Trace
 
 
 class Listed(NamedTuple):
-    """The jobs of a schedule, as it lists them; NaN for an unknown start."""
+    """The jobs as the schedule lists them; NaN for an unknown start."""
 
     job: NDArray[np.int64]
     submit: NDArray
@@ -38,7 +38,7 @@ class Listed(NamedTuple):
 
 
 def listed_jobs(schedule: Schedule | Trace) -> Listed:
-    """Take the jobs from a schedule; those of a log that never ran are no part of one."""
+    """Return the jobs of a schedule; jobs of a log that never ran are left out."""
     if isinstance(schedule, Schedule):
         w = schedule.workload
         used = w.procs.astype(np.float64)
@@ -55,10 +55,10 @@ def listed_jobs(schedule: Schedule | Trace) -> Listed:
 
 
 def match_jobs(workload: Workload, listed: Listed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find each job of the log in the schedule; its place or -1, and the places left over.
+    """Find each job of the log in the schedule; return its place or -1, and the unmatched places.
 
-    Jobs are known by number and submit time; those that are left, by number and order. Where
-    several are the same in this, processors and run time tell them apart, and then their order.
+    Jobs are matched by number and submit time; the rest by number and order. Among several equal
+    jobs, processors and run time decide, then their order.
     """
     names = ("job", "submit", "procs", "run")
     ours, theirs = (
@@ -93,8 +93,8 @@ def each_is_there_once(
     others: NDArray[np.int64],
     n_ran: int,
 ) -> ScheduleClaim:
-    """Check that each job that ran is there, and no other."""
-    text = "each job that ran is there once, no other is"
+    """Check that each job that ran occurs once, and no other."""
+    text = "each job that ran occurs once, no other does"
     dropped = n_ran - workload.job.size
     if dropped:
         text += f" (without {count_of(dropped, 'job')} larger than the machine)"
@@ -106,7 +106,7 @@ def each_is_there_once(
     if others.size:
         job = listed.job[others[0]]
         twice = job in workload.job
-        why = f"job {job} is there twice" if twice else f"job {job} is none of the log's"
+        why = f"job {job} occurs twice" if twice else f"job {job} is not in the log"
         return refuted(text, why, others.size)
     return ScheduleClaim(text, "proved", count_of(workload.job.size, "job"))
 
@@ -115,7 +115,7 @@ def needs_are_the_logs(
     trace: Trace, workload: Workload, listed: Listed, at: NDArray[np.int64], changing: bool
 ) -> ScheduleClaim:
     """Check processors and run times."""
-    text = "processors and run times are the log's"
+    text = "processors and run times equal the log's"
     w, ours = workload, np.flatnonzero(at >= 0)
     theirs = at[ours]
     procs, run, used = listed.procs[theirs], listed.run[theirs], listed.used[theirs]
@@ -137,7 +137,7 @@ def needs_are_the_logs(
     unmarked = killed & ~listed.stopped[theirs] & ~lost
     if unmarked.any():
         job = w.job[ours[np.argmax(unmarked)]]
-        why = f"job {job} is stopped at its estimate and not marked so (status {CANCELLED})"
+        why = f"job {job} is stopped at its estimate but not marked so (status {CANCELLED})"
         return refuted(text, why, unmarked.sum())
     stopped = f", {killed.sum():,} of them stopped at their estimates" if killed.any() else ""
     stopped += f", {lost.sum():,} lost" if lost.any() else ""
@@ -151,8 +151,8 @@ def other_fields_are_the_logs(
     at: NDArray[np.int64],
     changing: bool,
 ) -> ScheduleClaim:
-    """Check what a simulator hands on; what it writes as unknown is not compared."""
-    text = "all other fields are the log's"
+    """Check the fields that a simulator copies; fields written as unknown are not compared."""
+    text = "all other fields equal the log's"
     ours = np.flatnonzero(at >= 0)
     rows = workload.row[ours]
     if isinstance(schedule, Schedule):
@@ -163,10 +163,12 @@ def other_fields_are_the_logs(
     for name in _HANDED_ON:
         due, found = trace.column(name)[rows], theirs.column(name)[there]
         if name == "status" and isinstance(schedule, Trace):
-            due = np.where((due < 0) & (found == COMPLETED), COMPLETED, due)  # it has been run
+            due = np.where(
+                (due < 0) & (found == COMPLETED), COMPLETED, due
+            )  # the simulation ran it
             due = np.where(workload.killed[ours], CANCELLED, due)
             due = np.where(changing & (found == FAILED), FAILED, due)
-        other = np.flatnonzero((found != due) & (found >= 0))  # NaN is not
+        other = np.flatnonzero((found != due) & (found >= 0))  # False for NaN
         wrong += other.size
         if other.size and not first:
             i = other[0]
@@ -177,7 +179,7 @@ def other_fields_are_the_logs(
     return ScheduleClaim(text, "proved", f"{len(_HANDED_ON)} fields")
 
 
-#: Fields of a job that no simulation changes, but the status of what was stopped.
+#: Fields that no simulation changes, except the status of stopped jobs.
 _HANDED_ON = (
     *("cpu", "memory", "requested_procs", "requested_time", "requested_memory", "status", "user"),
     *("group", "executable", "queue", "partition", "preceding_job", "think_time"),
@@ -188,7 +190,7 @@ def submit_times_are_the_logs(
     workload: Workload, listed: Listed, at: NDArray[np.int64], offered_load: float | None
 ) -> ScheduleClaim:
     """Check submit times."""
-    text = "submit times are the log's"
+    text = "submit times equal the log's"
     if offered_load is not None:
         text += f" at an offered load of {offered_load:g}"
     ours = np.flatnonzero(at >= 0)
@@ -197,7 +199,7 @@ def submit_times_are_the_logs(
     if moved.size:
         i = moved[0]
         job = workload.job[ours[i]]
-        why = f"job {job}, known by number and order, is submitted at {seconds(submit[i])}"
+        why = f"job {job}, matched by number and order, is submitted at {seconds(submit[i])}"
         return refuted(text, f"{why}, not {seconds(due[i])}", moved.size)
     return ScheduleClaim(text, "proved", count_of(ours.size, "job"))
 
@@ -213,7 +215,7 @@ def every_job_starts(listed: Listed) -> ScheduleClaim:
 
 def none_starts_early(listed: Listed) -> ScheduleClaim:
     """Check that no job starts before its submission."""
-    text = "none starts before its submission"
+    text = "no job starts before its submission"
     early = np.flatnonzero(listed.start < listed.submit)
     if early.size:
         i = early[0]
@@ -253,8 +255,8 @@ def with_stopped_runs(
 
 
 def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64]) -> ScheduleClaim:
-    """Check that what was stopped of a job lies between its submission and its start."""
-    text = "runs that were stopped lie between submission and start"
+    """Check that stopped runs lie between the submission and the start of their jobs."""
+    text = "stopped runs lie between submission and start"
     stopped = slice(listed.job.size, None)
     start, run = runs.start[stopped], runs.run[stopped]
     submit, last = listed.submit[rows], listed.start[rows]
@@ -272,8 +274,8 @@ def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64
 def no_processor_is_used_twice(
     listed: Listed, machine: int | None, shutdowns: Sequence[Shutdown], recorded: bool
 ) -> ScheduleClaim:
-    """Check that never more processors are in use than are up."""
-    text = "no processor is used twice at a time"
+    """Check that no more processors are in use than work."""
+    text = "no processor is used twice at one time"
     known = np.flatnonzero(np.isfinite(listed.start))
     if not known.size:
         return ScheduleClaim(text, "not applicable", "no start is known")
@@ -288,14 +290,14 @@ def no_processor_is_used_twice(
     peak = int(use.after.max())
     if recorded or machine is None:
         of = "" if machine is None else f" of {machine:,}"
-        why = f"a log's own schedule may hold more; at most {peak:,}{of}"
+        why = f"a log's own schedule may use more; at most {peak:,}{of}"
         return ScheduleClaim(text, "not applicable", why)
 
     time = np.unique(np.concatenate([use.time, *_changes(shutdowns)]))
     up = machine - _down(shutdowns, time)
     held = np.concatenate([[0], use.after])[np.searchsorted(use.time, time, side="right")]
     over = held > up
-    # a job of run time 0 in addition to those that run right through; it may come before an outage
+    # a job of run time 0 adds to those that run through its instant; it may come before an outage
     moment = np.flatnonzero(end == start)
     when = np.searchsorted(time, start[moment])
     most = use.through[use.begin[moment]] + procs[moment]
@@ -319,13 +321,13 @@ def no_processor_is_used_twice(
 
 
 def _changes(shutdowns: Sequence[Shutdown]) -> list[NDArray]:
-    """When processors go down and come up."""
+    """Return the times at which processors go down and come up."""
     times = [time for shutdown in shutdowns for time in (shutdown.start, shutdown.end)]
     return [np.array([time for time in times if np.isfinite(time)])] if times else []
 
 
 def _down(shutdowns: Sequence[Shutdown], time: NDArray) -> NDArray[np.int64]:
-    """Processors that are down from each of these instants on."""
+    """Return the number of processors that are down from each of these instants on."""
     down = np.zeros(time.size, dtype=np.int64)
     for change in map(float, np.unique(np.concatenate([[], *_changes(shutdowns)]))):
         hit = [s.processors for s in shutdowns if s.start <= change < s.end]

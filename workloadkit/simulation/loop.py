@@ -1,10 +1,11 @@
-"""The event loop of the compiled engine, the only one.
+"""The event loop of the compiled engine.
 
-At an instant what is due happens in rounds: ends of jobs, changes of the machine, submissions,
-wake-ups and timers; what these lead to in the same second, in the same order; then the policy
-allocates, once. If it starts a job of run time 0, the next instant is the same second. With a pass
-after each event, submissions come first, then ends in the order of the starts, changes of the
-machine, timers and wake-ups, one at a time; what ends as planned is free from the first of them on.
+At one instant, due events are processed in rounds: ends of jobs, changes of the machine,
+submissions, wake-ups and timers; events that these create in the same second follow in the same
+order. Then the policy allocates, once. If it starts a job of run time 0, the next instant is the
+same second. With a pass after each event, submissions come first, then ends in the order of the
+starts, changes of the machine, timers and wake-ups, one by one; jobs that end as planned are free
+from the first of them on.
 """
 
 from typing import Any
@@ -63,29 +64,29 @@ def _no(state, what, now):
     return False
 
 
-#: (state, -, -) of a policy: when it is to have a pass next, whatever happens.
+#: (state, -, -) of a policy: the next time at which it requires a pass, without other events.
 _next_timer = by_part("policy", "next_timer", _never)
 
-#: (state, -, now) of a policy: whether the loop is to return after this pass.
+#: (state, -, now) of a policy: whether the loop must return after this pass.
 _policy_asks = by_part("policy", "must_return", _no)
 
 
 def play(state: State, begin: Any = None, until: Any = None) -> int:
-    """Go on until all is over, or part of the state asks to return.
+    """Run until nothing is left to do, or until a part of the state requires a return.
 
     Parameters
     ----------
     state : State
         Changed in place.
     begin : scalar, optional
-        Take what is left of this second first, and let there be a pass in it. [s]
+        Finish this second first, with a pass. [s]
     until : scalar, optional
-        Stop at this second, when what ends and is submitted in it has been taken. [s]
+        Stop at this second, after the ends and submissions in it. [s]
 
     Returns
     -------
     int
-        Why: OVER, STOPPED, REQUESTED or LACKS_ROOM.
+        Reason: OVER, STOPPED, REQUESTED or LACKS_ROOM.
     """
     time = state.never.dtype.type
     begun = begin is not None
@@ -108,7 +109,7 @@ def _go_on(state, begun, until):
             now = _next_instant(state, now)
             if now == state.never:
                 break
-            if until is not None and now >= until:  # what is None is not compiled
+            if until is not None and now >= until:  # None is removed at compilation
                 state.clock[0] = until
                 _take_until(state, until)
                 at[WHY] = STOPPED
@@ -141,7 +142,7 @@ _play_custom = uncached(_run)
 
 @kernel
 def resume(state, running):
-    """Let jobs run on that have their starts, in the order of these, as long as estimated."""
+    """Continue jobs that have started, in the order of their starts, for their estimates."""
     _hold_all(by_reference(state), running)
 
 
@@ -152,7 +153,7 @@ def _hold_all(state, running):
 
 
 def let_wait(state: State, waiting: Any) -> None:
-    """Let a policy meet jobs that wait, in order of arrival, as if they arrived now."""
+    """Present waiting jobs to a policy, in order of arrival, as if they arrived now."""
     run = _let_wait if is_built_in(state.policy) else _let_wait_custom
     run(state, waiting)
     state.at[N_SEEN] = state.at[ARRIVED]
@@ -176,7 +177,7 @@ _let_wait_custom = uncached(_let_all_wait)
 
 @inline
 def _next_instant(state, now):
-    """When something happens next; a time after all times if nothing will that matters."""
+    """Return the time of the next event; a time after all times if no relevant one is left."""
     at, ends = state.at, state.ends
     if at[N_ENDED] < at[N_DUE]:
         return now
@@ -190,7 +191,7 @@ def _next_instant(state, now):
 
 @inline
 def _take_ends(state, now):
-    """End all jobs that are due, then let their users know, in the order of the ends."""
+    """End all due jobs, then notify their users, in the order of the ends."""
     at, ends, end_jobs = state.at, state.ends, state.end_jobs
     before = at[N_RUNNING]
     while at[N_RUNNING] > 0 and ends[at[N_RUNNING] - 1] <= now:
@@ -201,7 +202,7 @@ def _take_ends(state, now):
 
 @inline
 def _take_instant(state, now):
-    """Let all happen that is due."""
+    """Process all due events."""
     look_ahead(state, 0, now)
     _take_ends(state, now)
     change(state, False, now)
@@ -210,7 +211,7 @@ def _take_instant(state, now):
 
 @bare
 def _take_event(state, now):
-    """Let the first thing happen that is due."""
+    """Process the first due event."""
     free_what_ends(state, now)
     if submission_is_due(state, 0, now):
         take_one(state, 0, now)
@@ -224,7 +225,7 @@ def _take_event(state, now):
 
 @bare
 def _take_until(state, now):
-    """Let happen what comes before timers."""
+    """Process the events that come before timers."""
     if state.by_event:
         free_what_ends(state, now)
         while _comes_before_timers(state, now):

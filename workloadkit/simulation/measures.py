@@ -1,4 +1,4 @@
-"""What a schedule is measured by: names, and functions of the jobs that it served."""
+"""The measures of schedules: names, and functions of the served jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -12,18 +12,18 @@ from workloadkit import metrics
 
 @dataclass(frozen=True, eq=False)
 class ServedJobs:
-    """Jobs in the order of (submit, job number), and how they were served.
+    """Jobs in the order of (submit, job number), with their service.
 
     Parameters
     ----------
     submit, wait, run : ndarray, shape (n_jobs,)
         As simulated. [s]
     requested_time : ndarray, shape (n_jobs,)
-        What the user asked for; the run time where that is not known. [s]
+        The user's request; the run time where that is unknown. [s]
     user : ndarray of int64, shape (n_jobs,)
     procs : ndarray of int64, shape (n_jobs,)
     utility, start_value : ndarray of float64, shape (n_jobs,)
-        What the job earned and could have earned; NaN for a job without a utility function.
+        What the job earned and its start value; NaN for a job without a utility function.
     """
 
     submit: NDArray
@@ -36,11 +36,11 @@ class ServedJobs:
     start_value: NDArray[np.float64]
 
     def take(self, which: NDArray | slice) -> "ServedJobs":
-        """Return some of the jobs, by a mask, places or a slice."""
+        """Return some of the jobs, by mask, places or slice."""
         return ServedJobs(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
-#: What each job is measured by.
+#: Measures of single jobs.
 QUANTITIES: Mapping[str, Callable[[ServedJobs], NDArray]] = {
     "wait": lambda jobs: jobs.wait,
     "response": lambda jobs: jobs.wait + jobs.run,
@@ -51,7 +51,7 @@ QUANTITIES: Mapping[str, Callable[[ServedJobs], NDArray]] = {
 
 
 def earned_percent(jobs: ServedJobs) -> NDArray[np.float64]:
-    """Return what each job earned, in percent of its start value.
+    """Return the earned share of each job's start value, in percent.
 
     NaN for jobs without a utility function, and for those whose start value is 0.
     """
@@ -64,7 +64,7 @@ _DISTRIBUTED = ("wait", "expansion_factor", "bounded_slowdown")
 
 
 def of_class(jobs: ServedJobs, name: str) -> NDArray[np.bool_]:
-    """Tell which jobs are of a class of run time: at most a minute, at most ten, longer."""
+    """Return which jobs are of a class of run time: up to one minute, up to ten minutes, longer."""
     bounds = list(metrics.RUN_CLASSES.values())
     place = list(metrics.RUN_CLASSES).index(name)
     shortest = bounds[place - 1] if place else -np.inf
@@ -82,7 +82,7 @@ def _by_lee(jobs: ServedJobs) -> NDArray[np.float64]:
     return values
 
 
-#: Means over the jobs: the values they are means of, NaN for a job that is not of them.
+#: Means over the jobs: values by job, NaN for a job that does not count.
 MEANS: Mapping[str, Callable[[ServedJobs], NDArray]] = {
     **{f"mean_{quantity}": values for quantity, values in QUANTITIES.items()},
     **{
@@ -100,7 +100,7 @@ def _mean(jobs: ServedJobs, *, name: str) -> float:
     return float(values.mean()) if values.size else np.nan
 
 
-#: Percentiles: of what quantity, and which.
+#: Percentiles: the quantity and the percentage.
 PERCENTILES = {
     f"{quantity}_p{percent}": (quantity, percent)
     for quantity in _DISTRIBUTED
@@ -137,14 +137,14 @@ def _earned(jobs: ServedJobs, *, percent: int) -> float:
     return metrics.percentile_from_best(earned[~np.isnan(earned)], percent)
 
 
-#: Aggregates of what jobs with utility functions earned.
+#: Aggregates of the earned utility.
 OF_UTILITIES: Mapping[str, Callable[[ServedJobs], float]] = {
     "aggregate_utility": _aggregate_utility,
     "utility_per_proc_hour": _utility_per_proc_hour,
     **{f"earned_p{percent}": partial(_earned, percent=percent) for percent in metrics.PERCENTILES},
 }
 
-#: Aggregates that depend on nothing but the jobs served.
+#: Aggregates that depend on the served jobs alone.
 OF_JOBS: Mapping[str, Callable[[ServedJobs], float]] = {
     **{name: partial(_mean, name=name) for name in MEANS},
     "median_wait": _median_wait,

@@ -1,16 +1,16 @@
-"""Users who react, compiled apart from the loop that they meet in.
+"""Users who react, compiled separately from the event loop.
 
-A *mechanism* is a NamedTuple of arrays and scalars that says who the users are and how they act,
-and four functions that act for them, in the module that `parts.register_functions` names:
+A *mechanism* is a NamedTuple of arrays and scalars that describes the users, with four functions in
+the module that `parts.register_functions` links to it:
 
-- ``set_out(users)`` lets all plan what they do first;
-- ``submit(users, jobs, place, item)`` fills in the job that an item of the agenda stands for;
-- ``job_ended(users, jobs, place, now)`` lets the user of a job know that it has ended;
+- ``set_out(users)`` plans the first action of all users;
+- ``submit(users, jobs, place, item)`` fills in the job of an item of the agenda;
+- ``job_ended(users, jobs, place, now)`` notifies the user of a job of its end;
 - ``wake_up(users, jobs, who, now)`` wakes a user.
 
-Whatever users plan stands in the mechanism's `agenda`. The functions of a mechanism are one native
-function, compiled once, which the loops of all policies call by its address; so a policy's loop is
-compiled once for all users who react.
+All plans of users are in the mechanism's `agenda`. The functions of a mechanism become one native
+function, compiled once, which the loops of all policies call by its address. So each policy's loop
+is compiled once for all users who react.
 """
 
 import sys
@@ -31,23 +31,23 @@ from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
 from workloadkit.simulation.state import Jobs
 
-# What users may be let do.
+# Actions of users.
 SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
 
 
 class ReactingUsers(NamedTuple):
-    """A part of the state: users who react.
+    """Users who react, as a part of the state.
 
     Parameters
     ----------
     agenda : Agenda
-        What they have planned.
+        Their plans.
     mechanism : int
-        Address of who they are, as the compiler lays it out.
+        Address of the mechanism, in the compiler's layout.
     function : int
-        Address of the native function that acts for them.
+        Address of the native function of the mechanism.
     kept : ndarray of uint8
-        The memory that holds the mechanism.
+        The memory of the mechanism.
     """
 
     agenda: Agenda
@@ -57,7 +57,7 @@ class ReactingUsers(NamedTuple):
 
 
 def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
-    """Return users as a part of the state, whose times are of a type."""
+    """Return users as a part of the state, with times of a given type."""
     if config.DISABLE_JIT:
         return ReactingUsers(users.agenda, users, 0, np.empty(0, np.uint8))
     kind = numba.typeof(users)
@@ -67,7 +67,7 @@ def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
 
 
 def set_out(users: Any, dtype: np.dtype) -> None:
-    """Let users plan what they do first."""
+    """Plan the first action of all users."""
     them = reacting(users, dtype)
     _set_out(them, _no_jobs(dtype), dtype.type(0))
 
@@ -79,7 +79,7 @@ def _set_out(users, jobs, now):
 
 @cache
 def _entry(users: Any, dtype: np.dtype, *, built_in: bool) -> int:
-    """Address of the native function of a mechanism."""
+    """Return the address of the native function of a mechanism."""
     jobs = numba.typeof(_no_jobs(dtype))
     time = numba.from_dtype(dtype)
     signature = types.void(
@@ -95,7 +95,7 @@ def _no_jobs(dtype: np.dtype) -> Jobs:
     return Jobs(nothing, nothing, nothing, none, none, none, nothing)
 
 
-_kept: list[Any] = []  # native functions live as long as these
+_kept: list[Any] = []  # keeps the native functions alive
 
 
 def _act(users, jobs, verb, place, item, now):
@@ -110,17 +110,17 @@ def _act(users, jobs, verb, place, item, now):
 
 
 def begin(users):
-    """Let all plan what they do first."""
+    """Plan the first action of all users."""
     functions_of(type(users)).set_out(users)
 
 
 def submit(users, jobs, place, item):
-    """Fill in the job that an item stands for."""
+    """Fill in the job of an item."""
     functions_of(type(users)).submit(users, jobs, place, item)
 
 
 def job_ended(users, jobs, place, now):
-    """Let the user of a job know that it has ended."""
+    """Notify the user of a job of its end."""
     functions_of(type(users)).job_ended(users, jobs, place, now)
 
 
@@ -150,7 +150,7 @@ def _wake_up(users, jobs, who, now):
 
 
 def let_act(users, jobs, verb, place, item, now):
-    """Let users do something."""
+    """Perform an action of users."""
     _act(users.mechanism, jobs, verb, place, item, now)
 
 
@@ -168,7 +168,7 @@ def _call(context, address, users, jobs, verb, place, item, now):
     def generate(context, builder, signature, arguments):
         address, users, jobs, *others = arguments
         if not isinstance(signature.args[2], Reference):
-            raise TypeError("jobs are handed on by reference")
+            raise TypeError("jobs are passed by reference")
         pointer = ir.IntType(8).as_pointer()
         users = builder.inttoptr(users, pointer)
         values = [users, jobs, *others]
@@ -181,9 +181,9 @@ def _call(context, address, users, jobs, verb, place, item, now):
 
 
 def _laid_out(kind: Any, thing: Any) -> NDArray[np.uint8]:
-    """Return a tuple as it lies in the memory of compiled code.
+    """Return a tuple in the memory layout of compiled code.
 
-    In Python, for the compiler takes a second to take dozens of arrays apart.
+    Written in Python, as the compiler takes a second to unpack dozens of arrays.
     """
     layout, content = _layout_of(kind, thing)
     return np.array([content], layout).view(np.uint8)

@@ -1,12 +1,12 @@
-"""Names of what schedules are measured by, in the order in which they are printed."""
+"""Names of the measures of schedules, in the order in which they are printed."""
 
 from workloadkit.simulation.measures import OF_JOBS
 from workloadkit.simulation.productivity import NAMES
 
-#: Names that `Schedule.metrics` has where jobs have utility functions.
+#: Names that `Schedule.metrics` has if jobs have utility functions.
 UTILITY = ("aggregate_utility",)
 
-#: Names of it that are means or medians of jobs.
+#: Those of them that are means or medians over jobs.
 MEASURED = ("mean_wait", "median_wait", "mean_response", "mean_slowdown", "mean_bounded_slowdown")
 
 #: Names of `Schedule.metrics`.
@@ -15,10 +15,10 @@ METRICS: tuple[str, ...] = (
     *MEASURED,
 )
 
-#: Names of what `Schedule.describe` adds where users react.
+#: Names that `Schedule.describe` adds if users react.
 PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
 
-#: Names of what it adds for all.
+#: Names that it adds for all.
 FURTHER: tuple[str, ...] = (
     *("mean_queue_length", "backlog_growth"),
     *(name for name in OF_JOBS if name not in METRICS),

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
 
-#: Behind all queues; as a float it is the same.
+#: Comes after all queues; exact as a float.
 LAST_QUEUE = 2**62
 
 
 class VisibleJob(NamedTuple):
-    """What an order may look at.
+    """The attributes of a job that an order may use.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class VisibleJob(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A settled order: its place in `SETTLED`, and its numbers."""
+    """A settled order: its index in `SETTLED`, and its parameters."""
 
     code: int
     numbers: NDArray[np.int64]
 
 
 class VaryingOrder(NamedTuple):
-    """An order that varies with time: its place in `VARYING`."""
+    """An order that varies with time: its index in `VARYING`."""
 
     code: int
 
@@ -84,9 +84,9 @@ def f1(job, numbers):
 
 
 def urgency(job, numbers):
-    """Place of a job's queue among `numbers`, behind them all if it is not there.
+    """Place of a job's queue among `numbers`, after all of them if it is not there.
 
-    Without any it is the queue's number, and what is unknown comes last.
+    Without `numbers`, it is the queue's number; unknown queues come last.
     """
     if len(numbers) == 0:
         return float(job.queue if job.queue >= 0 else LAST_QUEUE)
@@ -99,7 +99,7 @@ def urgency(job, numbers):
 def wfp3(now, submit, estimate, procs, user):
     """(wait / estimate)³ · processors, the largest first."""
     stretch = float(now - submit) / float(estimate)
-    return -(stretch * stretch * stretch * procs)  # a power may round otherwise once compiled
+    return -(stretch * stretch * stretch * procs)  # a power may round differently once compiled
 
 
 def unicef(now, submit, estimate, procs, user):
@@ -125,21 +125,19 @@ WFP3, UNICEF = range(len(VARYING))
 
 
 def as_number(value: Any, whose: str = "a job") -> float:
-    """Return what a custom order gives for a job; what is no number, NaN, comes last.
+    """Return the value of a custom order for a job as a float; NaN comes last.
 
     Raises
     ------
     ParameterError
     """
     if not isinstance(value, Real | np.bool_):
-        raise ParameterError(
-            f"the order gives {value!r} for {whose}; what jobs are ordered by is a number"
-        )
+        raise ParameterError(f"the order returns {value!r} for {whose}; it must return a number")
     return float(value) if value == value else math.inf
 
 
 def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
-    """Refuse an order that is not known.
+    """Check that an order is known.
 
     Raises
     ------
@@ -147,7 +145,7 @@ def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
     """
     if name not in known:
         raise ParameterError(
-            f"scheduler {scheduler}: its order is {name!r}; known: {', '.join(known)}"
+            f"scheduler {scheduler}: the order is {name!r}; known: {', '.join(known)}"
         )
 
 

@@ -1,8 +1,8 @@
 """The parts of a compiled simulation: functions that are chosen by the type of a tuple.
 
-A part is a NamedTuple in one of the fields of `state.State` (machine, policy, users, predictor) and
-its functions, in a module: `register_functions` links the two. The compiler chooses
-among them as it compiles a loop for these types, so that what is not there costs nothing.
+A part is a NamedTuple in a field of `state.State` (machine, policy, users, predictor), with
+functions in a module; `register_functions` links the two. The compiler selects the functions by
+type when it compiles a loop, so that absent parts cost nothing.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ _FUNCTIONS: dict[type, Any] = {}
 
 
 def register_functions(kind: type, functions: Any) -> None:
-    """Let functions act for a part.
+    """Link a part to its functions.
 
     Parameters
     ----------
     kind : type
         Class of the NamedTuple.
     functions : module or object
-        What has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
+        Has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
     """
     _FUNCTIONS[kind] = functions
     if kind is not type(None):
@@ -39,18 +39,18 @@ def by_part(
     otherwise: Callable[..., Any] | None = None,
     options: Any = INLINE,
 ) -> Any:
-    """Return a function of (state, what, now) that calls the one that a part has by this name.
+    """Return a function of (state, what, now) that calls a part's function of this name.
 
     Parameters
     ----------
     field : str
-        Field of the state that the part is in.
+        Field of the state that contains the part.
     name : str
         Name of the function.
     otherwise : callable, optional
-        Compiled function for parts that do not have it; without one they must.
+        Compiled function for parts without it; by default they must have it.
     options : dict
-        How it is compiled: to be part of the loop, or apart, for what is long.
+        How it is compiled: inlined into the loop, or separate if it is long.
     """
 
     def act(state, what, now):
@@ -64,15 +64,15 @@ def by_part(
 
 
 def functions_of(kind: type) -> Any:
-    """Return what acts for a part."""
+    """Return the functions of a part."""
     return _FUNCTIONS[kind]
 
 
 def is_built_in(part: Any) -> bool:
-    """Whether a part, with all that it is made of, is of this package.
+    """Whether a part, with all its components, belongs to this package.
 
-    The compiler keeps code for other processes by the digest of the package's sources, and would
-    not notice a change elsewhere.
+    The compiler caches code under the digest of the package's sources, and would not notice a
+    change elsewhere.
     """
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         whose = getattr(_FUNCTIONS.get(type(part)), "__name__", type(part).__module__)
@@ -81,7 +81,7 @@ def is_built_in(part: Any) -> bool:
 
 
 def kind_of(part: Any) -> type:
-    """Class of the NamedTuple of which the compiler knows the type, `NoneType` for none."""
+    """Return the class of a NamedTuple, `NoneType` for none."""
     return type(None) if isinstance(part, types.NoneType) else part.instance_class
 
 

@@ -1,4 +1,4 @@
-"""What users got done: their sessions, how long they were at it, how much of it they finished."""
+"""Productivity of users: their sessions, activity and throughput."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,22 +21,22 @@ NAMES: tuple[str, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Productivity:
-    """What the users of a log or of a schedule got done.
+    """The productivity of the users of a log or of a schedule.
 
     Parameters
     ----------
     sessions : DataFrame
-        One row a session, by users, then in the order of time: `user`; `jobs`; `begin` and
+        One row per session, by user, then in the order of time: `user`; `jobs`; `begin` and
         `length`, its first submission and the time from there to its last [s].
     users : DataFrame
         By `user`, ascending: `jobs`; `sessions`; `jobs_per_session`; `mean_session_length` [s];
-        `active_weeks`, how many weeks, from Monday 0:00 of local time, the user submitted in;
-        `first`, the first submission, and `activity_length`, the time from there to the last [s];
-        `throughput_per_hour`, the user's jobs that ended within the period, by its hours.
+        `active_weeks`, the number of weeks, from Monday 0:00 local time, with submissions; `first`,
+        the first submission, and `activity_length`, the time from there to the last [s];
+        `throughput_per_hour`, the user's jobs that ended in the period, divided by its hours.
     period : tuple of float
-        Begin and end of the time that counts for throughput. [s]
+        Begin and end of the period that counts for throughput. [s]
     ended : int
-        Jobs that ended within the period.
+        Jobs that ended in the period.
     """
 
     sessions: pd.DataFrame
@@ -46,7 +46,7 @@ class Productivity:
 
     @property
     def throughput_per_hour(self) -> float:
-        """Jobs of all users that ended within the period, by its hours; NaN if that is 0."""
+        """Jobs of all users that ended in the period, divided by its hours; NaN if it is empty."""
         return float(_per_hour(self.ended, self.period))
 
     @cached_property
@@ -73,7 +73,7 @@ def measure_productivity(
     period: tuple[float, float] | None = None,
     clock: Clock | None = None,
 ) -> Productivity:
-    """Measure what users got done.
+    """Measure the productivity of users.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def measure_productivity(
         When each job was submitted, ascending, and when it ended. [s]
     user : array_like of int, shape (n_jobs,)
     session : array_like of int, shape (n_jobs,), optional
-        Session of each job, where it is known; by default see `arrival_sessions`.
+        Session of each job, if known; by default see `arrival_sessions`.
     period : tuple of float, optional
-        The time that counts for throughput; by default from the first submission to the last
+        The period that counts for throughput; by default from the first submission to the last
         end. [s]
     clock : Clock, optional
-        Tells local time; by default second 0 is Monday 0:00.
+        Local time; by default second 0 is Monday 0:00.
 
     Returns
     -------
@@ -136,12 +136,12 @@ def measure_productivity(
 
 
 def log_productivity(trace: Trace) -> Productivity:
-    """Measure what the users of a log got done, by its own times: the jobs that ran.
+    """Measure the productivity of the users of a log, by its own times, from the jobs that ran.
 
     Parameters
     ----------
     trace : Trace
-        An unknown wait counts as 0. Jobs of unknown user are those of one.
+        An unknown wait counts as 0. Jobs of unknown user count as jobs of one user.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def log_productivity(trace: Trace) -> Productivity:
 
 
 def arrival_sessions(submit: NDArray, user: NDArray) -> NDArray[np.int64]:
-    """Label the sessions of users by the silences between their submissions.
+    """Label the sessions of users by the gaps between their submissions.
 
     They are those of `workloadkit.delimit_sessions` by arrival, with its threshold of an hour.
 

@@ -1,8 +1,8 @@
-"""Levels of the machine over time, as planned: steps in arrays, in descending order of time.
+"""Planned levels of the machine over time: steps in arrays, in descending order of time.
 
-Step i begins at `times[i]`, on the level of the machine's row `PLANNED + i`, and lasts until
-`times[i - 1]`; step 0 never ends. The last one is that of now: what passes, and most of what
-changes, is at the end. Neighbours never have the same level, so there are no more steps than
+Step i begins at `times[i]`, has the level of the machine's row `PLANNED + i`, and lasts until
+`times[i - 1]`; step 0 never ends. The last step is the present one, so that expired steps and most
+changes are at the end. Neighbours never have the same level, so there are no more steps than
 changes of it.
 """
 
@@ -30,7 +30,7 @@ N_STEPS = 0  # a place in StepProfile.at
 
 
 class StepProfile(NamedTuple):
-    """When the steps begin; what is free then stands on rows of the machine.
+    """The begins of steps; their levels are rows of the machine.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class StepProfile(NamedTuple):
 
 
 def n_rows(n_jobs: int) -> int:
-    """Return how many rows so many jobs need, which run or have a place."""
+    """Return the number of rows for this many jobs that run or have a place."""
     return 2 * n_jobs + 2
 
 
 def new_profile(n_jobs: int, dtype: np.dtype) -> StepProfile:
-    """Return a profile for so many jobs, to be filled in by `plan_running`."""
+    """Return a profile for this many jobs, to be filled in by `plan_running`."""
     return StepProfile(np.zeros(n_rows(n_jobs), dtype), np.ones(1, np.int64))
 
 
@@ -58,7 +58,7 @@ def new_profile(n_jobs: int, dtype: np.dtype) -> StepProfile:
 def plan_running(state, profile, now):
     """Make the profile of the running jobs again.
 
-    A job that has reached its planned end, or outlived it, counts as ending at this very second.
+    A job that has reached or outlived its planned end counts as ending at this very second.
     """
     times, ends, jobs = profile.times, state.planned_ends, state.planned_jobs
     step, last = 0, now
@@ -102,12 +102,11 @@ def first_step(times, count, end):
 
 @bare
 def find_slot(state, profile, need, duration, until):
-    """Find the earliest hole for what a job needs, for so long.
+    """Find the earliest slot for a need, of some duration.
 
-    A job that already has its place from `until` on needs no other room from then on. Returns the
-    time, which is not before `until` if no earlier hole is; the step that begins then; and the
-    last step of the hole, or of its part before `until`. If there is none, ever, the time is
-    `state.never`.
+    A job with its place from `until` on needs no other room from then on. Returns the time (not
+    before `until` if there is no earlier slot); the step that begins then; and the last step of the
+    slot, or of its part before `until`. If there is no slot, the time is `state.never`.
     """
     times = profile.times
     place = profile.at[N_STEPS] - 1
@@ -154,22 +153,22 @@ def _change(state, row, need, takes):
 
 @bare
 def change_between(state, profile, need, begin, end, takes):
-    """Take what a job needs from `begin` until `end`, or give it back."""
+    """Take a need from `begin` until `end`, or release it."""
     last, first = find_steps(profile.times, profile.at[N_STEPS] - 1, begin, end)
     change_steps(state, profile, need, last, first, begin, end, takes)
 
 
 @bare
 def change_steps(state, profile, need, last, first, begin, end, takes):
-    """Take what a job needs from `begin` until `end`, or give it back.
+    """Take a need from `begin` until `end`, or release it.
 
-    In that time lie the steps `last` to `first`, the outer ones at least in part. A step is made
-    where none begins at `begin` or at `end`; one on a level with its neighbour becomes part of it.
+    That time contains the steps `last` to `first`, the outer ones at least in part. A step is added
+    if none begins at `begin` or at `end`; a step with the level of its neighbour is merged with it.
     """
     times, count = profile.times, profile.at[N_STEPS]
     for step in range(last, first + 1):
         _change(state, PLANNED + step, need, takes)
-    at_end = at_begin = 1  # how many more steps there will be
+    at_end = at_begin = 1  # number of added steps
     if last > 0 and times[last - 1] == end:
         at_end = -1 if same_rows(state, PLANNED + last, PLANNED + last - 1) else 0
     if times[first] >= begin:
@@ -195,7 +194,7 @@ def change_steps(state, profile, need, last, first, begin, end, takes):
 
 @inline
 def _move_steps(state, times, low, high, by):
-    """Move the steps from `low` up to `high`, which is not included, by so many places."""
+    """Move the steps from `low` up to `high` (not included) by `by` places."""
     if by != 0:
         move(times, low, high, by)
         move_rows(state, (PLANNED + low, PLANNED + high), by)
@@ -203,7 +202,7 @@ def _move_steps(state, times, low, high, by):
 
 @inline
 def fits_now(state, profile, need, end):
-    """Whether what a job needs is free from now until `end`."""
+    """Whether a need is free from now until `end`."""
     times = profile.times
     place = profile.at[N_STEPS] - 1
     while has_room(state, PLANNED + place, need):

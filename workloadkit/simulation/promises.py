@@ -1,4 +1,4 @@
-"""What a policy promises of a schedule, checked against the times in the schedule alone."""
+"""The rules of policies, checked against the times in a schedule alone."""
 
 from collections.abc import Iterator
 
@@ -10,75 +10,73 @@ from workloadkit.simulation.claims import INSTANT, ScheduleClaim, count_of, refu
 from workloadkit.simulation.replaying import PolicyRule, ReplayResult, replay
 from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
 
-#: What leaves a policy no other schedule.
+#: A rule that allows a policy only one schedule.
 EACH_PASS = "each pass starts the jobs that the policy starts"
 
 
 def claims_of(
     name: str, case: ScheduleCase | None, rule: PolicyRule | None, *, changing: bool
 ) -> Iterator[ScheduleClaim]:
-    """Check what a policy states."""
-    text = "jobs start as the policy has it"
+    """Check the rules of a policy."""
+    text = "jobs start as the policy specifies"
     if name not in schedulers.known():
-        why = f"{name} is not built in" if name else "no policy was named"
-        yield ScheduleClaim(text, "not applicable", f"{why}, so nothing was checked of its order")
+        why = f"{name} is not built in" if name else "no policy was specified"
+        yield ScheduleClaim(text, "not applicable", f"{why}, so the order of jobs was not checked")
         return
     if case is None:
-        why = "only a schedule of all jobs as they are in the log can be checked for it"
+        why = "the check requires a schedule of all jobs as they are in the log"
         yield ScheduleClaim(text, "not applicable", why)
         return
     if name == "recorded":
         yield _as_recorded(case)
         return
     if changing and (case.outages is None or rule is None):
-        why = "with outages, only a Schedule in whole seconds tells of the runs that they stopped"
+        why = "with outages, the check requires a Schedule in whole seconds with its stopped runs"
         if rule is None:
-            why = f"there is no check of the order of {name} with outages"
+            why = f"the order of {name} cannot be checked with outages"
         yield ScheduleClaim(text, "not applicable", why)
         return
     if rule is not None:
         yield _each_pass(case, rule)
         return
-    if name != "self-adaptive":  # which may have any candidates
+    if name != "self-adaptive":  # its candidates may be any policies
         yield _not_empty(case)
-    why = f"there is no check of the order of {name}, only of what any schedule must hold"
+    why = f"the order of {name} cannot be checked, only the rules for every schedule"
     yield ScheduleClaim(text, "not applicable", why)
 
 
 def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
-    """Make all passes again."""
+    """Repeat all passes."""
     if (case.start < case.submit).any():
         return ScheduleClaim(EACH_PASS, "not applicable", "jobs start before they are submitted")
     if not case.whole and rule.reserving != MADE_AGAIN:
-        why = (
-            "decimals are rounded, and reservations that are kept can be made of whole seconds only"
-        )
+        why = "decimals are rounded, and kept reservations can be repeated in whole seconds only"
         return ScheduleClaim(EACH_PASS, "not applicable", why)
     found = replay(case, rule)
     if found.differing:
         return refuted(EACH_PASS, _difference(case, found), found.differing)
     proof = f"{found.passes:,} passes"
     if case.outages is not None:
-        proof += "; which runs outages stop is taken from the schedule"
+        proof += "; the runs that outages stop are taken from the schedule"
     if not found.undetermined:
         return ScheduleClaim(EACH_PASS, "proved", proof, determines=case.outages is None)
-    why = "in which order users submit and jobs end" if case.whole else "how decimals were rounded"
+    why = "the order of submissions and ends" if case.whole else "the rounding of decimals"
     if case.outages is not None:
-        why = "which processors are used while an outage is announced, or what comes first"
+        why = "the choice of processors before an announced outage, or the order of events"
     if rule.reserving == MADE_AGAIN:
-        left = f"not in {count_of(found.undetermined, 'second')}, where it counts"
+        left = f"not in {count_of(found.undetermined, 'second')}, which depend on"
     else:
-        left = f"not from {seconds(found.until)} on, where it begins to count"
+        left = f"not from {seconds(found.until)} on, which depends on"
     return ScheduleClaim(EACH_PASS, "proved", f"{proof}; {left} {why}")
 
 
 def _difference(case: ScheduleCase, found: ReplayResult) -> str:
-    """Say how a schedule first differs."""
+    """Describe the first difference of a schedule."""
     said = []
     if found.waits >= 0:
         said.append(f"the policy starts job {case.job[found.waits]}, which waits")
     if found.starts >= 0:
-        said.append(f"job {case.job[found.starts]} starts, which the policy lets wait")
+        said.append(f"job {case.job[found.starts]} starts, which waits under the policy")
     if found.reserved >= 0 and found.begin < LATEST:
         job, begin = case.job[found.reserved], seconds(found.begin)
         said.append(f"the first reservation is of job {job} for {begin}")
@@ -96,7 +94,7 @@ def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
 
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:
-    text = "no job waits for an empty machine"
+    text = "no job waits while the machine is empty"
     time = np.unique(np.concatenate([case.submit, case.start, case.end]))
     use = use_of(case.start, case.end, case.procs)
     before = np.searchsorted(use.time, time, side="right") - 1

@@ -1,10 +1,10 @@
-"""The waiting jobs: a list or a ring of a few, or trees over many that find the first to backfill.
+"""The waiting jobs: a list or a ring of a few, or trees over many for a fast backfill search.
 
-Jobs of the same size form a class, and each class has a tree of smallest estimates whose leaves
-are its jobs in the order of backfilling. "The first job in order that needs at most so many
-processors and ends in time" is then the earliest of the classes' first hits, at a cost that hardly
-grows with the length of the queue. The head of the queue is found along the line of all jobs in the
-order of the queue, in which those that wait are marked; blocks without any are skipped.
+Jobs of equal size form a class, and each class has a tree of smallest estimates whose leaves are
+its jobs in the order of backfilling. "The first job in order with at most so many processors that
+ends in time" is then the earliest of the classes' first hits, at a cost that hardly grows with the
+length of the queue. The head of the queue is found along the line of all jobs in the order of the
+queue, with marks for those that wait; blocks without marks are skipped.
 """
 
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ def grow_forest(
     procs, rank, backfill_rank : ndarray of int64, shape (n_jobs,)
         Size of each job, its place in the order of the queue and in that of backfilling.
     nothing : scalar
-        What an empty leaf holds: more than any estimate.
+        Value of an empty leaf: larger than any estimate.
     dtype : dtype
         Of the estimates.
     """
@@ -111,13 +111,13 @@ def _inverse(rank: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _power_of_two(count: int) -> int:
-    """Return the smallest power of two that is not below `count`."""
+    """Return the smallest power of two that is at least `count`."""
     return 1 << (count - 1).bit_length()
 
 
 @inline
 def set_leaf(tree, root, node, value):
-    """Give a leaf a value, and the nodes above it the smallest below them."""
+    """Set the value of a leaf, and update the minimum of the nodes above it."""
     tree[root + node] = value
     while node > 1:
         node >>= 1
@@ -129,17 +129,17 @@ def set_leaf(tree, root, node, value):
 
 @inline
 def next_leaf(tree, root, width, place, most):
-    """First leaf from `place` on that holds `most` at most, counted from 0; -1 for none."""
+    """Return the first leaf from `place` on, from 0, with at most `most`; -1 for none."""
     if place >= width or not tree[root + 1] <= most:
         return -1
     node = width + place
-    while not tree[root + node] <= most:  # on to the next subtree to the right
+    while not tree[root + node] <= most:  # go on to the next subtree to the right
         while node & 1:
             node >>= 1
         if node == 0:
             return -1
         node += 1
-    while node < width:  # down to its first leaf that will do
+    while node < width:  # down to its first leaf with at most `most`
         node *= 2
         if not tree[root + node] <= most:
             node += 1
@@ -148,7 +148,7 @@ def next_leaf(tree, root, width, place, most):
 
 @inline
 def join_line(waits, in_block, place):
-    """Mark a place in the order of the queue: its job waits."""
+    """Mark a place in the order of the queue, as its job waits."""
     waits[place] = True
     in_block[place >> BLOCK_BITS] += 1
 
@@ -162,7 +162,7 @@ def leave_line(waits, in_block, place):
 
 @inline
 def next_in_line(waits, in_block, place):
-    """First marked place from `place` on; there is one."""
+    """Return the first marked place from `place` on; there is one."""
     while not waits[place]:
         place += 1
         while place & (BLOCK - 1) == 0 and in_block[place >> BLOCK_BITS] == 0:
@@ -188,7 +188,7 @@ def insert_waiting(waiting, first, last, rank, job):
 
 @inline
 def foremost(waiting, first, last, rank):
-    """Job of waiting[first:last] that comes first by `rank`, ties by arrival."""
+    """Return the job of waiting[first:last] that comes first by `rank`, ties by arrival."""
     head = waiting[first]
     for place in range(first + 1, last):
         if comes_before(rank, waiting[place], head):
@@ -198,7 +198,7 @@ def foremost(waiting, first, last, rank):
 
 @inline
 def take_out(waiting, first, job):
-    """Take a job out of waiting[first:last]; the list then begins one place later."""
+    """Remove a job from waiting[first:last]; the list then begins one place later."""
     place = first
     while waiting[place] != job:
         place += 1
@@ -209,7 +209,7 @@ def take_out(waiting, first, job):
 
 @inline
 def link(after, before, end, job):
-    """Put a job into the ring in the order of arrival that begins and ends at `end`."""
+    """Add a job to the ring in the order of arrival that begins and ends at `end`."""
     last = before[end]
     while last != end and last > job:
         last = before[last]
@@ -220,13 +220,13 @@ def link(after, before, end, job):
 
 @inline
 def unlink(after, before, job):
-    """Take a job out of its ring."""
+    """Remove a job from its ring."""
     after[before[job]] = after[job]
     before[after[job]] = before[job]
 
 
 def margin(jobs: Any) -> Any:
-    """Return more than the rounding error of a sum of times; whole seconds have none. [s]."""
+    """Return an upper bound of the rounding error of a sum of times; 0 for whole seconds. [s]."""
     dtype = jobs.submit.dtype
     last_instant = float(np.abs(jobs.submit).max() + np.maximum(jobs.run, jobs.estimate).sum())
     return dtype.type(0 if dtype.kind == "i" else 4 * np.spacing(last_instant))

@@ -1,4 +1,4 @@
-"""The jobs of a log arrive at their submit times, whatever happens: the functions of no users."""
+"""Arrivals of a log's jobs at their submit times: the functions for no users."""
 
 import sys
 
@@ -10,32 +10,32 @@ from workloadkit.simulation.state import ARRIVED
 
 @bare
 def next_coming(state, what, now):
-    """When the next job is submitted."""
+    """Return the next submission."""
     submit, arrived = state.jobs.submit, state.at[ARRIVED]
     return submit[arrived] if arrived < submit.size else state.never
 
 
 @bare
 def submission_is_due(state, what, now):
-    """Whether a job is submitted now."""
+    """Whether a submission is due."""
     submit, arrived = state.jobs.submit, state.at[ARRIVED]
     return arrived < submit.size and submit[arrived] <= now
 
 
 @bare
 def take_one(state, what, now):
-    """Let the next job arrive."""
+    """Add the next job."""
     arrive(state, now)
 
 
 @bare
 def look_ahead(state, what, now):
-    """Nothing is planned."""
+    """Do nothing, as nothing is planned."""
 
 
 @bare
 def act_on_all(state, what, now):
-    """Let all jobs arrive that are due."""
+    """Add all due jobs."""
     submit, at = state.jobs.submit, state.at
     while at[ARRIVED] < submit.size and submit[at[ARRIVED]] <= now:
         arrive(state, now)
@@ -43,13 +43,13 @@ def act_on_all(state, what, now):
 
 @bare
 def act_on_submissions(state, what, now):
-    """Let all jobs arrive that are due."""
+    """Add all due jobs."""
     act_on_all(state, what, now)
 
 
 @bare
 def notify_user(state, job, now):
-    """Nobody wants to know."""
+    """Do nothing, as there are no users."""
 
 
 register_functions(type(None), sys.modules[__name__])

@@ -1,10 +1,10 @@
-"""The jobs that run, in arrays ordered by descending end: the next end comes last.
+"""The running jobs, in arrays ordered by descending end: the next end comes last.
 
-Two pairs of arrays hold them: (ends, jobs) by their ends, and (planned_ends, planned_procs) by
-the ends that the scheduler plans with. Only the first `n_running` entries are in use. To insert
-or remove one costs as many steps as jobs end before it: little for the hundreds that run on real
-machines, much for hundreds of thousands. Helpers take the arrays one by one: the compiler counts
-references to those inside a tuple at every use.
+Two pairs of arrays contain them: (ends, jobs) by their ends, and (planned_ends, planned_procs) by
+the planned ends. Only the first `n_running` entries are in use. Inserting or removing a job takes
+as many steps as jobs end before it: few for the hundreds that run on real machines, many for
+hundreds of thousands. Helpers take the arrays one by one, as the compiler counts references to
+arrays inside a tuple at every use.
 """
 
 from workloadkit._kernels.compile import bare, inline
@@ -24,7 +24,7 @@ def insert_end(ends, values, count, end, value):
 
 @bare
 def insert_end_in_order(ends, jobs, count, end, job):
-    """Insert as `insert_end` does, but before equal ends: what starts first is taken first."""
+    """Insert as `insert_end` does, but before equal ends: the first start is taken first."""
     place = count
     while place > 0 and ends[place - 1] <= end:
         ends[place] = ends[place - 1]
@@ -53,7 +53,7 @@ def remove_end(ends, values, count, end, value):
 
 @inline
 def move(values, low, high, by):
-    """Move values[low:high] by so many places."""
+    """Move values[low:high] by `by` places."""
     if by > 0:
         for place in range(high - 1, low - 1, -1):
             values[place + by] = values[place]
@@ -64,7 +64,7 @@ def move(values, low, high, by):
 
 @bare
 def find_shadow(planned_ends, planned_procs, n_running, now, free, needed):
-    """When `needed` processors will be free, and how many are then to spare.
+    """Return when `needed` processors will be free, and how many are spare then.
 
     A planned end that has passed counts as now, and all ends of that very second count.
     """

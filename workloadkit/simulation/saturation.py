@@ -1,4 +1,4 @@
-"""Whether a simulated system saturates: whether what waits grows for good."""
+"""Saturation of a simulated system: lasting growth of the waiting work."""
 
 from typing import NamedTuple
 
@@ -7,32 +7,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import WEEK
 
-#: Fewer weeks do not tell.
+#: With fewer weeks, saturation is unknown.
 FEWEST_WEEKS = 3
 
-#: What grows by less is worked off in the long run. [share of what the machine serves]
+#: Smaller growth is worked off in the long run. [share of the machine's capacity]
 GROWTH = 0.01
 
-#: The warm-up, after which the queue must have been empty once. [share of the submissions' time]
+#: Warm-up, after which the queue must be empty at least once. [share of the submission period]
 WARMUP = 0.1
 
-#: Instants at which growth is measured; the last fifth of them does not count.
+#: Instants at which growth is measured; the last fifth of them is left out.
 _STEPS = 100
 
 
 class Saturation(NamedTuple):
-    """What became of the work that waited while jobs were submitted.
+    """The development of the waiting work while jobs were submitted.
 
     Parameters
     ----------
     growth : float
-        By how much it grew for good, as a share of what the machine can serve in that time.
+        Lasting growth, as a share of what the machine can serve in that time.
     emptied : float
-        When the queue was empty for the last time, as a share of that time; 0 if it never was.
+        The last time at which the queue was empty, as a share of that time; 0 for never.
     longest : float
-        The longest time in which there was always a job that waited. [s]
+        The longest period in which at least one job waited. [s]
 
-    All are NaN where fewer than three weeks begin, which do not tell.
+    All are NaN if fewer than three weeks begin.
     """
 
     growth: float
@@ -53,13 +53,13 @@ class Saturation(NamedTuple):
 def saturation(
     submit: ArrayLike, start: ArrayLike, run: ArrayLike, procs: ArrayLike, machine: int
 ) -> Saturation:
-    """Tell whether a system saturated: whether the work that waits grew for good.
+    """Determine whether a system saturated: whether the waiting work grew for good.
 
-    A job's work, processors × seconds, waits from its submission until it starts. Divided by the
-    processors of the machine it is a backlog: how long the machine would take to serve what waits.
-    Its growth is the slope of the straight line through the least backlogs from each of a hundred
-    evenly spaced instants on, so that a burst that is worked off does not count, and without the
-    last fifth of them, of which nobody knows whether they would have been worked off.
+    A job's work, processors × seconds, waits from its submission until its start. Divided by the
+    processors of the machine it is a backlog: the time in which the machine could serve it. The
+    growth is the slope of the straight line through the smallest backlogs from each of a hundred
+    evenly spaced instants on, so that a burst that is worked off does not count. The last fifth of
+    the instants is left out, as it is unknown whether their backlogs would have been worked off.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def saturation(
 
     Notes
     -----
-    How often it is so of logs of Lublin's model on 256 processors, of which EASY can use some 95 %
-    for good, 12 of each length and offered load:
+    Number of saturated ones among 12 logs of Lublin's model, on 256 processors, of which EASY can
+    use some 95 % permanently, for each length and offered load:
 
     ===========  ===  ===  ===  ===  ====  ===
     weeks        0.7  0.8  0.9  1.0  1.05  1.1
@@ -116,7 +116,7 @@ def saturation(
     known = service[service <= until]  # between starts the backlog only grows
     jobs, n_arrived, backlog = waiting(known)
     empty = jobs == 0
-    filled = np.append(begin, np.append(arrival, until)[n_arrived[empty]])  # empty no longer
+    filled = np.append(begin, np.append(arrival, until)[n_arrived[empty]])  # no longer empty
     longest = (np.append(known[empty], until) - filled).max()
     at = begin + span * np.arange(_STEPS - _STEPS // 5 + 1) / _STEPS
     least = np.append(np.minimum.accumulate(backlog[::-1])[::-1], np.inf)
@@ -133,14 +133,14 @@ def _sums(times: NDArray, work: NDArray) -> tuple[NDArray, NDArray]:
 
 
 class Outstanding(NamedTuple):
-    """Whether more and more jobs were outstanding.
+    """The number of outstanding jobs over time.
 
     Parameters
     ----------
     outstanding : ndarray of int64, shape (n_weeks,)
         Jobs that had arrived and not ended at the beginning of each week.
     slope : float
-        By how many jobs a week their number grew; NaN if that cannot be determined.
+        Lasting growth of their number, in jobs per week; NaN if it cannot be determined.
     """
 
     outstanding: NDArray[np.int64]
@@ -153,16 +153,16 @@ class Outstanding(NamedTuple):
 
 
 def outstanding(submit: ArrayLike, end: ArrayLike) -> Outstanding:
-    """Tell by how much the jobs in a system grew in number for good [1]_.
+    """Measure the lasting growth of the number of jobs in a system [1]_.
 
-    The source takes a system for saturated where it is by more than one job a week. That depends on
-    how many jobs there are in a week, and counts those that run: `saturation` does neither.
+    The source considers a system saturated if the number grows by more than one job per week. This
+    depends on the number of jobs per week and includes running jobs; `saturation` avoids both.
 
     Jobs are outstanding from their arrival until they end. They are counted at the beginning of
-    each week, weeks being counted from the first submission on; no week begins after the last
-    submission, since from then on their number only falls. Each count is replaced by the least
-    from that week on, so that a burst that is worked off does not count; the last fifth of the
-    counts is left out; and the slope is that of the straight line through the others.
+    each week from the first submission on; no week begins after the last submission, since from
+    then on their number only falls. Each count is replaced by the smallest from that week on, so
+    that a burst that is worked off does not count; the last fifth of the counts is left out; the
+    result is the slope of the straight line through the others.
 
     Parameters
     ----------

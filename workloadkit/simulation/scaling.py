@@ -1,4 +1,4 @@
-"""Crude changes of a log's load: its run times, its jobs' sizes, its machine."""
+"""Scaling of a log's load: run times, sizes, machine."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from workloadkit.trace import Trace
 
 @dataclass(frozen=True)
 class AsWorkload:
-    """By what rules the jobs of a log are simulated: called with a log, it gives its workload.
+    """The rules that turn a log into a workload, as a callable.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ class AsWorkload:
         Its `overrun` is not "header".
     utility_at : {"turnaround", "start"}
     of_any_size : bool
-        Whether jobs larger than the machine stay.
+        Whether jobs larger than the machine are kept.
     waits_count : bool
-        Whether times are whole seconds only where recorded waits are, too: users who react to these
-        submit jobs at fractions of a second.
+        Whether recorded waits decide, too, whether times are whole seconds: users who react to
+        them submit jobs at fractions of a second.
     """
 
     machine: int
@@ -39,12 +39,12 @@ class AsWorkload:
 
     @classmethod
     def by(cls, settings: Simulate, machine: int, **others: bool) -> "AsWorkload":
-        """Return the rules that settings make; but for their processors, which may be scaled."""
+        """Return the rules of these settings; the number of processors may be scaled."""
         kept = settings.into(Arriving, procs=None, outages=None)
         return cls(machine, kept, settings.utility_at, **others)
 
     def scaled(self, trace: Trace) -> Trace:
-        """Return the log with other run times and sizes, where these are asked for."""
+        """Return the log with run times and sizes scaled, if requested."""
         asked = self.settings
         return scaled_log(trace, self.machine, runs=asked.scale_runs, sizes=asked.scale_sizes)
 
@@ -69,24 +69,24 @@ class AsWorkload:
 
 
 def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 1.0) -> Trace:
-    """Give the jobs of a log other run times and sizes, all by the same factors [1]_.
+    """Scale the run times and sizes of a log's jobs by common factors [1]_.
 
-    Estimates go with the run times. Utility functions and recorded waits stay as they are.
+    Estimates are scaled with the run times. Utility functions and recorded waits do not change.
 
     Parameters
     ----------
     trace : Trace
     machine : int
-        Processors of the machine: no job that fits into it grows larger.
+        Processors of the machine: jobs that fit do not grow larger than it.
     runs : float, default 1
         Factor of run times and estimates; whole seconds are rounded, half up.
     sizes : float, default 1
-        Factor of the processors that jobs request and use, rounded, half up, to one at the least.
+        Factor of requested and used processors, rounded, half up, to at least one.
 
     Returns
     -------
     Trace
-        The same log where both factors are 1.
+        The same log if both factors are 1.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     References
     ----------
     .. [1] E. Frachtenberg, D. G. Feitelson, "Pitfalls in parallel job scheduling evaluation",
-       JSSPP 2005, pitfall 26: what each of these changes besides the load.
+       JSSPP 2005, pitfall 26: side effects of each of these changes.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
 
 
 def scaled_machine(machine: int, factor: float) -> int:
-    """Scale the processors of a machine: rounded, half up, one at the least.
+    """Scale the processors of a machine: rounded, half up, at least one.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def scaled_machine(machine: int, factor: float) -> int:
 
 
 def _scaled_times(times: NDArray, factor: float) -> NDArray:
-    """Scale times; unknown and other negative ones stay."""
-    known = times >= 0  # NaN is not
-    with np.errstate(over="ignore"):  # what is endless is not believed later on
+    """Scale times; unknown and other negative ones do not change."""
+    known = times >= 0  # False for NaN
+    with np.errstate(over="ignore"):  # infinite times are refused later
         scaled = times * factor
     if (times[known] == np.rint(times[known])).all():
         scaled = np.floor(scaled + 0.5)
@@ -143,4 +143,4 @@ def _scaled_sizes(procs: NDArray, factor: float, machine: int) -> NDArray:
     with np.errstate(over="ignore"):
         scaled = np.maximum(np.floor(procs * factor + 0.5), 1)
     scaled = np.where(procs <= machine, np.minimum(scaled, machine), scaled)
-    return np.where(procs > 0, scaled, procs)  # NaN is not
+    return np.where(procs > 0, scaled, procs)  # False for NaN

@@ -1,4 +1,4 @@
-"""What came out of a simulation."""
+"""The result of a simulation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,35 +38,35 @@ _STEPS = 500  # of a figure
 
 @dataclass(frozen=True, eq=False)
 class Schedule(Displayed):
-    """When each job of a simulation started and ended, and what made it so.
+    """Starts and ends of the jobs of a simulation, with its metrics and provenance.
 
     Parameters
     ----------
     source : Trace
         The log whose jobs were simulated.
     workload : Workload
-        Its jobs as the simulation saw them.
+        Its jobs as simulated.
     start : ndarray, shape (n_jobs,)
         Start of each job of `workload`. [s]
     machine : int
         Processors of the machine.
     parameters : mapping of str to object
-        What was asked for: scheduler, users, and whatever differs from the defaults.
+        The settings: scheduler, users, and all that differ from the defaults.
     columns : mapping of str to array_like of shape (n_jobs,)
-        What else the scheduler reported of each job, such as its partition.
+        Further results of the scheduler for each job, such as its partition.
     history : mapping of str to object
-        What the scheduler decided over time, and what users who react tell: `until` is the end of
-        the time that they submit jobs in, where there is one.
+        Decisions of the scheduler over time, and counts of users who react; `until` is the end of
+        the period in which users submit jobs, if there is one.
     warmup, cooldown : float
-        Where either is positive, jobs submitted outside the log's window, or so soon after the
-        first submission in it, or before the last, are left out of the metrics. [s]
+        If either is positive, the metrics exclude jobs submitted outside the log's window, or
+        within this time after its first or before its last submission. [s]
     runs : sequence of Run
-        With outages: which processors ran which job and when, also in vain, in the order of the
-        ends. Without, what a custom scheduler stopped.
+        With outages: which processors ran which job and when, including stopped runs, in the order
+        of the ends. Without: the runs that a custom scheduler stopped.
     uncounted : sequence of int
-        Users whose jobs are left out of the metrics.
+        Users whose jobs the metrics exclude.
     unscaled : Trace, optional
-        The log before its run times and sizes were scaled, where they were.
+        The log before its run times and sizes were scaled, if they were.
     """
 
     source: Trace
@@ -89,16 +89,16 @@ class Schedule(Displayed):
 
     @property
     def wait(self) -> NDArray:
-        """Time that each job waited. [s]."""
+        """Wait time of each job. [s]."""
         return self.start - self.workload.submit
 
     @cached_property
     def utility(self) -> NDArray[np.float64] | None:
-        """What each job earned, shape (n_jobs,); None where no job has a utility function.
+        """Earned utility of each job, shape (n_jobs,); None if no job has a utility function.
 
-        The value of its function at its turnaround time, or at its wait where `utility_at` is
-        "start"; nothing for a job that was stopped, killed at its estimate or lost to an outage:
-        it was not completed. NaN for a job without a utility function.
+        The value of its function at its turnaround time, or at its wait if `utility_at` is
+        "start"; 0 for a job that was not completed: stopped, killed at its estimate, or lost to an
+        outage. NaN for a job without a utility function.
         """
         w = self.workload
         if w.utilities is None:
@@ -109,13 +109,13 @@ class Schedule(Displayed):
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """One row a job, in the order of (submit, job number).
+        """One row per job, in the order of (submit, job number).
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
-        bounded_slowdown`; where jobs have utility functions, the `utility` that each earned; and
-        what the scheduler reported of each job. With outages also `interruptions`, whether it was
-        `lost`, and `lost_work`, the processors × seconds that it ran in vain; `start` is the last
-        one then. Times in seconds, whole numbers where all given times were.
+        bounded_slowdown`; if jobs have utility functions, the earned `utility`; and further results
+        of the scheduler. With outages also `interruptions`, whether the job was `lost`, and
+        `lost_work`, the processors × seconds of its stopped runs; `start` is then the last start.
+        Times in seconds; whole numbers if all given times are whole.
         """
         w = self.workload
         wait, end = self.wait, self.end
@@ -139,14 +139,14 @@ class Schedule(Displayed):
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
-        """Whether the metrics count a job, shape (n_jobs,).
+        """Whether the metrics include a job, shape (n_jobs,).
 
-        They leave out warm-up, cool-down and the jobs of `uncounted` users.
+        They exclude warm-up, cool-down and the jobs of `uncounted` users.
 
         Raises
         ------
         WorkloadError
-            If none is counted.
+            If no job is included.
         """
         submit = self.workload.submit
         counted = np.ones(submit.size, dtype=bool)
@@ -171,10 +171,10 @@ class Schedule(Displayed):
 
     @cached_property
     def served(self) -> ServedJobs:
-        """The jobs that the metrics count, and how they were served."""
+        """The jobs that the metrics include, with their service."""
         w, counted = self.workload, self.counted
         requested = self.source.column("requested_time")[w.row]
-        requested = np.where(requested >= 0, requested, w.run)  # NaN is not
+        requested = np.where(requested >= 0, requested, w.run)  # also for NaN
         nothing = np.broadcast_to(np.nan, w.submit.size)
         jobs = ServedJobs(
             w.submit,
@@ -190,7 +190,7 @@ class Schedule(Displayed):
 
     @cached_property
     def saturation(self) -> Saturation:
-        """What became of the work that waited, of all jobs that ran."""
+        """Growth of the waiting work, over all jobs that ran."""
         w = self.workload
         return saturation(w.submit, self.start, w.run, w.procs, self.machine)
 
@@ -201,21 +201,21 @@ class Schedule(Displayed):
 
     @property
     def window(self) -> tuple[float, float]:
-        """First submission and last end of the jobs that count. [s]."""
+        """First submission and last end of the included jobs. [s]."""
         jobs = self.served
         return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
 
     @property
     def reacting(self) -> bool:
-        """Whether users react to what they get, rather than submit jobs at recorded times."""
+        """Whether users react to the service, instead of submitting at recorded times."""
         return str(self.parameters.get("users", "open")).partition(":")[0] != "open"
 
     @property
     def period(self) -> tuple[float, float]:
-        """Begin and end of the time in which jobs that end count for throughput. [s].
+        """Begin and end of the period that counts for throughput. [s].
 
-        It is the `window`; where users submit jobs up to the end of a simulated period, it ends
-        there, less the cool-down, since then what is left is only worked off.
+        It is the `window`; if users submit jobs up to the end of a simulated period, it ends there,
+        less the cool-down, as after that only remaining jobs are served.
         """
         begin, last = self.window
         until = self.history.get("until")
@@ -223,11 +223,10 @@ class Schedule(Displayed):
 
     @cached_property
     def productivity(self) -> Productivity:
-        """What the users got done with the jobs that count.
+        """Productivity of the users, from the included jobs.
 
-        Sessions are those that the users themselves tell of, where it is theirs to begin and to
-        end one (`site`); else those of `workloadkit.delimit_sessions` on the jobs as simulated,
-        by arrival.
+        Users of a `site` define their sessions themselves. For all others, sessions are those of
+        `workloadkit.delimit_sessions` on the simulated jobs, by arrival.
         """
         w, counted, jobs = self.workload, self.counted, self.served
         if "sessions" in self.history:
@@ -246,29 +245,28 @@ class Schedule(Displayed):
 
     @property
     def aborted_share(self) -> float:
-        """Share of all sessions that users aborted after a response; NaN if none are theirs to.
+        """Share of all sessions that users aborted after a response; NaN if not known.
 
-        Only users of a `site` tell which their sessions are. What others decided is in `history`.
+        Only users of a `site` record it. The decisions of other users are in `history`.
         """
         n_sessions = self.history.get("sessions", 0)
         return self.history.get("aborted", np.nan) / n_sessions if n_sessions else np.nan
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """Aggregates over the jobs that count.
+        """Aggregates over the included jobs.
 
         `jobs left_out killed makespan utilization throughput_per_hour mean_wait median_wait
-        mean_response mean_slowdown mean_bounded_slowdown`. Times in seconds. The makespan goes
-        from the first submission to the last end of a job that counts; the utilization is that of
-        the machine between these two instants, by whichever jobs. The throughput counts the jobs
-        that ended within the `period`, which is the same time, but ends with a simulated period
-        where there is one.
+        mean_response mean_slowdown mean_bounded_slowdown`. Times in seconds. The makespan lasts
+        from the first submission to the last end of an included job; the utilization is that of the
+        machine in this time, by all jobs. The throughput counts the jobs that ended within the
+        `period`, which is the same time unless a simulated period ends before.
 
-        With outages, also `interrupted`, how often they stopped a job; `lost`, the jobs that ended
-        so; and `lost_work`, the processors × seconds of runs that were stopped. The utilization
-        counts the last run of each job, and all processors, those that are down, too.
+        With outages also `interrupted`, the number of interruptions; `lost`, the number of lost
+        jobs; and `lost_work`, the processors × seconds of stopped runs. The utilization includes
+        the last run of each job, relative to all processors, also those that are down.
 
-        Where jobs have utility functions, also `aggregate_utility`, the sum of what they earned.
+        If jobs have utility functions, also `aggregate_utility`, the sum of the earned utility.
         """
         w, counted, jobs = self.workload, self.counted, self.served
         begin, until = self.window
@@ -288,7 +286,7 @@ class Schedule(Displayed):
 
     @cached_property
     def recorded(self) -> dict[str, float]:
-        """How the site served the jobs that count, by names of `describe`; empty if unknown."""
+        """Recorded service of the included jobs, by names of `describe`; empty if unknown."""
         if "population" in self.parameters or self.parameters.get("scheduler") == "recorded":
             return {}
         rows = self.workload.row[self.counted]
@@ -302,27 +300,27 @@ class Schedule(Displayed):
 
     @property
     def _interruptions(self) -> dict[str, float]:
-        """What outages did to the jobs that count, if there were any."""
+        """Effects of outages on the included jobs, if there were any."""
         if "interruptions" not in self.columns:
             return {}
         columns = {"interrupted": "interruptions", "lost": "lost", "lost_work": "lost_work"}
         return {k: self.columns[name][self.counted].sum().item() for k, name in columns.items()}
 
     def measure(self, name: str) -> float:
-        """Return one of the aggregates that `describe` lists.
+        """Return one of the aggregates of `describe`.
 
         Raises
         ------
         ParameterError
-            If it is not known.
+            If the name is unknown.
         """
         if name in OF_JOBS:
             return OF_JOBS[name](self.served)
         if name in OF_UTILITIES:
             if self.workload.utilities is None:
                 raise WorkloadError(
-                    f"{self.source.name}: {name} is of jobs with utility functions, and there are "
-                    "none"
+                    f"{self.source.name}: {name} requires jobs with utility functions, of which "
+                    "there are none"
                 )
             return OF_UTILITIES[name](self.served)
         if name in self.metrics:
@@ -340,26 +338,26 @@ class Schedule(Displayed):
         raise ParameterError(f"unknown metric {name!r}; known: {known}")
 
     def describe(self) -> dict[str, float]:
-        """Return all aggregates over the jobs that count: the metrics, and what takes longer.
+        """Return all aggregates over the included jobs: the metrics, and further ones.
 
         The 25th, 50th, 75th, 98th and 100th percentiles of `wait`, `expansion_factor` and
-        `bounded_slowdown`, as `wait_p25`: the smallest value that so many percent of the jobs do
-        not exceed. Means of jobs that ran a minute at most (`mean_wait_short`), longer but ten at
-        most (`_medium`), and longer (`_long`). `mean_expansion_factor`; `mean_queue_length`, the
-        mean over the makespan; `backlog_growth`, by what share of what the machine can serve the
-        waiting work grows for good, NaN in less than three weeks; `lee_bounded_slowdown`, the mean
-        without the jobs that `metrics.lee_jobs` leaves out; `jain_fairness`, Jain's index of the
-        users' mean slowdowns.
+        `bounded_slowdown`, as `wait_p25`: the smallest value that at least this percentage of the
+        jobs does not exceed. Means of jobs with run times up to one minute (`mean_wait_short`), up
+        to ten minutes (`_medium`), and longer (`_long`). `mean_expansion_factor`;
+        `mean_queue_length`, the mean over the makespan; `backlog_growth`, the lasting growth of the
+        waiting work as a share of what the machine can serve, NaN in less than three weeks;
+        `lee_bounded_slowdown`, the mean without the jobs that `metrics.lee_jobs` excludes;
+        `jain_fairness`, Jain's index of the users' mean slowdowns.
 
-        Where users react: `users`; `sessions`; `jobs_per_session`; `sessions_per_user`;
+        If users react: `users`; `sessions`; `jobs_per_session`; `sessions_per_user`;
         `mean_session_length`; `mean_activity_length` and `median_activity_length`, the time from a
         user's first submission to the last, see `productivity`; and for `site` the
         `aborted_share` of all sessions.
 
-        Where jobs have utility functions: `utility_per_proc_hour`, the aggregate utility by the
-        processors × hours of all jobs that count; and what they earned in percent of their start
-        values, the 25th, 50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: what
-        the best quarter earned at least; jobs of start value 0 are left out.
+        If jobs have utility functions: `utility_per_proc_hour`, the aggregate utility divided by
+        the processors × hours of all included jobs; and earned percentages of the start values, at
+        the 25th, 50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: the minimum
+        that the best quarter earned; jobs of start value 0 are excluded.
         """
         names = [*FURTHER]
         if self.workload.utilities is not None:
@@ -370,13 +368,13 @@ class Schedule(Displayed):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What made the schedule."""
+        """Version, settings, seed and inputs that made the schedule."""
         return provenance(self.source, **self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `describe` does, `recorded` and `history` if there are, and the provenance.
+        """Return all of `describe`, `recorded` and `history` if they exist, and the provenance.
 
-        It is ready for JSON: None stands for what is undefined.
+        The result is ready for JSON: None stands for undefined values.
         """
         more = {"recorded": self.recorded, "history": self.history}
         result = self.describe() | {name: what for name, what in more.items() if what}
@@ -416,9 +414,10 @@ class Schedule(Displayed):
     def trace(self) -> Trace:
         """Return the simulated jobs as a log.
 
-        Submit, wait and run are as simulated, the status of killed jobs and the header's EndTime,
-        too; the rest is as it was. Bursts of checkpointed jobs, which tell of the recorded
-        execution, are left out. A note in the header says what made the log and what was left out.
+        Submit, wait and run are as simulated, as are the status of killed jobs and the header's
+        EndTime; all other fields are unchanged. Bursts of checkpointed jobs, which describe the
+        recorded execution, are left out. A note in the header describes the simulation and the jobs
+        that were left out.
         """
         w = self.workload
         taken = self.source.take(w.row)

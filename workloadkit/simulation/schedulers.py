@@ -1,7 +1,7 @@
-"""Schedulers: one file a policy, by the names of the command line.
+"""Schedulers: one file per policy, by the names of the command line.
 
-A policy is a small frozen object: its parameters, a name, and two forms of the same decisions,
-one for each engine. `known` lists those built in; `parse` reads ``name:param=value,...``, which
+A policy is a small frozen object: its parameters, a name, and two forms of the same decisions, one
+for each engine. `known` lists the built-in policies; `parse` reads ``name:param=value,...``, which
 `describe` writes.
 """
 
@@ -86,7 +86,7 @@ def __dir__() -> list[str]:
 
 
 def known() -> dict[str, type[Policy]]:
-    """Return the policies built in, by name."""
+    """Return the built-in policies, by name."""
     return {policy.name: policy for policy in _BUILT_IN}
 
 
@@ -101,7 +101,7 @@ def parse(text: str) -> Policy:
     Raises
     ------
     ParameterError
-        For an unknown name, parameter or value; it names the known ones.
+        For an unknown name, parameter or value; the message lists the known ones.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def parse(text: str) -> Policy:
 
 
 def describe(policy: Policy) -> str:
-    """Name a policy and those of its parameters that differ from the defaults.
+    """Return the name of a policy with those parameters that differ from the defaults.
 
     Examples
     --------

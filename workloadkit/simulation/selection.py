@@ -1,4 +1,4 @@
-"""Choose the parts of a simulation: who is present, how they behave, who serves them, and what."""
+"""Select the parts of a simulation: population, users' behaviour, scheduler and machine."""
 
 import os
 import warnings
@@ -61,15 +61,15 @@ class SimulationParts:
     behaviour : object
         How users behave, see `users`; or a list of custom users.
     population : object
-        Who of a log is present, see `populations`.
+        Who is present, see `populations`.
     engine : {"compiled", "python"}
     rules : Rules
     as_workload : AsWorkload
-        By what rules jobs of a log are simulated.
+        The rules by which jobs of a log become a workload.
     knows_machine : bool
-        Whether the processors of the machine are known.
+        Whether the number of processors is known.
     parameters : dict
-        What the schedule says that it was made with.
+        The settings recorded in the schedule.
     """
 
     trace: Trace | None
@@ -84,7 +84,7 @@ class SimulationParts:
 
     @property
     def name(self) -> str:
-        """What messages call the policy."""
+        """Name of the policy, for messages."""
         return name_of(self.policy)
 
     @property
@@ -96,7 +96,7 @@ class SimulationParts:
 def select_parts(
     trace: Trace | None, scheduler: Any, users: Any, settings: Simulate
 ) -> SimulationParts:
-    """Choose the parts of a simulation, and see that they go together; see `simulate`."""
+    """Select the parts of a simulation and check that they fit together; see `simulate`."""
     if trace is not None:
         check_trace(trace)
     overrun = overrun_of(trace, settings.overrun)
@@ -106,7 +106,7 @@ def select_parts(
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
     if isinstance(who, Resampled):
-        assert trace is not None  # as was seen above
+        assert trace is not None  # checked above
         who = who.prepare(trace)
     recorded = isinstance(policy, Recorded)
     _check_parts(policy, behaviour, machine, predictor)
@@ -114,12 +114,14 @@ def select_parts(
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
     if engine == "compiled" and own:
         raise ParameterError(
-            "the compiled engine runs only what has a compiled form; take engine='python' for "
-            "custom schedulers and users in plain Python"
+            "the compiled engine runs only parts that have a compiled form; take engine='python' "
+            "for custom schedulers and users in plain Python"
         )
     down = _outages(settings.outages, trace, recorded=recorded)
     if down is not None and machine is not None:
-        raise ParameterError("outages are of plain processors; give outages or a machine, not both")
+        raise ParameterError(
+            "outages apply to plain processors: give outages or a machine, not both"
+        )
     procs = _processors(trace, behaviour, who, settings, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
@@ -164,9 +166,9 @@ def select_parts(
 
 
 def _is_plain(behaviour: Any) -> bool:
-    """Whether users have a form of their own in plain Python only.
+    """Whether users have a form in plain Python only.
 
-    What is derived from a behaviour that is built in may differ from its compiled form.
+    A class derived from a built-in behaviour may differ from its compiled form.
     """
     built_in = tuple(behaviours.known().values())
     if type(behaviour) in built_in:
@@ -186,7 +188,7 @@ def _processors(
     """Return the processors of the machine; None where the recorded schedule needs none."""
     if settings.machine is not None:
         if settings.procs is not None or "scale_machine" in settings.scales:
-            raise ParameterError("machine says how many processors there are; procs cannot")
+            raise ParameterError("machine sets the number of processors; do not give procs as well")
         return int(settings.machine.procs)
     header = trace.header if trace is not None else Header()
     if isinstance(population, ResampledUsers):
@@ -198,12 +200,14 @@ def _processors(
     if procs is None and isinstance(behaviour, Community):
         procs = behaviour.processors
     if (procs, header.procs, trace) == (None, None, None):
-        raise ParameterError("procs is None, and there is no log to name the machine's processors")
+        raise ParameterError(
+            "procs is None, and there is no log that names the machine's processors"
+        )
     return scaled_machine(machine_size(header, procs), settings.scale_machine)
 
 
 def _warn_of_partitions(trace: Trace) -> None:
-    """Say that jobs of several partitions will share one machine."""
+    """Warn that jobs of several partitions share one simulated machine."""
     partition = trace.column("partition")[trace.ran]
     numbers, n_jobs = np.unique(partition[partition >= 0], return_counts=True)
     used = n_jobs >= _LEAST_SHARE * partition.size
@@ -211,7 +215,7 @@ def _warn_of_partitions(trace: Trace) -> None:
         each = (f"{n:,} in {number:.0f}" for number, n in zip(numbers, n_jobs, strict=True))
         warnings.warn(
             f"{trace.name}: its partitions ({', '.join(each)}) are simulated as one machine, on "
-            "which each job may have any processors",
+            "which any job may use any processor",
             WorkloadWarning,
             stacklevel=4,
         )
@@ -235,7 +239,7 @@ def _warn_of_jobs_before_window(trace: Trace) -> None:
 def _parameters(
     settings: Simulate, procs: int | None, down: Outages | None, *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
-    """Return what the schedule says that it was made with, but for the parts."""
+    """Return the recorded settings, without the parts."""
     told = settings.recorded
     for name in ("population", "machine", "predictor", "utility_at", "outages", "uncounted"):
         told.pop(name, None)  # parts, what counts only for some jobs, and what is told otherwise
@@ -255,7 +259,7 @@ def _parameters(
 
 
 def uncounted_users(uncounted: ArrayLike) -> list[int]:
-    """Return the numbers of the users whose jobs do not count, ascending."""
+    """Return the numbers of the users excluded from the metrics, ascending."""
     try:
         given = np.atleast_1d(np.asarray(uncounted))
     except ValueError:  # lists of different lengths
@@ -266,7 +270,7 @@ def uncounted_users(uncounted: ArrayLike) -> list[int]:
 
 
 def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> None:
-    """Refuse parts that do not go together, or are none."""
+    """Check that the parts are valid and fit together."""
     if machine is not None and not isinstance(machine, Hardware):
         raise ParameterError(
             f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
@@ -281,7 +285,7 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
             )
         if machine is not None or predictor is not None:
             raise ParameterError(
-                "scheduler recorded follows the log: no machine or predictor counts"
+                "scheduler recorded follows the log: machine and predictor have no effect"
             )
 
 
@@ -297,27 +301,27 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
         who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
         raise ParameterError(
-            f"{who} submit their own jobs: a log and a population are for users who replay one"
+            f"{who} submit their own jobs: a log and a population are for users of a log"
         )
 
 
 def check_synthetic(who: str, settings: Simulate) -> None:
-    """Refuse what is for the jobs of a log, where users submit jobs of their own."""
+    """Refuse settings that apply to the jobs of a log, where users submit their own jobs."""
     of_jobs = ("scale_arrivals", "scale_runs", "scale_sizes", "offered_load", "oversize")
     for name in (*of_jobs, "estimates"):
         if name in settings.changed:
-            raise ParameterError(f"{who} submit their own jobs: {name} is for those of a log")
+            raise ParameterError(f"{who} submit their own jobs: {name} applies to jobs of a log")
 
 
 def _outages(
     outages: Outages | str | os.PathLike[str] | None, trace: Trace | None, *, recorded: bool
 ) -> Outages | None:
-    """Return the outages that were meant, if any; say where they are another log's."""
+    """Return the outages, if any; warn where they belong to another log."""
     if outages is None:
         return None
     if recorded:
         warnings.warn(
-            "the schedule that the log tells of is what it is: outages play no part in it",
+            "the recorded schedule does not change: outages have no effect on it",
             WorkloadWarning,
             stacklevel=4,
         )
@@ -326,12 +330,12 @@ def _outages(
         outages = read_outages(outages)
     if not isinstance(outages, Outages):
         raise ParameterError(f"outages is {outages!r}; give a path or an instance of Outages")
-    if not outages.digest:  # else it was said as they were read
+    if not outages.digest:  # else this was checked when they were read
         for line in outages.oddities:
             warnings.warn(line, WorkloadWarning, stacklevel=4)
     if trace is not None and (other := outages.other_log(trace)):
         warnings.warn(
-            f"{outages.name} tells of the outages of {other}, not of {trace.name}",
+            f"{outages.name} describes the outages of {other}, not of {trace.name}",
             WorkloadWarning,
             stacklevel=4,
         )
@@ -341,15 +345,15 @@ def _outages(
 def _numbered(
     policy: Policy | Scheduler, outages: Outages, procs: int, requeues: bool
 ) -> NumberedProcessors:
-    """Return processors with outages, for a policy that can do with them."""
+    """Return processors with outages, for a policy that supports them."""
     scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
     if scheduler.overcommits or not scheduler.bears_outages:
-        raise ParameterError(f"scheduler {name_of(policy)}: it knows nothing of outages")
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
     return NumberedProcessors(procs, settle(outages, procs), requeues)
 
 
 def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
-    """Return the policy that was meant."""
+    """Return the policy that a name or an object stands for."""
     if isinstance(scheduler, str):
         return schedulers.parse(scheduler)
     if isinstance(scheduler, type) or not isinstance(scheduler, Scheduler | Policy):
@@ -361,7 +365,7 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
 
 
 def _behaviour(users: Any) -> Any:
-    """Return the behaviour that was meant; of custom users, who change, copies."""
+    """Return the behaviour that a name or an object stands for; custom users are copied."""
     if isinstance(users, str):
         return behaviours.parse(users)
     if isinstance(users, type) and issubclass(users, BatchUser):
@@ -373,7 +377,7 @@ def _behaviour(users: Any) -> Any:
 
 
 def name_of(thing: object) -> str:
-    """Name a policy, a behaviour or a custom class."""
+    """Return the name of a policy, a behaviour or a custom class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
     if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):
@@ -382,7 +386,7 @@ def name_of(thing: object) -> str:
 
 
 def identity_of(thing: object) -> str:
-    """Name a part as a provenance does: a custom one with the digest of its source."""
+    """Return the name of a part as in a provenance: a custom one with its source's digest."""
     return (
         f"{name_of(thing)} (source {source_digest(thing)})" if is_custom(thing) else name_of(thing)
     )

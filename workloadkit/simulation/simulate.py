@@ -47,16 +47,16 @@ def simulate(
     Parameters
     ----------
     trace : Trace, optional
-        The log whose jobs are simulated; not needed with custom users.
+        The log to simulate; not needed with custom users.
     scheduler : str or object, default "easy"
         A name with parameters as on the command line, a policy of `workloadkit.schedulers`, or an
         instance of a subclass of `Scheduler`, which is copied for the simulation.
     users : str, object or sequence of User, default "open"
-        How the users of the log behave, or users who need no log: a name with parameters, or an
-        object of `workloadkit.users`; or custom users: a subclass of `BatchUser`, who go
-        through a log, or a list of users who need none (copied, too).
+        The behaviour of the log's users, or users who need no log: a name with parameters, or an
+        object of `workloadkit.users`; or custom users: a subclass of `BatchUser`, for users of a
+        log, or a list of users who need none (also copied).
     settings : workloadkit.settings.Simulate, optional
-        All that follows, in one object; keywords count first.
+        All parameters below as one object; keywords override it.
     {settings}
 
     Returns
@@ -66,10 +66,10 @@ def simulate(
     Raises
     ------
     ParameterError
-        For an unknown name or a value that cannot be.
+        For an unknown name or an invalid value.
     WorkloadError
-        Where the log cannot be simulated: no job ran, the machine is unknown, jobs are larger
-        than it.
+        If the log cannot be simulated: no job ran, the machine is unknown, or jobs are larger than
+        the machine.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def simulate(
 def _report(
     parts: SimulationParts, settings: Simulate, trace: Trace, unscaled: Trace, play: EngineResult
 ) -> Schedule:
-    """Return the schedule that was played."""
+    """Return the schedule of a finished simulation."""
     workload = replace(play.workload, utility_at=settings.utility_at)
-    start = play.outcome.start  # recorded waits may be fractions where no other time is
+    start = play.outcome.start  # recorded waits may be fractions while all other times are whole
     start = start.astype(np.result_type(start, workload.submit), copy=False)
     parameters, procs = parts.parameters, parts.rules.machine
     if workload.utilities is not None:
@@ -114,7 +114,7 @@ def _report(
 
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:
-    """Say where a log holds more than its machine; return the most processors in use at once."""
+    """Warn if a log uses more than its machine; return the most processors in use at once."""
     time, in_use = use_over_time(start, start + workload.run, workload.procs)
     largest = max(int(in_use.max()), 1)
     if largest > machine:
@@ -125,8 +125,8 @@ def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:
         upon = in_use[when] - workload.procs[begins][::-1].cumsum()[::-1]  # use before each
         first = workload.job[begins[np.argmax(upon + workload.procs[begins] > machine)]]
         warnings.warn(
-            f"the log holds up to {largest:,} processors of {machine:,}, more than there are for "
-            f"{hours:,.1f} hours in all, first by job {first}",
+            f"the log uses up to {largest:,} processors of {machine:,}: more than the machine has "
+            f"for {hours:,.1f} hours in all, first by job {first}",
             WorkloadWarning,
             stacklevel=4,
         )

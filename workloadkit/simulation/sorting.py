@@ -1,15 +1,15 @@
-"""Sorting of numbers that are mostly whole, and small."""
+"""Sorting of numbers that are mostly whole and small."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_DIGIT = 16  # bits; numpy sorts numbers of so many by digits, several times as fast as others
+_DIGIT = 16  # bits; numpy sorts such numbers by digits, several times as fast as others
 
 
 def stable_order(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the places of numbers, smallest first, equal ones in the order in which they stand.
+    """Return the places of numbers, smallest first, equal ones in their present order.
 
     Parameters
     ----------

@@ -1,35 +1,35 @@
-"""Where a compiled simulation stands: a value that can be copied and continued."""
+"""The state of a compiled simulation: a value that can be copied and continued."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Places in State.at: jobs that run, that have arrived, that wait; why the loop has returned; how
-# much was taken from the users' agenda, and how much of that has happened; jobs that had arrived by
-# the last pass; with a pass after each event, ends of this second that are listed, and taken.
+# Places in State.at: jobs that run, that have arrived, that wait; reason for the loop's return;
+# entries taken from the users' agenda, and those of them processed; jobs that had arrived by the
+# last pass; with a pass after each event, ends of this second that are listed, and taken.
 N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED = range(9)
 
-# Reasons: all is over; the time to stop has come; the policy asks for it; the machine, which may
-# have too little room for what comes next (also where the policy asks).
+# Reasons: all is over; the time to stop has come; the policy requests it; the machine may have too
+# little room for the next instant (perhaps together with a request of the policy).
 OVER, STOPPED, REQUESTED, LACKS_ROOM = range(4)
 
 
 class Jobs(NamedTuple):
     """The jobs of a simulation, in the order of (submit, job number).
 
-    Where users react or a predictor plans they are tables, filled in as the jobs arrive.
+    If users react or a predictor plans they are tables, filled in as the jobs arrive.
 
     Parameters
     ----------
     submit, run, estimate : ndarray of int64 or all of float64, shape (n_jobs,)
-        Estimates are what is planned with, at least 1. [s]
+        Estimates are those for planning, at least 1. [s]
     procs : ndarray of int64, shape (n_jobs,)
         From 1 to the size of the machine.
     user, queue : ndarray of int64, shape (n_jobs,)
         User of each job, from 0 on or by their numbers, and its queue, -1 for unknown.
     start : ndarray, shape (n_jobs,)
-        The same array as `State.start`, for those who see the jobs alone. [s]
+        The same array as `State.start`, for functions that see the jobs alone. [s]
     """
 
     submit: NDArray
@@ -66,16 +66,16 @@ class State(NamedTuple):
     late, by_event : bool
         Whether jobs may outlive their estimates; whether there is a pass after each event.
     spares, strict : bool
-        Whether jobs that overtake may take what is to spare at the shadow time; whether those that
-        end at it need that, too.
+        Whether jobs that overtake may use spare processors at the shadow time; whether those that
+        end exactly at it need them as well.
     machine : NamedTuple
-        What serves, see `workloadkit.simulation.machine`.
+        See `workloadkit.simulation.machine`.
     policy : NamedTuple
         See `policies`.
     users : NamedTuple or None
         Users who react; without any the jobs arrive at their submit times.
     predictor : NamedTuple or None
-        What plans; without any the estimates stand in the table of the jobs.
+        Plans jobs; None if the estimates are in the table of the jobs.
     """
 
     jobs: Jobs

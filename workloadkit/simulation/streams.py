@@ -1,4 +1,4 @@
-"""Who submits jobs: the table of a log, or users who react.
+"""The source of submissions: the table of a log, or users who react.
 
 Users who react, see `mechanisms`, have an agenda; jobs are written into the tables as they arrive.
 Without users, ``None``, the jobs of the tables arrive at their submit times.
@@ -12,7 +12,7 @@ from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, let_ac
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.state import ARRIVED, N_DONE, N_TAKEN
 
-# What happens of that which is due.
+# Selections of due entries.
 ALL, SUBMISSIONS = range(2)
 
 
@@ -30,7 +30,7 @@ def _entry_is_submission(state, what, now):
 
 @bare
 def _take_one(state, what, now):
-    """Let happen what comes first in the agenda."""
+    """Process the first entry of the agenda."""
     agenda = state.users.agenda
     agenda.due[0] = take_first(agenda)
     state.at[N_TAKEN], state.at[N_DONE] = 1, 0
@@ -39,14 +39,14 @@ def _take_one(state, what, now):
 
 @bare
 def _look_ahead(state, what, now):
-    """Take what is due, unless some of what was taken is left."""
+    """Take the due entries, unless some of the last ones are left."""
     if state.at[N_TAKEN] == state.at[N_DONE]:
         state.at[N_TAKEN], state.at[N_DONE] = take_due(state.users.agenda, now), 0
 
 
 @bare
 def _act_on_all(state, what, now):
-    """Let happen what was taken, then what these have planned for this very second."""
+    """Process the taken entries, then those that they created for this very second."""
     _act(state, ALL, now)
     _look_ahead(state, what, now)
     while state.at[N_TAKEN] > 0:
@@ -56,7 +56,7 @@ def _act_on_all(state, what, now):
 
 @bare
 def _act_on_submissions(state, what, now):
-    """Let happen the submissions that were taken: they come before wake-ups."""
+    """Process the taken submissions, which come before wake-ups."""
     _act(state, SUBMISSIONS, now)
 
 
@@ -69,7 +69,7 @@ def _act(state, which, now):
             if which == SUBMISSIONS:
                 break
             let_act(state.users, state.jobs, WAKE_UP, -1 - item, 0, now)
-        elif at[ARRIVED] == state.jobs.submit.size:  # no room: this run is for nothing
+        elif at[ARRIVED] == state.jobs.submit.size:  # no room: the run will be repeated
             agenda.at[OVERFLOWS] = 1
         else:
             state.jobs.submit[at[ARRIVED]] = now
@@ -86,23 +86,23 @@ def _notify_user(state, job, now):
     let_act(state.users, state.jobs, JOB_ENDED, job, 0, now)
 
 
-#: (state, -, -): when something comes next; a time after all times if nothing does.
+#: (state, -, -): the time of the next entry; a time after all times if there is none.
 next_coming = by_part("users", "next_coming", _next_entry, BARE)
 
 #: (state, -, now): whether that is a submission, now.
 submission_is_due = by_part("users", "submission_is_due", _entry_is_submission, BARE)
 
-#: (state, -, now): let what comes next happen.
+#: (state, -, now): process the next entry.
 take_one = by_part("users", "take_one", _take_one, BARE)
 
-#: (state, -, now): take what is due, before ends of jobs lead to more.
+#: (state, -, now): take the due entries, before ends of jobs create more.
 look_ahead = by_part("users", "look_ahead", _look_ahead, BARE)
 
-#: (state, -, now): let it happen, and whatever that leads to in this very second.
+#: (state, -, now): process them, and all that they create for this very second.
 act_on_all = by_part("users", "act_on_all", _act_on_all, BARE)
 
-#: (state, -, now): let the submissions of it happen.
+#: (state, -, now): process the submissions among them.
 act_on_submissions = by_part("users", "act_on_submissions", _act_on_submissions, BARE)
 
-#: (state, job, now): the user of a job learns that it has ended.
+#: (state, job, now): notify the user of a job of its end.
 notify_user = by_part("users", "notify_user", _notify_user, BARE)

@@ -1,4 +1,4 @@
-"""Jobs that users submit without a log to go through."""
+"""Workloads of synthetic users, who submit jobs without a log."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ def synthetic_workload(
     queue: NDArray,
     users: Any = None,
 ) -> Workload:
-    """Return a workload of jobs that are of no log, or tables for them."""
+    """Return a workload of jobs without a log, or tables for them."""
     n_jobs = submit.size
     return Workload(
         row=np.full(n_jobs, -1),
@@ -47,7 +47,7 @@ def as_log(
     utilities: dict[int, tuple[Point, ...]] | None = None,
     **columns: NDArray,
 ) -> tuple[Trace, Workload]:
-    """Return a log of jobs of no log, and the jobs as jobs of that log.
+    """Return a log of synthetic jobs, and the jobs as a workload of that log.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def as_log(
     machine : int
         Processors.
     utilities : dict of int to tuple, optional
-        Points of the utility functions of jobs, by their places.
+        Points of the jobs' utility functions, by place.
     **columns : ndarray, shape (n_jobs,)
         Further fields of the log.
     """

@@ -1,4 +1,4 @@
-"""How often a schedule could not be, as jobs depend on the ends of others."""
+"""Violations of the dependencies between jobs in a schedule."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Violations(Displayed):
-    """Jobs that came or started too early for what they depend on.
+    """Number of jobs that were submitted or started before the jobs on which they depend.
 
     Parameters
     ----------
     jobs : int
         All jobs of the schedule.
     dependent : int
-        Those that depend on others.
+        Jobs that depend on others.
     submission : int
-        Those that were submitted while a job they depend on had not ended.
+        Jobs submitted before the end of a job on which they depend.
     execution : int
-        Those that started before a job they depend on had started.
+        Jobs started before the start of a job on which they depend.
     """
 
     jobs: int
@@ -60,15 +60,15 @@ class Violations(Displayed):
 def violations(schedule: Schedule) -> Violations:
     """Count the violations of dependencies between jobs [1]_.
 
-    In a conventional simulation jobs arrive at their recorded times, be the jobs that their users
-    had waited for done or not.
+    In a conventional simulation jobs arrive at their recorded times, whether or not the jobs for
+    which their users had waited have ended.
 
     Parameters
     ----------
     schedule : Schedule
-        What jobs depend on its log says: by the preceding jobs (field 17) if it has any, else by
-        its batches, see `workloadkit.dependencies`; each job of a batch then depends on all jobs
-        of the batches that its batch depends on.
+        Its log defines the dependencies: preceding jobs (field 17) if there are any, otherwise
+        batches, see `workloadkit.dependencies`; each job of a batch then depends on all jobs of the
+        batches on which its batch depends.
 
     Returns
     -------
@@ -77,13 +77,13 @@ def violations(schedule: Schedule) -> Violations:
     Raises
     ------
     ParameterError
-        If it is no schedule, or one of resampled users who react: their log, made as they
-        submitted, does not tell which batches they waited for.
+        If it is not a schedule, or is one of resampled users who react: their log, made from their
+        submissions, does not contain the batches for which they waited.
 
     Warns
     -----
     WorkloadWarning
-        If batches decide and jobs have no known user; they are taken for the jobs of one user.
+        If batches decide and jobs have no known user; these count as jobs of one user.
 
     References
     ----------
@@ -92,7 +92,7 @@ def violations(schedule: Schedule) -> Violations:
 
     Examples
     --------
-    In the log the second job came when the first one had ended.
+    In the log the second job came after the end of the first.
 
     >>> import workloadkit as wk
     >>> columns = {"submit": [0, 20], "run": [10, 5], "procs": [1, 1], "user": [5, 5]}
@@ -117,7 +117,7 @@ def violations(schedule: Schedule) -> Violations:
         if schedule.reacting and "population" in schedule.parameters:
             raise ParameterError(
                 "resampled users who react submit at other times than in their log: there are no "
-                "recorded batches of theirs to be violated"
+                "recorded batches whose dependencies could be violated"
             )
         in_log = np.argsort(w.row)  # places in the workload, in the order of the log
         acts = activities(trace.take(w.row[in_log]))
@@ -134,14 +134,14 @@ def violations(schedule: Schedule) -> Violations:
 
 
 def _latest_before(acts: Activities, time: NDArray) -> NDArray:
-    """Latest time among all jobs that each job depends on, in the order of `Activities.job`.
+    """Return the latest time among the jobs on which each job depends, by `Activities.job`.
 
-    The value of jobs that depend on none is of no meaning.
+    Values of jobs without dependencies are meaningless.
     """
     if not acts.job.size:
         return time
     latest = np.maximum.reduceat(time, acts.first_job[:-1])  # of each batch
-    before = np.append(latest[:1], latest[:-1])  # inside a session, of the batch before
+    before = np.append(latest[:1], latest[:-1])  # within a session, of the previous batch
     # the sessions of each user in the order of their recorded ends: the latest up to each
     last = np.append(np.flatnonzero(np.diff(acts.session)), latest.size - 1)
     user = np.repeat(np.arange(acts.user.size), np.diff(acts.first_session))
@@ -155,7 +155,7 @@ def _latest_before(acts: Activities, time: NDArray) -> NDArray:
 
 
 def _maximum_so_far(values: NDArray, group: NDArray[np.int64]) -> NDArray:
-    """Maximum of each group up to each of its values; groups ascend."""
+    """Return the cumulative maximum within each group; groups ascend."""
     known, rank = np.unique(values, return_inverse=True)
-    above = group * known.size  # each group stands above all before
+    above = group * known.size  # each group is above all previous ones
     return known[np.maximum.accumulate(rank + above) - above]

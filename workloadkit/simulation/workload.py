@@ -1,4 +1,4 @@
-"""What a simulation is asked to run: the jobs of a log, as the rules of simulation see them."""
+"""The workload of a simulation: the jobs of a log, by the rules of simulation."""
 
 import warnings
 from collections.abc import Sequence
@@ -31,32 +31,32 @@ from workloadkit.utility import Utilities, check, pack
 #: The shortest estimate a scheduler plans with. [s]
 SHORTEST_ESTIMATE = 1
 
-#: Jobs of which nothing else is asked.
+#: The default settings.
 USUAL = Arriving()
 
-_SHOWN = 5  # offenders that an error names
-_LAST_SECOND = 2**62  # of whole seconds: sums of times stay far from where integers wrap around
+_SHOWN = 5  # jobs that an error lists
+_LAST_SECOND = 2**62  # whole seconds up to here: sums of times do not overflow
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a simulation is played by, whatever the policy.
+    """The rules of a simulation that are independent of the policy.
 
     Parameters
     ----------
     machine : int
         Processors of the machine.
     overrun : {"kill", "raise", "late"}
-        What happens to jobs that outlive their estimates, see `plan`.
+        Treatment of jobs that outlive their estimates, see `plan`.
     passes : {"instant", "event"}
         Whether processors are allocated once an instant or after each single event.
     seed : int
-        Of what the policy draws, if it does.
+        Of the policy's random draws.
     hardware : object, optional
-        What the processors are like, see `workloadkit.simulation.machine`; one pool by default.
+        The machine, see `workloadkit.simulation.machine`; one pool by default.
     predictor : object, optional
-        What plans, see `workloadkit.simulation.predictors`; the estimates of the workload by
-        default.
+        Plans jobs, see `workloadkit.simulation.predictors`; by default the estimates of the
+        workload are used.
     """
 
     machine: int
@@ -71,7 +71,7 @@ class Rules:
 class Workload:
     """The jobs of a simulation, in the order of (submit, job number).
 
-    For a pass after each event jobs submitted in the same second keep the order of the log.
+    With a pass after each event, jobs submitted in the same second keep the order of the log.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Workload:
     job, user : ndarray of int64, shape (n_jobs,)
         Job and user numbers.
     submit, run, estimate : ndarray of int64 or all of float64, shape (n_jobs,)
-        Whole seconds where all given times are whole. Run times as they will be. [s]
+        Whole seconds if all given times are whole. Run times are those in the simulation. [s]
     procs : ndarray of int64, shape (n_jobs,)
         Processors that each job needs.
     killed : ndarray of bool, shape (n_jobs,)
@@ -92,14 +92,14 @@ class Workload:
     left_out : int
         Jobs of the log that are not simulated.
     utilities : Utilities, optional
-        What each job is worth to its user over time; None where no job has a utility function.
+        Utility function of each job; None if no job has one.
     utility_at : {"turnaround", "start"}
-        When a job's value is read: at its end or at its start, since its submission.
+        Whether a job's value is read at its end or at its start.
     users : NamedTuple, optional
-        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are tables then,
-        which are filled in as the jobs arrive.
+        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are then tables, filled
+        in as the jobs arrive.
     user_numbers : ndarray of int64, optional
-        Their numbers, where these are not 1, 2, …, in the order of the users.
+        Numbers of these users, if they are not 1, 2, … in order.
     """
 
     row: NDArray[np.int64]
@@ -120,14 +120,14 @@ class Workload:
 
     @property
     def numbers_of_users(self) -> NDArray[np.int64]:
-        """The numbers of users who react: those of the log, else 1, 2, …."""
+        """The numbers of users who react: those of the log, otherwise 1, 2, …."""
         if self.user_numbers is not None:
             return self.user_numbers
-        return np.arange(1, self.users.agenda.time.size + 1)  # there are no more
+        return np.arange(1, self.users.agenda.time.size + 1)  # an upper limit
 
     @property
     def known_by(self) -> NDArray[np.int64] | None:
-        """The numbers of users who react or have reacted; None where `user` says them."""
+        """The numbers of users who react; None if `user` contains them."""
         return self.user_numbers if self.users is None else self.numbers_of_users
 
     def take(self, which: NDArray) -> "Workload":
@@ -166,7 +166,7 @@ def machine_size(header: Header, procs: int | None) -> int:
             "(procs, on the command line --procs)"
         )
     if header.procs > MAX_PROCS:
-        raise WorkloadError(f"the header's machine of {header.procs} processors is not believed")
+        raise WorkloadError(f"the header's machine of {header.procs} processors is implausible")
     if not header.number("MaxProcs"):
         warnings.warn(
             f"the header names no MaxProcs; taking MaxNodes, {header.procs}, for the processors",
@@ -177,15 +177,15 @@ def machine_size(header: Header, procs: int | None) -> int:
 
 
 def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
-    """Return what happens to jobs that outlive their estimates; "header": what the log's says.
+    """Return the treatment of jobs that outlive their estimates; "header": that of the log.
 
-    Where its AllowOveruse is Yes they run on late, where it is No they are stopped. So they are
-    where it says neither, and states a MaxRuntime: then the system has stopped jobs at limits.
+    With AllowOveruse Yes, jobs run on late; with No, they are stopped. Without AllowOveruse, they
+    are stopped if the header contains MaxRuntime, as the system has then stopped jobs at limits.
 
     Raises
     ------
     ParameterError
-        If the header states neither, or there is none.
+        If the header contains neither, or there is none.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
     what = (
         "there is no log"
         if trace is None
-        else (f"the header of {trace.name} states neither AllowOveruse nor MaxRuntime")
+        else (f"the header of {trace.name} contains neither AllowOveruse nor MaxRuntime")
     )
     raise ParameterError(f"overrun is 'header', and {what}; give raise, kill or late")
 
@@ -211,14 +211,14 @@ def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
 def plan(
     run: ArrayLike, estimate: ArrayLike, overrun: AskedOverrun
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Apply what happens to jobs that outlive their estimates.
+    """Apply the treatment of jobs that outlive their estimates.
 
     Parameters
     ----------
     run, estimate : array_like
         Run time, and the estimate the user gave. [s]
     overrun : {"kill", "raise", "late"}
-        Stopped at the estimate; estimate raised to the run time from the start; left to run.
+        Stopped at the estimate; estimate raised to the run time from the start; not stopped.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def plan(
 
 
 def never_starts(scheduler: str, stuck: Sequence[Any], n_jobs: int) -> str:
-    """Say that a scheduler leaves jobs waiting for ever."""
+    """Return a message about jobs that never start."""
     return f"{scheduler} never starts {len(stuck)} of {n_jobs} jobs; the first is job {stuck[0]}"
 
 
@@ -254,7 +254,7 @@ def make_workload(
     utility_at: UtilityAt = "turnaround",
     of_any_size: bool = False,
 ) -> Workload:
-    """Take from a log what a simulation needs.
+    """Convert a log into a workload.
 
     Parameters
     ----------
@@ -262,11 +262,11 @@ def make_workload(
     machine : int
         Processors of the machine.
     settings : Arriving
-        Run times and sizes are not scaled here, and `overrun` is not "header".
+        `overrun` must not be "header"; run times and sizes are not scaled here.
     utility_at : {"turnaround", "start"}
         When the value of a job that has a utility function is read.
     of_any_size : bool
-        Whether jobs larger than the machine stay, whatever the settings.
+        Whether jobs larger than the machine are kept, whatever the settings.
 
     Returns
     -------
@@ -275,8 +275,8 @@ def make_workload(
     Raises
     ------
     WorkloadError
-        Where no job ran, jobs are larger than the machine, their load cannot be set, or points are
-        no utility function.
+        If no job ran, jobs are larger than the machine, the load cannot be set, or the points of a
+        utility function are invalid.
     """
     row, procs = _served(trace, machine, None if of_any_size else settings.oversize)
     job = trace.column("job")[row]
@@ -292,7 +292,7 @@ def make_workload(
 
     most = np.maximum(run, estimate).astype(np.float64).sum() + np.abs(submit).max()
     if submit.dtype.kind == "i" and most > _LAST_SECOND:
-        raise WorkloadError(f"{trace.name}: jobs of {most:.1e} s in all are not believed")
+        raise WorkloadError(f"{trace.name}: a total run time of {most:.1e} s is implausible")
 
     workload = Workload(
         row=row,
@@ -319,7 +319,7 @@ def make_workload(
 def _served(
     trace: Trace, machine: int, oversize: Oversize | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of the jobs that a machine can serve, and the processors that they need."""
+    """Return the rows of the jobs that fit the machine, and the processors that they need."""
     row = np.flatnonzero(trace.ran)
     requested = trace.column("requested_procs")[row]
     needed = np.where(requested > 0, requested, trace.used_procs[row])
@@ -342,17 +342,17 @@ def _served(
 
 
 def _times(trace: Trace, row: NDArray[np.int64], estimates: Estimates) -> tuple[NDArray, ...]:
-    """Return submit, run, estimated and wait times, as whole numbers where they are."""
+    """Return submit, run, estimated and wait times, as whole numbers if possible."""
     submit, run = trace.column("submit")[row], trace.column("run")[row]
     requested_time, wait = trace.column("requested_time")[row], trace.column("wait")[row]
-    wait = np.where(wait >= 0, wait, 0)  # NaN is not
-    known = requested_time >= 0  # NaN is not
+    wait = np.where(wait >= 0, wait, 0)  # also for NaN
+    known = requested_time >= 0  # False for NaN
     estimate = run if estimates == "exact" else np.where(known, requested_time, run)
     named = {"submit": submit, "wait": wait, "run": run, "requested_time": estimate}
     for name, times in named.items():
         absurd = ~(np.abs(times) <= MAX_TIME)
         if absurd.any():
-            _refuse(trace, row[absurd], f"not believed, with {name} of {times[absurd][0]:g} s")
+            _refuse(trace, row[absurd], f"implausible, with {name} of {times[absurd][0]:g} s")
     if all(_whole(times) for times in (submit, run, estimate)):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
     return submit, run, estimate, wait.astype(np.int64) if _whole(wait) else wait

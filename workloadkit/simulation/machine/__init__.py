@@ -1,1 +1,1 @@
-"""What serves jobs: how much of it is free, and what will be."""
+"""Machines: their free processors, now and as planned."""

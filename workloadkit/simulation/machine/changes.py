@@ -1,4 +1,4 @@
-"""Processors go down and come up, compiled: at their times, with all that this leads to."""
+"""Compiled outages: processors go down and come up, and running jobs are stopped."""
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.events import job_returned, lose, plans_void
@@ -20,14 +20,14 @@ from workloadkit.simulation.streams import notify_user
 
 @inline
 def next_change(state, what, now):
-    """When something changes next."""
+    """Return the time of the next change."""
     time, place = state.machine.timetable.time, state.machine.at[N_CHANGES]
     return time[place] if place < time.size else state.never
 
 
 @inline
 def change(state, one, now):
-    """Change what changes now; only the first of it, if `one`."""
+    """Apply the changes that are due; only the first one, if `one`."""
     while next_change(state, 0, now) <= now:
         _change_first(state, now)
         if one:
@@ -49,7 +49,7 @@ def _change_first(state, now):
 
 @inline
 def _announce(state, outage, now):
-    """Let an outage be known."""
+    """Announce an outage."""
     machine, claim = state.machine, state.start.size + outage
     add_claim(state, claim)
     if machine.claims.end[claim] < state.never:
@@ -62,7 +62,7 @@ def _announce(state, outage, now):
 
 @inline
 def _go_down(state, outage, now):
-    """Begin an outage: what runs on its processors is stopped."""
+    """Begin an outage, and stop the jobs on its processors."""
     machine, surprise = state.machine, state.machine.timetable.surprise[outage]
     struck = machine.scratch.taken
     n_struck = _strike(state, outage, surprise)
@@ -86,7 +86,7 @@ def _go_down(state, outage, now):
 
 @inline
 def _strike(state, outage, surprise):
-    """Count one outage more on its processors; gather those that worked, return how many."""
+    """Count an outage on its processors; collect those that worked, return their number."""
     machine, claims = state.machine, state.machine.claims
     n_down, struck, n_struck = machine.n_down, machine.scratch.taken, 0
     clear(struck)
@@ -116,7 +116,7 @@ def _note_whether_away(machine, number, word, bit):
 
 @inline
 def _find_hit(state, struck):
-    """Gather the jobs that run on some processors, in the order of their starts."""
+    """Collect the jobs that run on some processors, in the order of their starts."""
     machine, busy = state.machine, False
     for word in range(struck.size):
         busy |= struck[word] & ~machine.free[word] != 0
@@ -146,7 +146,7 @@ def _runs_on(machine, job, words):
 
 @inline
 def _stop(state, job, now):
-    """Stop a job whose processors go down: it waits again, or is lost."""
+    """Stop a job on processors that go down: it returns to the queue, or is lost."""
     machine, start, run = state.machine, state.start, state.jobs.run
     remove_end(state.ends, state.end_jobs, state.at[N_RUNNING], start[job] + run[job], job)
     end_job(state, job, now)

@@ -1,6 +1,6 @@
-"""What is announced or promised, compiled: who is to have which processors then.
+"""Compiled claims: the processors set aside for outages and for promised starts.
 
-Arrays are looked up before loops: in one that writes, the compiler would look them up each time.
+Arrays are looked up before loops: in loops that write, the compiler would look them up each time.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ from workloadkit.simulation.state import N_RUNNING
 
 @bare
 def add_claim(state, claim):
-    """Let a claim be there."""
+    """Add a claim."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     _insert(claims.by_begin, claims.begin, count, claim)
     _insert(claims.by_end, claims.end, count, claim)
@@ -38,7 +38,7 @@ def add_claim(state, claim):
 
 @bare
 def remove_claim(state, claim):
-    """Let a claim be there no more, if it is."""
+    """Remove a claim, if it is there."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     if _remove(claims.by_begin, count, claim):
         _remove(claims.by_end, count, claim)
@@ -48,7 +48,7 @@ def remove_claim(state, claim):
 
 @bare
 def remove_promises(state):
-    """Keep the claims of outages only."""
+    """Remove all claims except those of outages."""
     claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
     n_jobs = state.start.size
     state.machine.at[N_CLAIMS] = _keep_from(claims.by_begin, count, n_jobs)
@@ -95,7 +95,7 @@ def join(words, claims, claim):
 
 @bare
 def are_left(state, job, now):
-    """Whether of the free processors, which are enough, so many are left to a job till its end."""
+    """Whether enough of the free processors are available to a job until its end."""
     machine, claims = state.machine, state.machine.claims
     by_begin, begin, end = claims.by_begin, claims.begin, now + state.jobs.estimate[job]
     count, own = 0, False
@@ -116,7 +116,7 @@ def are_left(state, job, now):
 
 @bare
 def _n_left(machine, count):
-    """How many free processors are not in the first claims, so many; what is known is kept."""
+    """Return the number of free processors outside the first claims; known values are kept."""
     at, claims, known = machine.at, machine.claims, machine.scratch.known
     claimed, n_left = machine.scratch.first_claimed, machine.scratch.n_left
     since = at[N_CHANGES] + at[N_PARTS] + at[N_RUNS] + at[N_STAKES]
@@ -132,9 +132,9 @@ def _n_left(machine, count):
 
 @bare
 def choose(state, job, now):
-    """Choose among the free processors for a job: those that are left to it till its end first.
+    """Choose free processors for a job: first those available until its end.
 
-    Of these, what is claimed soonest comes first, of the others what is claimed latest.
+    Of these, the soonest claimed come first; of the others, the latest claimed.
     """
     remove_claim(state, job)
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
@@ -156,7 +156,7 @@ def choose(state, job, now):
 
 @inline
 def _take_soonest_claimed(machine, place, left, needed):
-    """Take what is claimed soonest by the claims from a place on; return how many are missing."""
+    """Take the soonest claimed, by the claims from a place on; return how many are missing."""
     claims, taken, group = machine.claims, machine.scratch.taken, machine.scratch.group
     by_begin, begin, count = claims.by_begin, claims.begin, machine.at[N_CLAIMS]
     while needed > 0 and place < count:
@@ -173,7 +173,7 @@ def _take_soonest_claimed(machine, place, left, needed):
 
 @bare
 def _take_latest_claimed(machine, place, needed):
-    """Take what is claimed latest by the claims before a place."""
+    """Take the latest claimed, by the claims before a place."""
     claims, scratch = machine.claims, machine.scratch
     by_begin, begin, group, claimed = claims.by_begin, claims.begin, scratch.group, scratch.claimed
     while needed > 0 and place > 0:
@@ -210,7 +210,7 @@ def _unite(words, others):
 
 @inline
 def _hold_taken(machine, job):
-    """Let a job hold the processors that were taken."""
+    """Assign the taken processors to a job."""
     taken, free, at = machine.scratch.taken, machine.free, machine.at
     word, mask, part = machine.history.word, machine.history.mask, machine.at[N_PARTS]
     machine.first[job] = part
@@ -224,7 +224,7 @@ def _hold_taken(machine, job):
 
 @bare
 def promise(state, job, now):
-    """Promise a job processors from the earliest second on that can be; return when."""
+    """Promise a job processors from the earliest possible second on; return that second."""
     remove_claim(state, job)
     claims, scratch = state.machine.claims, state.machine.scratch
     begin, place, over = _find_slot(state, job, now)
@@ -246,7 +246,7 @@ def promise(state, job, now):
 
 @inline
 def _bring_forward(times, place, never):
-    """Move a time to just before it: of whole seconds, the second before."""
+    """Return the time just before a time: for whole seconds, the second before."""
     if never == np.inf:
         times[place] = np.nextafter(times[place], -np.inf)
     else:
@@ -255,14 +255,14 @@ def _bring_forward(times, place, never):
 
 @inline
 def _find_slot(state, job, now):
-    """Find when so many processors can be had for so long: now, or as plans end.
+    """Find when enough processors are available for long enough: now, or at planned ends.
 
     A running job that has outlived its estimate counts as ending at this very second.
 
     Returns
     -------
     begin : scalar
-        When. [s]
+        [s]
     place, over : int
         The planned ends before `place`, and the claims from `over` on by their ends, come later.
     """
@@ -297,7 +297,7 @@ def _find_slot(state, job, now):
 
 @inline
 def _unite_with(words, others, union):
-    """Let a set be the union of two; return its size."""
+    """Unite two sets in place; return the size."""
     size = 0
     for place in range(union.size):
         both = words[place] | others[place]
@@ -308,7 +308,7 @@ def _unite_with(words, others, union):
 
 @inline
 def _vacate(machine, words, job):
-    """Add to a set what a job holds."""
+    """Add the processors of a job to a set."""
     word, mask = machine.history.word, machine.history.mask
     for part in range(machine.first[job], machine.last[job]):
         words[word[part]] |= mask[part]
@@ -316,9 +316,9 @@ def _vacate(machine, words, job):
 
 @inline
 def _choose_for_later(state, job, now, place, over):
-    """Choose for a job among what is left as it begins: what would lie idle for the shortest time.
+    """Choose for a job among the processors available at its begin: shortest idle time first.
 
-    Of what is idle since the same second, what is claimed soonest comes first.
+    Among processors that are idle since the same second, the soonest claimed come first.
     """
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
     left, taken, needed = scratch.left, scratch.taken, state.jobs.procs[job]
@@ -329,7 +329,7 @@ def _choose_for_later(state, job, now, place, over):
         group, free = scratch.group, machine.free
         for word in range(left.size):
             group[word] = left[word] & free[word]
-        if size_of(group) >= needed:  # and not those of a job that has outlived its estimate
+        if size_of(group) >= needed:  # without those of a job that has outlived its estimate
             for word in range(left.size):
                 left[word] = group[word]
     after = 0
@@ -351,7 +351,7 @@ def _choose_for_later(state, job, now, place, over):
 
 @inline
 def _gather_idle(state, now, place, over):
-    """Gather what is planned to be idle for the shortest time, from the plans that end last."""
+    """Collect the processors with the shortest planned idle time, from the latest ends on."""
     machine, claims, among = state.machine, state.machine.claims, state.machine.scratch.among
     ends, by_end, count = state.planned_ends, claims.by_end, state.at[N_RUNNING]
     clear(among)

@@ -1,7 +1,7 @@
-"""How many claims there are on each processor, compiled: numbers in binary, digit by digit.
+"""Compiled counts of the claims on each processor: binary numbers, digit by digit.
 
-The digits of all processors of a word stand in words, see `numbered.Scratch`; so the numbers of a
-word are all counted up or down at once.
+The digits of all processors of a word are stored in words, see `numbered.Scratch`, so that all
+numbers of a word are counted up or down at once.
 """
 
 from workloadkit._kernels.compile import bare, inline
@@ -9,7 +9,7 @@ from workloadkit._kernels.compile import bare, inline
 
 @inline
 def clear_digits(digits, width, count):
-    """Let numbers be 0 that grow up to `count`; return how many places these need."""
+    """Reset numbers that grow up to `count`; return how many digits these need."""
     used = 0
     while count > 0:
         used += width
@@ -21,7 +21,7 @@ def clear_digits(digits, width, count):
 
 @bare
 def count_claim(scratch, claims, claim):
-    """Count one claim more on its processors: add one to numbers, all those of a word at once."""
+    """Add one claim on its processors: add one to all numbers of a word at once."""
     digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
     word, mask = claims.word, claims.mask
     for part in range(claims.first[claim], claims.last[claim]):
@@ -36,7 +36,7 @@ def count_claim(scratch, claims, claim):
 
 @bare
 def uncount_claim(scratch, claims, claim, used):
-    """Count one claim less on its processors; so many places of the digits are in use."""
+    """Remove one claim from its processors; `used` digits are in use."""
     digits, claimed, width = scratch.digits, scratch.claimed, scratch.claimed.size
     words, mask = claims.word, claims.mask
     for part in range(claims.first[claim], claims.last[claim]):

@@ -1,4 +1,4 @@
-"""What a simulation is played on, as it is before one begins."""
+"""Descriptions of machines, from which a simulation makes its state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Hardware:
-    """Base of machines: both forms of one, and what is known of it; override `plain`, `compiled`.
+    """Base of machines, in the forms of both engines; override `plain` and `compiled`.
 
     Parameters
     ----------
@@ -17,21 +17,21 @@ class Hardware:
 
     procs: int
 
-    #: Whether what a job takes depends on its processors alone, so that long queues may be searched
-    #: by size.
+    #: Whether a job's needs depend on its number of processors alone, so that long queues may be
+    #: searched by size.
     by_size = False
 
-    #: Whether jobs may run for less time than they need.
+    #: Whether jobs may run for less than their run time.
     cuts_runs = False
 
     @property
     def capacity(self) -> int:
-        """How many jobs can run at once."""
+        """Number of jobs that can run at once."""
         return self.procs
 
     @property
     def without_outages(self) -> "Hardware":
-        """The machine that a policy simulates in its turn: without outages."""
+        """The machine without outages, for policies that simulate."""
         return self
 
     def plain(self) -> Any:
@@ -39,14 +39,14 @@ class Hardware:
         raise NotImplementedError
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
-        """Return a part of the compiled engine's state, with so many rows for a profile.
+        """Return the machine's part of the compiled state, with `n_planned` rows for a profile.
 
         See `machine.ledger`.
         """
         raise NotImplementedError
 
     def go_on(self, state: Any) -> Any:
-        """Return the state to go on with, where the loop has returned."""
+        """Return the state to continue with after the loop has returned."""
         return state
 
     def columns(self, state: Any) -> Mapping[str, Any]:
@@ -54,9 +54,9 @@ class Hardware:
         return {}
 
     def runs(self, state: Any) -> Sequence[Any]:
-        """Return who ran on which processors, where these have numbers."""
+        """Return the runs of jobs on numbered processors, if there are any."""
         return ()
 
     def what_stays_down(self) -> str:
-        """Name what keeps processors from jobs for ever, for messages."""
+        """Describe the processors that never come up again, for messages."""
         return ""

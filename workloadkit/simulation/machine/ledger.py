@@ -1,19 +1,19 @@
-"""What is free of a machine, now and as planned: what the event loop and the policies ask of it.
+"""The free resources of a machine, now and as planned: the functions for event loop and policies.
 
-A machine is a NamedTuple, a part of the simulation's state, see `simulation.parts`. It holds rows,
-each a level: what is free at some time. Row `FREE` is the present one, `SPARE` is what the first
-reservation leaves, and those from `PLANNED` on belong to the profile of a policy that makes one.
+A machine is a NamedTuple, a part of the simulation's state, see `simulation.parts`. It has rows,
+each a level: the free resources at some time. Row `FREE` is the present one, `SPARE` is the level
+that the first reservation leaves, and rows from `PLANNED` on belong to the profile of a policy.
 
-These functions a machine must have:
+A machine must define:
 
-- ``need_of(state, job, now)``: what a job takes, a number or a tuple of numbers;
-- ``has_room(state, row, need)``: whether so much is left on a level;
-- ``occupy(state, row, need)`` and ``vacate(state, row, need)`` change a level;
-- ``copy_row(state, row, other)`` makes a level that of another row;
-- ``same_rows(state, row, other)``: whether two levels are one.
+- ``need_of(state, job, now)``: the needs of a job, a number or a tuple of numbers;
+- ``has_room(state, row, need)``: whether a level has so much left;
+- ``occupy(state, row, need)`` and ``vacate(state, row, need)``, which change a level;
+- ``copy_row(state, row, other)``, which copies the level of another row;
+- ``same_rows(state, row, other)``: whether two levels are equal.
 
-The others have defaults for machines that never change. All of a job's starts and ends pass
-through `start_job` and `end_job`.
+The others have defaults for machines that never change. All starts and ends of jobs pass through
+`start_job` and `end_job`.
 """
 
 from workloadkit._kernels.compile import inline
@@ -79,14 +79,14 @@ def _reserve(state, job, now):
 
 @inline
 def ends_in_time(state, job, now):
-    """Whether a job that starts now is planned to end by the shadow time, or before it."""
+    """Whether a job that starts now ends by the shadow time (if strict, before it)."""
     end, shadow = now + state.jobs.estimate[job], state.machine.shadow[0]
     return end < shadow or (end == shadow and not state.strict)
 
 
 @inline
 def is_spare(state, need):
-    """Whether so much is left at the shadow time, and jobs that overtake may take it."""
+    """Whether a need fits into the spare resources, and backfilled jobs may use these."""
     return state.spares and has_room(state, SPARE, need)
 
 
@@ -116,32 +116,32 @@ def _move_rows(state, rows, by):
 #: (state, job, now): whether a job can start now.
 fits = by_part("machine", "fits", _fits)
 
-#: (state, job, now): reserve for a waiting job that does not fit; returns from when on, at the
-#: earliest, by the planned ends. What runs late counts as ending at this very second.
+#: (state, job, now): reserve for a waiting job that does not fit; returns the earliest start by the
+#: planned ends. Late jobs count as ending at this very second.
 reserve = by_part("machine", "reserve", _reserve)
 
 #: (state, job, now): whether a job can start now without delaying the one with the reservation.
 may_pass = by_part("machine", "may_pass", _may_pass)
 
-#: (state, job, now): a job starts that may pass: what is spare shrinks.
+#: (state, job, now): a job that may pass starts: the spare resources shrink.
 passes = by_part("machine", "passes", _passes)
 
-#: (state, row, other): raise a level so that whatever has room on that of another row has room on
-#: it; whether the machine can do that.
+#: (state, row, other): raise a level so that it has room for all that fits on another row; returns
+#: whether the machine can do so.
 raise_row = by_part("machine", "raise_row", _no)
 
-#: (state, rows, by): copy the levels of rows, from the first up to the second, which is not
-#: included, so many rows further on.
+#: (state, rows, by): copy the levels of rows, from the first up to the second (not included), by
+#: `by` rows.
 move_rows = by_part("machine", "move_rows", _move_rows)
 
-#: (state, -, now): how many processors are down.
+#: (state, -, now): number of processors that are down.
 n_down = by_part("machine", "n_down", _none)
 
-#: (state, -, now): whether nothing at all is free.
+#: (state, -, now): whether nothing is free.
 is_full = by_part("machine", "is_full", _no)
 
-#: (state, -, now): whether changes of the machine lie ahead that plans know of. Then reservations
-#: are of certain parts of it, and who was refused may fit though nothing has ended.
+#: (state, -, now): whether plans know of future changes of the machine. Then reservations are of
+#: certain parts of it, and a refused job may fit though no job has ended.
 changes_ahead = by_part("machine", "changes_ahead", _no)
 
 #: (state, -, now): give up all reservations.
@@ -150,23 +150,23 @@ release_all = by_part("machine", "release_all", _nothing)
 #: (state, job, now): give up what is reserved for a job.
 release = by_part("machine", "release", _nothing)
 
-#: (state, job, now): a job gets its place; a job leaves it.
+#: (state, job, now): a job receives its place; a job leaves it.
 move_in = by_part("machine", "move_in", _nothing)
 move_out = by_part("machine", "move_out", _nothing)
 
-#: (state, -, -): when the machine changes next.
+#: (state, -, -): the next time at which the machine changes.
 next_change = by_part("machine", "next_change", _never)
 
-#: (state, one, now): change what changes now; only the first of it, if `one`.
+#: (state, one, now): apply the changes that are due; only the first one, if `one`.
 change = by_part("machine", "change", _nothing)
 
-#: (state, -, now): whether the machine asks the loop to return, for want of room to write on.
+#: (state, -, now): whether the loop must return, as the machine needs larger arrays.
 must_return = by_part("machine", "must_return", _no)
 
 
 @inline
 def start_job(state, job, now):
-    """Let a waiting job run from now on."""
+    """Start a waiting job."""
     state.start[job] = now
     state.at[N_WAITING] -= 1
     hold(state, job, now)
@@ -174,7 +174,7 @@ def start_job(state, job, now):
 
 @inline
 def hold(state, job, now):
-    """Take from the machine what a job needs that has its start."""
+    """Take the resources of a job that has its start."""
     jobs, count, start = state.jobs, state.at[N_RUNNING], state.start[job]
     insert_end_in_order(state.ends, state.end_jobs, count, start + jobs.run[job], job)
     insert_end(state.planned_ends, state.planned_jobs, count, start + jobs.estimate[job], job)
@@ -185,7 +185,7 @@ def hold(state, job, now):
 
 @inline
 def end_job(state, job, now):
-    """Take back what a job held that is the last of `end_jobs`."""
+    """Return the resources of the job that is the last of `end_jobs`."""
     count = state.at[N_RUNNING]
     planned_end = state.start[job] + state.jobs.estimate[job]
     remove_end(state.planned_ends, state.planned_jobs, count, planned_end, job)

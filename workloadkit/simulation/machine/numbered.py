@@ -1,8 +1,8 @@
-"""Processors with numbers that go down and come up, for the compiled engine: what it keeps of them.
+"""Processors with numbers that go down and come up: their state in the compiled engine.
 
-Sets of processors are bits of words. What a job holds is a list of *parts*, each of one word, which
-is written as it starts and stays for good: so the history of all runs costs nothing more. An outage
-that is announced and a start that is promised are *claims* on processors. See `numbered_ledger`.
+Sets of processors are bits of words. The processors of a job are a list of *parts*, each of one
+word, written at its start and kept, so that the history of all runs costs nothing more. An
+announced outage and a promised start are *claims* on processors. See `numbered_ledger`.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.machine.words import WORD, WORD_BITS, n_words
 from workloadkit.simulation.state import Jobs, never
 
-# Places in Numbered.at: changes of the machine that have happened; parts and runs written; claims
-# that were made or dropped; claims there are, those of outages that will end; a word before which
-# no processor is free. The first four tell whether something has changed since one looked.
+# Places in Numbered.at: changes of the machine so far; parts and runs written; claims made or
+# removed; existing claims, and those of outages with an end; a word before which no processor is
+# free. The first four show whether something has changed since the last look.
 N_CHANGES, N_PARTS, N_RUNS, N_STAKES, N_CLAIMS, N_ENDING, LOWEST = range(7)
 
-# Places in Scratch.known: the sum of those four when `n_left` was begun; how much of it is known.
+# Places in Scratch.known: the sum of those four when `n_left` was begun; its known length.
 SINCE, N_KNOWN = range(2)
 
-# Changes of the machine, in the order in which they happen at one second.
+# Changes of the machine, in their order at one second.
 DOWN, UP, ANNOUNCED = range(3)
 
 
 class History(NamedTuple):
-    """Who ran where and when, in the order in which the processors were taken back.
+    """Runs of jobs on their processors, in the order in which these were released.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class History(NamedTuple):
     start, end : ndarray, shape (room,)
         [s]
     stopped : ndarray of bool, shape (room,)
-        Whether an outage did.
+        Whether an outage stopped the run.
     """
 
     word: NDArray[np.int64]
@@ -54,7 +54,7 @@ class History(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """On processors: of jobs that are promised a start, then, from n_jobs on, of outages.
+    """Claims on processors: of jobs with a promised start, then, from n_jobs on, of outages.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Claims(NamedTuple):
         The parts of each, word[first:last].
     word, mask : ndarray of int64, shape (n_parts,)
     by_begin, by_end : ndarray of int64, shape (n_jobs + n_outages,)
-        Those there are, ascending.
+        Existing claims, ascending.
     """
 
     begin: NDArray
@@ -78,7 +78,7 @@ class Claims(NamedTuple):
 
 
 class Timetable(NamedTuple):
-    """What changes when.
+    """The times of all changes.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Timetable(NamedTuple):
     surprise : ndarray of bool, shape (n_outages,)
         Whether an outage is not announced.
     latest : ndarray, shape (1,)
-        When the last outage begins, of those that were announced and never end. [s]
+        Begin of the last announced outage that never ends. [s]
     """
 
     time: NDArray
@@ -99,18 +99,18 @@ class Timetable(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to work in.
+    """Work arrays.
 
     Parameters
     ----------
     left, claimed, group, among, taken, first_claimed : ndarray of int64, shape (n_words,)
     digits : ndarray of int64, shape (n_digits × n_words,)
-        How many claims there are on each processor, in binary: the set of those whose number has
-        the last digit, then that of the last but one, ….
+        Number of claims on each processor, in binary: the set of those whose number has the last
+        digit, then the last but one, ….
     hit : ndarray of int64, shape (procs,)
         Jobs.
     n_left : ndarray of int64, shape (n_jobs + n_outages,)
-        How many free processors are not in the first claims by their begins, up to each.
+        Number of free processors outside the first claims by their begins, up to each.
     known : ndarray of int64, shape (2,)
     """
 
@@ -132,21 +132,21 @@ class Numbered(NamedTuple):
     Parameters
     ----------
     level, shadow : ndarray
-        As of a `pool.PoolState`.
+        As in `pool.PoolState`.
     free : ndarray of int64, shape (n_words,)
         Processors that work and run nothing.
     away : ndarray of int64, shape (n_words,)
-        Those that are down, but for outages that were announced alone.
+        Processors that are down, without those down only for announced outages.
     n_down, n_surprises : ndarray of int64, shape (procs,)
-        Outages that each processor is subject to; those of them that were not announced.
+        Outages of each processor; those of them that were not announced.
     first, last : ndarray of int64, shape (n_jobs,)
-        The parts of what each job holds, in the history.
+        The parts of each job's processors, in the history.
     interruptions : ndarray of int64, shape (n_jobs,)
     lost : ndarray of bool, shape (n_jobs,)
     lost_work : ndarray, shape (n_jobs,)
-        Processors × seconds in vain.
+        Processors × seconds lost.
     requeues : bool
-        Whether what was interrupted waits again.
+        Whether interrupted jobs return to the queue.
     history : History
     claims : Claims
     timetable : Timetable
@@ -177,7 +177,7 @@ class Numbered(NamedTuple):
 def new_numbered(
     jobs: Jobs, procs: int, shutdowns: Sequence[Shutdown], *, requeues: bool, n_planned: int = 0
 ) -> Numbered:
-    """Return so many processors, all free, with so many rows for a profile."""
+    """Return the processors, all free, with `n_planned` rows for a profile."""
     n_jobs, dtype, width = jobs.submit.size, jobs.submit.dtype, n_words(procs)
     level = np.empty(PLANNED + n_planned, np.int64)
     level[FREE] = procs
@@ -203,7 +203,7 @@ def new_numbered(
 
 
 def _new_scratch(procs: int, n_claims: int) -> Scratch:
-    """Return room to work in, with that many claims at most."""
+    """Return work arrays for up to `n_claims` claims."""
     width = n_words(procs)
     left, claimed, group, among, taken, first = (np.zeros(width, np.int64) for _ in range(6))
     digits = np.zeros(n_claims.bit_length() * width, np.int64)
@@ -212,7 +212,7 @@ def _new_scratch(procs: int, n_claims: int) -> Scratch:
 
 
 def enlarged(history: History) -> History:
-    """Return a history with twice the room."""
+    """Return a history of twice the size."""
     larger = _new_history(2 * history.word.size, 2 * history.job.size, history.start.dtype)
     for values, before in zip(larger, history, strict=True):
         values[: before.size] = before
@@ -220,7 +220,7 @@ def enlarged(history: History) -> History:
 
 
 def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
-    """Return an empty history with so much room."""
+    """Return an empty history of this size."""
     word, mask = (np.empty(n_parts, np.int64) for _ in range(2))
     job, first, last = (np.empty(n_runs, np.int64) for _ in range(3))
     start, end = (np.empty(n_runs, dtype) for _ in range(2))
@@ -228,7 +228,7 @@ def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
 
 
 def _new_claims(jobs: Jobs, shutdowns: Sequence[Shutdown], width: int) -> Claims:
-    """Return none, with room for those of all jobs and outages."""
+    """Return no claims, with room for those of all jobs and outages."""
     n_claims, dtype = jobs.submit.size + len(shutdowns), jobs.submit.dtype
     masks = [_as_words(shutdown.processors, width) for shutdown in shutdowns]
     parts = [np.flatnonzero(mask) for mask in masks]
@@ -246,7 +246,7 @@ def _new_claims(jobs: Jobs, shutdowns: Sequence[Shutdown], width: int) -> Claims
 
 
 def _new_timetable(shutdowns: Sequence[Shutdown], dtype: np.dtype) -> Timetable:
-    """Say what changes when: at one second by kind, then in the order of the outages."""
+    """Return the times of all changes: at one second by kind, then in the order of the outages."""
     changes = []
     for outage, shutdown in enumerate(shutdowns):
         if shutdown.announced is not None:

@@ -1,6 +1,6 @@
-"""Processors with numbers, compiled: what `processors.Machine` says of them, as a ledger.
+"""Compiled processors with numbers: the functions of `ledger` with the rules of `processors`.
 
-As long as nothing is announced or promised a job takes the free processors of the lowest numbers.
+While nothing is announced or promised, a job receives the free processors with the lowest numbers.
 """
 
 import sys
@@ -51,14 +51,14 @@ __all__ = [
 
 @inline
 def changes_ahead(state, what, now):
-    """Whether outages are announced, or under way with an end that is known."""
+    """Whether outages are announced, or under way with a known end."""
     machine = state.machine
     return machine.at[N_ENDING] > 0 or machine.timetable.latest[0] >= now
 
 
 @inline
 def fits(state, job, now):
-    """Whether enough processors are free for a job and left to it until its planned end."""
+    """Whether enough processors are free and available to a job until its planned end."""
     machine, needed = state.machine, state.jobs.procs[job]
     return machine.level[FREE] >= needed and (
         machine.at[N_CLAIMS] == 0 or are_left(state, job, now)
@@ -67,7 +67,7 @@ def fits(state, job, now):
 
 @inline
 def reserve(state, job, now):
-    """Reserve certain processors for a job, where changes are ahead; else so many."""
+    """Reserve certain processors for a job if changes are ahead; else a number of them."""
     if changes_ahead(state, 0, now):
         state.machine.shadow[0] = promise(state, job, now)
         return state.machine.shadow[0]
@@ -85,20 +85,20 @@ def may_pass(state, job, now):
 
 @inline
 def release(state, job, now):
-    """Give up what is promised a job."""
+    """Cancel the promise to a job."""
     remove_claim(state, job)
 
 
 @inline
 def release_all(state, what, now):
-    """Give up what is promised all jobs."""
+    """Cancel all promises."""
     if state.machine.at[N_CLAIMS] > 0:
         remove_promises(state)
 
 
 @inline
 def move_in(state, job, now):
-    """Give a job its processors."""
+    """Assign processors to a job."""
     if state.machine.at[N_CLAIMS] > 0:
         choose(state, job, now)
     else:
@@ -107,7 +107,7 @@ def move_in(state, job, now):
 
 @bare
 def _take_first(machine, job, needed):
-    """Give a job the first processors that are free."""
+    """Assign the first free processors to a job."""
     free, at = machine.free, machine.at
     word, mask = machine.history.word, machine.history.mask
     place, part = at[LOWEST], at[N_PARTS]
@@ -126,13 +126,13 @@ def _take_first(machine, job, needed):
 
 @inline
 def move_out(state, job, now):
-    """Take back the processors of a job."""
+    """Release the processors of a job."""
     _take_back(state, job, now)
 
 
 @bare
 def _take_back(state, job, now):
-    """Take back the processors of a job; write down its run."""
+    """Release the processors of a job; record its run."""
     machine, history, at = state.machine, state.machine.history, state.machine.at
     free, word, mask = machine.free, history.word, history.mask
     first, last = machine.first[job], machine.last[job]
@@ -147,7 +147,7 @@ def _take_back(state, job, now):
 
 @bare
 def n_down(state, what, now):
-    """How many processors are down."""
+    """Return the number of processors that are down."""
     count = 0
     for outages in state.machine.n_down:
         count += outages > 0
@@ -156,7 +156,7 @@ def n_down(state, what, now):
 
 @inline
 def must_return(state, what, now):
-    """Whether there is less room for the history than the next instant may need."""
+    """Whether the history has less room than the next instant may need."""
     history, at, most = state.machine.history, state.machine.at, state.machine.n_down.size
     return history.word.size - at[N_PARTS] < most or history.job.size - at[N_RUNS] < most
 

@@ -1,4 +1,4 @@
-"""Processors that are all alike, and always there."""
+"""Processors that are all alike and always available."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from workloadkit.simulation.machine.plain import Machine
 
 @dataclass(frozen=True)
 class OnePool(Hardware):
-    """A machine of so many processors."""
+    """A machine of identical processors."""
 
     by_size = True
 
@@ -18,7 +18,7 @@ class OnePool(Hardware):
         return Machine(self.procs)
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
-        """Return the part of the compiled engine's state, with so many rows for a profile."""
+        """Return the machine's part of the compiled state, with `n_planned` rows for a profile."""
         from workloadkit.simulation.machine.pool import new_pool
 
         return new_pool(self.procs, jobs.submit.dtype, n_planned)

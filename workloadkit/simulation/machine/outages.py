@@ -1,4 +1,4 @@
-"""Processors that have numbers, go down and come up: both forms of the machine."""
+"""Numbered processors that go down and come up, for both engines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from workloadkit.simulation.state import State
 
 @dataclass(frozen=True)
 class NumberedProcessors(Hardware):
-    """Processors that have numbers, go down and come up.
+    """Numbered processors that go down and come up.
 
     Parameters
     ----------
     procs : int
     shutdowns : sequence of Shutdown
     requeues : bool
-        Whether jobs that are interrupted wait again; else they are lost.
+        Whether interrupted jobs return to the queue; otherwise they are lost.
     """
 
     shutdowns: Sequence[Shutdown] = ()
@@ -32,12 +32,12 @@ class NumberedProcessors(Hardware):
 
     @property
     def cuts_runs(self) -> bool:  # type: ignore[override]
-        """Whether jobs may run for less time than they need."""
+        """Whether jobs may run for less than their run time."""
         return not self.requeues
 
     @property
     def without_outages(self) -> Hardware:
-        """The same processors, all alike and always there."""
+        """The same processors without numbers and outages."""
         return OnePool(self.procs)
 
     def plain(self) -> NumberedMachine:
@@ -45,7 +45,7 @@ class NumberedProcessors(Hardware):
         return NumberedMachine(self.procs, self.shutdowns, requeues=self.requeues)
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
-        """Return the part of the compiled engine's state, with so many rows for a profile."""
+        """Return the machine's part of the compiled state, with `n_planned` rows for a profile."""
         from workloadkit.simulation.machine import numbered_ledger  # noqa: F401 acts for it
         from workloadkit.simulation.machine.numbered import new_numbered
 
@@ -54,7 +54,7 @@ class NumberedProcessors(Hardware):
         )
 
     def go_on(self, state: State) -> State:
-        """Return the state with room for what the next instant may write, at the least."""
+        """Return the state with room for what the next instant may record."""
         from workloadkit._kernels.compile import in_python
         from workloadkit.simulation.machine.numbered import enlarged
         from workloadkit.simulation.machine.numbered_ledger import must_return
@@ -65,16 +65,16 @@ class NumberedProcessors(Hardware):
         return state._replace(machine=machine)
 
     def columns(self, state: State) -> Mapping[str, Any]:
-        """Return what became of each job."""
+        """Return interruptions, losses and lost work of each job."""
         machine = state.machine
         return {name: getattr(machine, name) for name in ("interruptions", "lost", "lost_work")}
 
     def what_stays_down(self) -> str:
-        """Name the outages that keep processors from jobs for ever, if any do."""
+        """Describe the outages that never end, if there are any."""
         return what_stays_down(self.shutdowns, self.procs)
 
     def runs(self, state: State) -> "Runs":
-        """Return who ran where and when; the jobs by their places."""
+        """Return the runs of jobs, with the jobs as places."""
         from workloadkit.simulation.machine.numbered import N_RUNS
 
         return Runs(state.machine.history, int(state.machine.at[N_RUNS]))
@@ -82,14 +82,14 @@ class NumberedProcessors(Hardware):
 
 @dataclass(frozen=True, eq=False)
 class Runs(Sequence[Run]):
-    """Runs in the order in which the processors were taken back; each is made as it is asked for.
+    """Runs in the order in which the processors were released; each is made on access.
 
     Parameters
     ----------
     history : History
     size : int
     numbers : ndarray of int64, optional
-        Job numbers by place; by default the places stand for them.
+        Job numbers by place; by default the places themselves.
     rows : ndarray of int64, optional
         Rows of the jobs in the schedule, by place; by default the places.
     """

@@ -1,15 +1,15 @@
-"""What is free of a machine, now and as planned, in the plain-Python engine.
+"""The free resources of a machine, now and as planned, in the plain-Python engine.
 
-A *level* is what is free at some time. It has
+A *level* describes the free resources at some time. It has
 
-- ``fits(job)``: whether so much is left as a job takes;
+- ``fits(job)``: whether the needs of a job are left;
 - ``take(job)`` and ``give_back(job)``, which change it;
-- ``copy()``, a level of its own, and ``==``;
-- ``free``, its processors;
-- ``str``, what messages say is free.
+- ``copy()``, an independent level, and ``==``;
+- ``free``, the number of free processors;
+- ``str``, a description for messages.
 
-`Pool` is the level of processors that are all alike. Policies never compute with what jobs take, so
-that another machine (with licences, say) is another level: `Machine(procs, level)`.
+`Pool` is the level of identical processors. Policies never compute with the needs of jobs, so that
+another machine (with licences, for example) is another level: `Machine(procs, level)`.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Pool:
-    """Processors that are all alike: so many are free.
+    """A number of free, identical processors.
 
     Parameters
     ----------
     free : int
-        Negative where more run jobs than there are.
+        Negative while more processors are in use than exist.
     """
 
     __slots__ = ("free",)
@@ -36,34 +36,34 @@ class Pool:
         self.free = free
 
     def fits(self, job: "Job | JobView") -> bool:
-        """Whether enough are free for a job."""
+        """Whether enough processors are free for a job."""
         return job.procs <= self.free
 
     def take(self, job: "Job | JobView") -> None:
-        """Take those of a job."""
+        """Take the processors of a job."""
         self.free -= job.procs
 
     def give_back(self, job: "Job | JobView") -> None:
-        """Give those of a job back."""
+        """Return the processors of a job."""
         self.free += job.procs
 
     def copy(self) -> "Pool":
-        """Return as many."""
+        """Return a copy."""
         return Pool(self.free)
 
     def __eq__(self, other: object) -> bool:
-        """Whether as many are free."""
+        """Whether as many processors are free."""
         return isinstance(other, Pool) and self.free == other.free
 
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        """Say how many."""
+        """Describe the level."""
         return f"{self.free} free processors"
 
 
 class Run(NamedTuple):
-    """A job on its processors, from its start to its end or until it was interrupted.
+    """A run of a job on its processors, to its end or its interruption.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class Run(NamedTuple):
     start, end : int or float
         [s]
     processors : tuple of int
-        Their numbers, from 1; none where they have none.
+        Their numbers, from 1; empty if processors have no numbers.
     interrupted : bool
-        Whether an outage or the scheduler stopped it.
+        Whether an outage or the scheduler stopped the run.
     row : int
-        Of the job in the schedule's `jobs`, as a number may stand for several; -1 while the
-        simulation goes on.
+        Row of the job in the schedule's `jobs`, as job numbers may repeat; -1 during the
+        simulation.
     """
 
     job: int | None
@@ -89,23 +89,23 @@ class Run(NamedTuple):
 
 
 class Machine:
-    """What serves jobs, which it knows as their `JobView`: it is always there, and never changes.
+    """A machine that is always available and never changes. Jobs are `JobView`s.
 
     Parameters
     ----------
     procs : int
         Processors.
     level : level, optional
-        What is free while nothing runs; by default a pool of the processors.
+        Free resources while nothing runs; by default a pool of the processors.
 
     Attributes
     ----------
     level : level
-        What is free now.
+        Free resources now.
     working : int
-        Processors that are not down.
+        Processors that work.
     runs : list of (JobView, Run)
-        Who ran where, if processors have numbers; else what was stopped.
+        Runs of jobs, if processors have numbers; otherwise stopped runs only.
     """
 
     def __init__(self, procs: int, level: Any = None) -> None:
@@ -115,41 +115,41 @@ class Machine:
         self.runs: list[tuple[JobView, Run]] = []
 
     def begin(self, simulation: "Simulation") -> None:
-        """Take part in a simulation, before the clock starts: plan changes, if there are any."""
+        """Schedule the changes of the machine, before the clock starts."""
 
     def without_outages(self) -> "Machine":
-        """Return one as large on which nothing runs, and that never changes."""
+        """Return an idle machine of the same size that never changes."""
         return Machine(self.procs, self._whole.copy())
 
     def can_run(self, job: "Job") -> bool:
-        """Whether a job fits while nothing else runs."""
+        """Whether a job fits on the idle machine."""
         return self._whole.fits(job)
 
     def fits(self, job: "JobView", now: Any) -> bool:
-        """Whether enough is free for a job and left to it until its planned end."""
+        """Whether enough is free and available to a job until its planned end."""
         return self.level.fits(job)
 
     def start(self, job: "JobView", now: Any) -> None:
-        """Give a job its place."""
+        """Start a job."""
         self.level.take(job)
 
     def end(self, job: "JobView", now: Any, *, interrupted: bool) -> None:
-        """Take back the place of a job that has ended, or was interrupted."""
+        """Release the resources of a job that has ended or was interrupted."""
         self.level.give_back(job)
         if interrupted:
             self.runs.append((job, Run(job.number, job.start, now, (), interrupted)))
 
     def changes_ahead(self, now: Any) -> bool:
-        """Whether changes of the machine lie ahead that plans know of."""
+        """Whether plans know of future changes of the machine."""
         return False
 
     def reserve(self, job: "JobView", now: Any, *, strictly: bool = False) -> Any:
-        """Reserve a place for a waiting job; return from when on, `inf` for never."""
-        raise WorkloadError("processors are reserved only where there are outages")
+        """Reserve resources for a waiting job; return the start, `inf` for never."""
+        raise WorkloadError("processors can be reserved only if there are outages")
 
     def release(self, job: "JobView | None") -> None:
-        """Give up what is reserved for a job, or for all."""
+        """Cancel the reservation of a job, or all reservations."""
 
     def lasting_losses(self) -> str:
-        """Say what of the machine will be missing for ever, for messages."""
+        """Describe the resources that never return, for messages."""
         return ""

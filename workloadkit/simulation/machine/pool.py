@@ -21,7 +21,7 @@ class PoolState(NamedTuple):
     level : ndarray of int64, shape (n_rows,)
         By row, see `ledger`.
     shadow : ndarray, shape (1,)
-        When the job with the reservation is to start. [s]
+        Start of the job with the reservation. [s]
     """
 
     level: NDArray[np.int64]
@@ -29,7 +29,7 @@ class PoolState(NamedTuple):
 
 
 def new_pool(procs: int, dtype: np.dtype, n_planned: int = 0) -> PoolState:
-    """Return so many processors, with so many rows for a profile."""
+    """Return the free processors, with `n_planned` rows for a profile."""
     level = np.empty(PLANNED + n_planned, np.int64)
     level[FREE] = procs
     return PoolState(level, np.empty(1, dtype))
@@ -37,7 +37,7 @@ def new_pool(procs: int, dtype: np.dtype, n_planned: int = 0) -> PoolState:
 
 @inline
 def need_of(state, job, now):
-    """Processors of a job."""
+    """Return the processors of a job."""
     return state.jobs.procs[job]
 
 
@@ -61,13 +61,13 @@ def vacate(state, row, need):
 
 @inline
 def copy_row(state, row, other):
-    """Make a level that of another row."""
+    """Copy the level of another row."""
     state.machine.level[row] = state.machine.level[other]
 
 
 @inline
 def same_rows(state, row, other):
-    """Whether two levels are one."""
+    """Whether two levels are equal."""
     return state.machine.level[row] == state.machine.level[other]
 
 
@@ -82,7 +82,7 @@ def raise_row(state, row, other):
 
 @inline
 def move_rows(state, rows, by):
-    """As by default; the place of the levels is looked up once."""
+    """Move rows as the default does, with one look-up of the levels."""
     low, high = rows
     move(state.machine.level, low, high, by)
 
@@ -95,7 +95,7 @@ def is_full(state, what, now):
 
 @inline
 def reserve(state, job, now):
-    """As by default; in registers."""
+    """Reserve as the default does, in registers."""
     level, procs, needed = state.machine.level, state.jobs.procs, state.jobs.procs[job]
     ends, jobs = state.planned_ends, state.planned_jobs
     free, place = level[FREE], state.at[N_RUNNING] - 1

@@ -1,12 +1,12 @@
-"""A machine whose processors go down and come up: which are free, and which will be.
+"""A machine whose processors go down and come up, in plain Python.
 
-Processors have numbers, 0, 1, 2, … in here, where files count from 1. An outage that was announced
-is known from that second on, with its end. Of one that was not, the scheduler learns as it happens,
-and of its end as that happens.
+Processors have numbers 0, 1, 2, … here; files count from 1. An announced outage is known from its
+announcement on, with its end. Of an outage that is not announced, the scheduler learns the start
+and the end as they happen.
 
-A job is put on processors that stay up until its planned end. Among them it takes those that are
-wanted soonest by something else (an announced outage, a reservation), and of these the lowest
-numbers: what stays free is then free for as long as can be.
+A job receives processors that stay up until its planned end. Among them it takes those with the
+earliest other claim (an announced outage, a reservation), and of these the lowest numbers, so that
+the remaining ones are free for as long as possible.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
-_AT_A_TIME = 32  # starts that a search for a hole looks at together
+_AT_A_TIME = 32  # candidate starts per step of the search for a slot
 
 
 class _Hold(NamedTuple):
-    """Processors for a while: of a running job, or of one that is promised a start."""
+    """Processors held for a while: by a running job, or for a promised start."""
 
     begin: Any
     end: Any
@@ -37,7 +37,7 @@ class _Hold(NamedTuple):
 
 
 def _just_before(time: Any) -> Any:
-    """Return the last time before a time: of whole seconds, the second before."""
+    """Return the time just before a time: for whole seconds, the second before."""
     return time - 1 if isinstance(time, int) else nextafter(time, -inf)
 
 
@@ -49,9 +49,9 @@ class NumberedMachine(Machine):
     procs : int
         Processors.
     shutdowns : sequence of Shutdown
-        What goes down and when.
+        What goes down, and when.
     requeues : bool
-        Whether jobs whose processors go down wait again; else they are lost.
+        Whether interrupted jobs return to the queue; otherwise they are lost.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class NumberedMachine(Machine):
     ) -> None:
         super().__init__(procs)
         self._shutdowns, self._requeues = shutdowns, requeues
-        self._down = np.zeros(procs, dtype=np.int64)  # outages that each is subject to
+        self._down = np.zeros(procs, dtype=np.int64)  # outages of each processor
         self._busy = np.zeros(procs, dtype=bool)
         self._running: dict[JobView, _Hold] = {}
         self._promised: dict[JobView, _Hold] = {}
@@ -67,7 +67,7 @@ class NumberedMachine(Machine):
         self._surprises: list[Shutdown] = []  # not announced, and not over
 
     def begin(self, simulation: "Simulation") -> None:
-        """Let the outages happen in a simulation: announcements, starts and ends."""
+        """Schedule the outages of a simulation: announcements, starts and ends."""
         self._simulation = simulation
         for shutdown in self._shutdowns:
             if shutdown.announced is not None:
@@ -96,7 +96,7 @@ class NumberedMachine(Machine):
                 scheduler.job_ends(job)
 
     def _strike(self, shutdown: Shutdown) -> tuple[int, list[JobView]]:
-        """Begin an outage; return how many more are down, and the jobs that they ran."""
+        """Begin an outage; return how many more processors are down, and the jobs on them."""
         which = shutdown.processors
         fresh = which[self._down[which] == 0]
         self._down[which] += 1
@@ -123,17 +123,17 @@ class NumberedMachine(Machine):
             scheduler.plans_void()
 
     def _count_down(self) -> None:
-        """Let the level know how many are down."""
+        """Update the level with the number of processors that are down."""
         working = self.procs - int(np.count_nonzero(self._down))
         self.level.free += working - self.working
         self.working = working
 
     def changes_ahead(self, now: Any) -> bool:
-        """Whether something is known to change: an outage announced, or the end of one."""
+        """Whether a change is known: an announced outage, or the end of one."""
         return any(shutdown.start >= now or shutdown.end < inf for shutdown in self._announced)
 
     def fits(self, job: JobView, now: Any) -> bool:
-        """Whether of the free processors enough are left to a job till its planned end."""
+        """Whether enough of the free processors are available to a job until its planned end."""
         if not self.level.fits(job):
             return False
         if not self._announced and not self._promised:
@@ -142,21 +142,21 @@ class NumberedMachine(Machine):
         return int(np.count_nonzero(self._free & lasting)) >= job.procs
 
     def start(self, job: JobView, now: Any) -> None:
-        """Give a job its processors; they must be free, but need not fit."""
+        """Give a job its processors; they must be free, but need not be available until its end."""
         super().start(job, now)
         end = now + job.estimate
         self._promised.pop(job, None)
         which = np.flatnonzero(self._free)
         wanted = self._wanted(job, now)[which]
         fitting = wanted >= end
-        # those that do not fit come last, and of them first what is wanted latest
+        # unavailable ones come last, and of these first those with the latest claim
         order = np.lexsort((np.where(fitting, wanted, -wanted), ~fitting))
         which = which[order[: job.procs]]
         self._busy[which] = True
         self._running[job] = _Hold(now, end, which)
 
     def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
-        """Take back the processors of a job."""
+        """Release the processors of a job."""
         self.level.give_back(job)
         which = self._running.pop(job).processors
         self._busy[which] = False
@@ -164,20 +164,20 @@ class NumberedMachine(Machine):
         self.runs.append((job, Run(job.number, job.start, now, numbers, interrupted)))
 
     def lasting_losses(self) -> str:
-        """Name the outages that keep processors from jobs for ever."""
+        """Describe the outages that never end."""
         return what_stays_down(self._shutdowns, self.procs)
 
     def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
-        """Promise a job its processors for its estimate from the earliest second on that can be.
+        """Promise a job its processors for its estimate, from the earliest possible second on.
 
-        It takes those that would lie idle before for the shortest time; then as jobs that start.
-        If enough are free now, it takes of these: then it can start. With `strictly` they are
-        promised from just before that second on.
+        It takes those with the shortest idle time before, then as jobs that start. If enough are
+        free now, it takes of these: then it can start. With `strictly`, they are promised from just
+        before that second on.
 
         Returns
         -------
         int or float
-            When; `inf` for never, and nothing is promised. [s]
+            The start; `inf` for never, without a promise. [s]
         """
         self.release(job)
         procs, duration = job.procs, job.estimate
@@ -195,14 +195,14 @@ class NumberedMachine(Machine):
         np.minimum.at(wanted, which[after], begin[after])
         good = np.flatnonzero(~blocked)
         if start <= now and (free := good[self._free[good]]).size >= procs:
-            good = free  # and not those of a job that has outlived its estimate
+            good = free  # without those of a job that has outlived its estimate
         taken = good[np.lexsort((wanted[good], -idle_since[good]))[:procs]]
         begin = _just_before(start) if strictly else start
         self._promised[job] = _Hold(begin, start + duration, taken)
         return start
 
     def release(self, job: JobView | None) -> None:
-        """Take back what was promised a job, if anything; or all jobs."""
+        """Cancel the promise to a job, if there is one; or to all jobs."""
         if job is None:
             self._promised.clear()
         else:
@@ -210,11 +210,11 @@ class NumberedMachine(Machine):
 
     @property
     def _free(self) -> NDArray[np.bool_]:
-        """Which processors are up and run nothing."""
+        """Return which processors are up and run nothing."""
         return ~self._busy & (self._down == 0)
 
     def _wanted(self, job: JobView, now: Any) -> NDArray[np.float64]:
-        """From when on each processor is wanted by an outage or another job, shape (procs,)."""
+        """Return the first claim of an outage or another job on each processor, shape (procs,)."""
         wanted = np.full(self.procs, inf)
         for shutdown in self._announced:
             if shutdown.start >= now:
@@ -227,7 +227,7 @@ class NumberedMachine(Machine):
         return wanted
 
     def _plans(self, now: Any) -> tuple[NDArray[np.int64], NDArray, NDArray]:
-        """When processors are not to be had: processor, begin and end, in order of processor.
+        """Return when processors are unavailable: processor, begin and end, by processor.
 
         A running job that has outlived its estimate counts as ending at this very second.
         """
@@ -253,7 +253,7 @@ class NumberedMachine(Machine):
         duration: Any,
         now: Any,
     ) -> Any:
-        """Return from when on so many processors can be had for so long: now, or as plans end."""
+        """Return the start of the earliest slot of this size: now or at a planned end."""
         if not which.size:
             return now
         first = np.flatnonzero(np.diff(which, prepend=-1))  # of each processor

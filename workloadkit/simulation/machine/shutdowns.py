@@ -1,4 +1,4 @@
-"""Outages as a simulation plays them: which processors go down."""
+"""The outages of a simulation: which processors go down."""
 
 from collections.abc import Sequence
 from math import inf
@@ -13,18 +13,18 @@ from workloadkit.io.outages import Outage, Outages
 
 
 class Shutdown(NamedTuple):
-    """An outage as a simulation plays it.
+    """An outage in a simulation.
 
     Parameters
     ----------
     number : int
         Number of the outage.
     announced : int or None
-        When it becomes known, None if not before it starts. [s]
+        When it becomes known; None for the start itself. [s]
     start, end : int or float
         When the processors go down and come up again; `inf` for never. [s]
     processors : ndarray of int64
-        Which, from 0.
+        The processors, from 0.
     """
 
     number: int
@@ -35,13 +35,13 @@ class Shutdown(NamedTuple):
 
 
 def settle(outages: Outages, size: int) -> list[Shutdown]:
-    """Say which processors of a machine go down.
+    """Assign outages to the processors of a machine.
 
-    Where the components are not known, outages take the processors of the machine in turn, in the
-    order of their starts: each goes on behind the one before, round again after the last, and
-    past those that other outages take in that time, as long as there are others. So they hit
-    running jobs about as often as processors run any, and the same processors whatever the
-    scheduler does.
+    Where the components are unknown, outages take the processors of the machine in turn, in the
+    order of their starts. Each continues after the previous one, starts again after the last
+    processor, and skips those that other outages take at that time, as long as others are left. So
+    outages hit running jobs about as often as processors are busy, and the same processors under
+    every scheduler.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     Raises
     ------
     WorkloadError
-        For an outage that starts nobody knows when, takes nobody knows how many processors, or
-        takes some that the machine does not have.
+        If the start or the number of processors of an outage is unknown, or if an outage takes
+        processors that the machine does not have.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
 
 
 def _check(outage: Outage, size: int, name: str) -> None:
-    """Refuse an outage that cannot be simulated."""
+    """Check that an outage can be simulated."""
     which = f"{name}: outage {outage.number}"
     if outage.start == UNKNOWN:
         raise WorkloadError(f"{which} starts at an unknown second")
@@ -108,10 +108,10 @@ def _check(outage: Outage, size: int, name: str) -> None:
 
 
 def what_stays_down(shutdowns: Sequence[Shutdown], size: int) -> str:
-    """Name the outages that keep processors of a machine from jobs for ever, if any do."""
+    """Describe the outages that keep processors down for ever, if any do."""
     endless = [shutdown for shutdown in shutdowns if shutdown.end == inf]
     if not endless:
         return ""
     n_down = np.unique(np.concatenate([shutdown.processors for shutdown in endless])).size
     numbers = ", ".join(str(shutdown.number) for shutdown in endless[:5])
-    return f"; {size - n_down} of {size} processors are left, for outages without end: {numbers}"
+    return f"; {size - n_down} of {size} processors are left, as outages never end: {numbers}"

@@ -1,6 +1,6 @@
-"""Sets of processors as bits of words, and the part of a set that stands in one word.
+"""Sets of processors as bits of words, and operations on single words.
 
-Half of the bits of a word are used, so that nothing wraps around where the compiler is off, too.
+Half of the bits of a word are used, so that nothing overflows without the compiler either.
 """
 
 from numba.core import types
@@ -40,13 +40,13 @@ def _place_of_lowest(context, builder, signature, arguments):
 
 
 def n_words(procs: int) -> int:
-    """Return how many words hold so many processors."""
+    """Return the number of words for so many processors."""
     return -(-procs // WORD)
 
 
 @inline
 def lowest_of(word, count):
-    """Return the lowest bits of a word that are set, so many at most."""
+    """Return the lowest set bits of a word, `count` at most."""
     if count_ones(word) <= count:
         return word
     rest = word
@@ -73,7 +73,7 @@ def size_of(words):
 
 @inline
 def size_without(words, others):
-    """Return how many of a set are not in another one."""
+    """Return the number of elements that are not in another set."""
     count = 0
     for place in range(words.size):
         count += count_ones(words[place] & ~others[place])
@@ -82,7 +82,7 @@ def size_without(words, others):
 
 @inline
 def take_lowest(words, taken, count):
-    """Move the lowest of a set to another one, so many; return how many are missing."""
+    """Move the lowest elements to another set, `count` at most; return how many are missing."""
     place = 0
     while count > 0 and place < words.size:
         part = lowest_of(words[place], count)

@@ -1,1 +1,1 @@
-"""The plain-Python engine by its ideas: jobs, events, schedulers, users, the simulation of all."""
+"""The plain-Python engine: jobs, events, schedulers, users and the simulation."""

@@ -1,4 +1,4 @@
-"""What is to happen in a simulation, and in which order."""
+"""The event queue of a simulation."""
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
@@ -7,21 +7,21 @@ from typing import Any
 
 # The order of events at one instant.
 TERMINATION, MACHINE, SUBMISSION, SCHEDULER_WAKE_UP, WAKE_UP = range(5)
-FIRST = -1  # where submissions come before all else: with a pass after each event
+FIRST = -1  # of submissions, with a pass after each event
 
-_UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # what does not keep a simulation going by itself
+_UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # these alone do not keep a simulation running
 
 
 class EventQueue:
-    """Events by (time, kind, key), ties in the order in which they were made."""
+    """Events by (time, kind, key), ties in the order of creation."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple] = []  # (time, kind, key, serial, what happens, to what)
+        self._heap: list[tuple] = []  # (time, kind, key, serial, action, argument)
         self._serial = count()
-        self._void: set[int] = set()  # serials of events that will not happen
-        self._to_come = 0  # without the machine's and the scheduler's own wake-ups
+        self._void: set[int] = set()  # serials of cancelled events
+        self._to_come = 0  # without changes of the machine and wake-ups of the scheduler
         self._stream: Iterator[tuple] = iter(())
-        self._next: tuple | None = None  # of the stream
+        self._next: tuple | None = None  # the next event of the stream
 
     def add(self, time: Any, kind: int, key: int, happen: Callable[[Any], None], to: Any) -> int:
         """Schedule an event of a user; return its serial."""
@@ -32,23 +32,23 @@ class EventQueue:
         return serial
 
     def add_all(self, stream: Iterator[tuple]) -> None:
-        """Let happen what a stream yields, as arguments of `add`, in the order of time.
+        """Schedule the events of a stream, which yields arguments of `add` in the order of time.
 
-        There is one at most. It is asked for no more than what is due and the next one.
+        There is at most one stream. It is read up to the first event that is not due.
         """
         self._stream, self._next = stream, next(stream, None)
 
     def cancel(self, serial: int) -> None:
-        """Let an event not happen that is to come, or is due."""
+        """Cancel an event."""
         self._void.add(serial)
 
     @property
     def are_over(self) -> bool:
-        """Whether nothing is to happen."""
+        """Whether no event is left."""
         return len(self._heap) == len(self._void) and self._next is None
 
     def next_time(self, *, jobs_wait: bool) -> Any:
-        """Return when something happens next; None when nothing does that matters.
+        """Return the time of the next event; None if no relevant one is left.
 
         A scheduler that wakes up for ever has nothing to do once all jobs have started.
         """
@@ -61,7 +61,7 @@ class EventQueue:
         return heap[0][0] if self._to_come or (heap and (jobs_wait or self._next)) else None
 
     def play(self, now: Any) -> None:
-        """Let all happen that is due now; then, in the same order, what this has led to; and on."""
+        """Process all due events, then those that they created for the same second, and so on."""
         heap = self._heap
         while heap and heap[0][0] == now:
             due = [self._take()]
@@ -71,12 +71,12 @@ class EventQueue:
                 self._let_happen(event)
 
     def play_one(self) -> None:
-        """Let the first thing happen, where `next_time` has just been found."""
+        """Process the first event, after `next_time`."""
         self._let_happen(self._take())
 
     def _let_happen(self, event: tuple) -> None:
         _, _, _, serial, happen, to = event
-        if serial in self._void:  # has become so in this very second
+        if serial in self._void:  # cancelled in this very second
             self._void.remove(serial)
         else:
             happen(to)

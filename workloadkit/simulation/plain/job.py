@@ -1,4 +1,4 @@
-"""Jobs: what the engine and its user know of one, and what a scheduler sees."""
+"""Jobs, as the engine and their users know them, and as schedulers see them."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,46 +13,46 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A job in the simulation, as its user and the engine know it; schedulers get a `JobView`.
+    """A job as its user and the engine know it; schedulers receive a `JobView`.
 
     Parameters
     ----------
     submitter : User
-        Who submits it and is notified of its end.
+        The user who submits it and is notified of its end.
     user : int
-        Number of the user it belongs to.
+        Number of the user to whom it belongs.
     procs : int
         Processors that it needs.
     run : int or float
-        How long it will run. [s]
+        Run time. [s]
     estimate : int or float
-        How long its user says it will run at most. [s]
+        The user's upper limit of the run time. [s]
     submit, start, end : int or float
         When it was submitted, started and ended; None before. [s]
     number : int, optional
-        Job number; without one, the next after the largest so far: 1, 2, … by submission.
+        Job number; by default the next after the largest so far: 1, 2, … by submission.
     killed : bool
         Whether it is stopped at its estimate.
     queue : int
         Its queue in the log, -1 for unknown.
     recorded_wait : int or float
-        How long it waited in the log. [s]
+        Wait in the log. [s]
     utility : tuple of (float, float)
         Points (time since its submission [s], value) of its utility function; none without one.
     interruptions : int
-        How often an outage, or its scheduler, stopped it.
+        Number of times that an outage or the scheduler stopped it.
     lost : bool
-        Whether it ended so.
+        Whether it ended that way.
     lost_work : int or float
-        Processors × seconds that it ran in vain. [s]
+        Processors × seconds of its stopped runs. [s]
     arrival : int
         Its place in the order of arrival, from 0.
     row : int
-        Its place among the jobs of the log that its user goes through, -1 for none.
+        Its place among the jobs of the user's log, -1 for none.
     notes : dict of str to object
-        What else its user knows of it: further columns of `Schedule.jobs`.
+        Further information of the user: columns of `Schedule.jobs`.
     view : JobView
-        What schedulers see of it; None before it has arrived.
+        The scheduler's view of it; None before its arrival.
     """
 
     submitter: "User"
@@ -78,11 +78,11 @@ class Job:
 
 
 class HiddenError(WorkloadError, AttributeError):
-    """A scheduler reads or changes of a job what it may not."""
+    """A scheduler reads or changes hidden information of a job."""
 
 
 class _Facts:
-    """What is settled as a job arrives; schedulers read it more than anything else."""
+    """Constants of a job after its arrival, which schedulers read more than anything else."""
 
     __slots__ = (
         "_record",
@@ -106,7 +106,7 @@ class _Facts:
 
 
 def _once_ended(name: str, why: str) -> Any:
-    """Return a property that is known once a job has ended."""
+    """Return a property that is readable once a job has ended."""
 
     def read(view: "JobView") -> Any:
         if view._record.end is None:
@@ -117,7 +117,7 @@ def _once_ended(name: str, why: str) -> Any:
 
 
 def _hidden(name: str) -> Any:
-    """Return a property that schedulers never see."""
+    """Return a property that schedulers cannot read."""
 
     def read(view: "JobView") -> Any:
         raise HiddenError(f"a scheduler does not see the {name} of a job; its user does")
@@ -126,7 +126,7 @@ def _hidden(name: str) -> Any:
 
 
 class JobView(_Facts):
-    """What a scheduler sees of a job. It cannot be written to; two are equal if they are the same.
+    """A scheduler's view of a job: read-only; two are equal if they are the same job.
 
     Attributes
     ----------
@@ -137,48 +137,48 @@ class JobView(_Facts):
     submit : int or float
         When it was submitted. [s]
     estimate : int or float
-        How long it is planned to run: the user's estimate, or the predictor's. [s]
+        Planned run time: the user's estimate, or the predictor's. [s]
     arrival : int
         Its place in the order of arrival, from 0.
     recorded_wait : int or float
-        How long it waited in the log. [s]
+        Wait in the log. [s]
     utility : tuple of (float, float)
         Points (time since its submission [s], value) of its utility function; none without one.
     start, planned_end : int or float
-        When it has started, and when by its estimate it will end; None while it waits. [s]
+        Start, and end by the estimate; None while it waits. [s]
     interruptions : int
-        How often it was stopped and waited again.
+        Number of times that it was stopped and returned to the queue.
     lost_work : int or float
-        Processors × seconds that it ran in vain. [s]
+        Processors × seconds of its stopped runs. [s]
     run, end : int or float
-        How long it ran and when it ended; only once it has ended. [s]
+        Run time and end; only after its end. [s]
     killed, lost : bool
-        Whether it was stopped at its estimate, or by an outage for good; only once it has ended.
+        Whether it was stopped at its estimate, or by an outage for good; only after its end.
     """
 
     __slots__ = ()
 
     @property
     def start(self) -> Any:
-        """When it has started; None while it waits. [s]."""
+        """Start; None while it waits. [s]."""
         return self._record.start
 
     @property
     def planned_end(self) -> Any:
-        """When it will end by its estimate; None while it waits. [s]."""
+        """End by the estimate; None while it waits. [s]."""
         return None if self._record.start is None else self._record.start + self.estimate
 
     @property
     def interruptions(self) -> int:
-        """How often it was stopped and waited again."""
+        """Number of times that it was stopped and returned to the queue."""
         return self._record.interruptions
 
     @property
     def lost_work(self) -> Any:
-        """Processors × seconds that it ran in vain."""
+        """Processors × seconds of its stopped runs."""
         return self._record.lost_work
 
-    # no __getattr__: with one all that is read of a job would be read ten times as slowly
+    # no __getattr__: it would slow down each access tenfold
     run = _once_ended("run", "how long job {} will run before it has ended; plan with estimate")
     end = _once_ended("end", "when job {} will end before it has; plan with planned_end")
     killed = _once_ended("killed", "whether job {} is killed before it has ended")
@@ -186,29 +186,29 @@ class JobView(_Facts):
     submitter, notes, row = map(_hidden, ("submitter", "notes", "row"))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        """Refuse: schedulers act by their methods."""
+        """Refuse: schedulers act through their methods."""
         self.__delattr__(name)
 
     def __delattr__(self, name: str) -> NoReturn:
-        """Refuse, too."""
-        do = _INSTEAD.get(name, "what is noted of jobs belongs into a dict of the scheduler")
+        """Refuse as well."""
+        do = _INSTEAD.get(name, "keep notes on jobs in a dict of the scheduler")
         raise HiddenError(f"a scheduler cannot change {name!r} of job {self.number}; {do}")
 
     def __repr__(self) -> str:
-        """Name the job."""
+        """Describe the job."""
         return f"<job {self.number}: {self.procs} processors for {self.estimate} s>"
 
 
 def show(job: Job) -> JobView:
-    """Return what schedulers see of a job that has just arrived."""
+    """Return the scheduler's view of a job that has just arrived."""
     view: Any = _Facts(job)
-    view.__class__ = JobView  # from now on it cannot be written to
+    view.__class__ = JobView  # read-only from now on
     job.view = view
     return view
 
 
 def replan(view: JobView, estimate: Any) -> None:
-    """Let a job be planned with another estimate than its user's."""
+    """Replace the estimate with which a job is planned."""
     _set_estimate(view, estimate)
 
 

@@ -1,4 +1,4 @@
-"""What schedulers and users share."""
+"""The common base of schedulers and users."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 class _Outside:
-    """Where participants are before a simulation begins, which then hides it from them."""
+    """Stands for the simulation until one begins and replaces it."""
 
     def __get__(self, participant: object, kind: type) -> Any:
-        if participant is None:  # the class itself is looked at
+        if participant is None:  # access through the class
             return self
         raise WorkloadError(f"{kind.__name__} is not part of a simulation yet")
 
 
 class Participant:
-    """Somebody who takes part in a simulation, and reads its clock."""
+    """A participant of a simulation, with access to its clock."""
 
     _simulation: Any = _Outside()
 

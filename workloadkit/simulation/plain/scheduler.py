@@ -13,76 +13,75 @@ from workloadkit.simulation.plain.participant import Participant
 
 
 class Scheduler(Participant):
-    """Base of schedulers in plain Python; override `allocate`, and what else is needed.
+    """Base of schedulers in plain Python; override `allocate`, and other methods as necessary.
 
-    Jobs are what a `JobView` shows: all but how long those will run that have not ended. `queue`
-    holds the waiting ones in the order of their arrival. A job that starts is gone from it the
-    next time that it is looked up, in a new list, so that a loop over the queue may start jobs as
-    it meets them; a scheduler that shares its queue with another one has to hand on the new list.
+    Schedulers receive jobs as `JobView`s, which hide the run times of jobs that have not ended.
+    `queue` contains the waiting jobs in the order of arrival. Once a job starts, the next access
+    returns a new list without it, so that a loop over the queue may start jobs. A scheduler that
+    shares its queue with another one must pass on the new list.
 
-    The methods from `columns` to `plans_void` are called by the simulation; the others are there
-    to be called.
+    The simulation calls the methods from `columns` to `plans_void`; the scheduler calls the others.
     """
 
-    #: What messages call it; by default its class.
+    #: Name in messages; by default that of the class.
     name: str = ""
 
     #: Whether jobs may be started on more processors than the machine has.
     overcommits = False
 
-    #: Whether it can do with processors that go down and come up.
+    #: Whether it supports processors that go down and come up.
     bears_outages = True
 
     _waiting: list[JobView]
-    _started: set[JobView] = set()  # noqa: RUF012 those to be taken out; an empty one is replaced
+    _started: set[JobView] = set()  # noqa: RUF012 to be removed; an empty set is replaced
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return further columns of `Schedule.jobs`, by name: a value for each of `jobs`."""
         return {}
 
     def history(self) -> dict[str, Any]:
-        """Return what the scheduler decided over time, for `Schedule.history`."""
+        """Return the scheduler's decisions over time, for `Schedule.history`."""
         return {}
 
     def continue_from(self, other: "Scheduler", twins: Mapping[JobView, JobView]) -> None:
-        """Take over what another scheduler of the same policy knows.
+        """Take over the state of another scheduler of the same policy.
 
-        `twins` are the jobs that stand for those of the other one that wait and run; these have
-        arrived. To be overridden by schedulers that know more than which jobs wait and run.
+        `twins` maps the waiting and running jobs of the other scheduler to those of this one, which
+        have arrived. Override it in schedulers with more state than the waiting and running jobs.
         """
 
     def job_arrives(self, job: JobView) -> None:
-        """Take a job into the queue; it has just been submitted."""
+        """Add a submitted job to the queue."""
         self.queue.append(job)
 
     def job_ends(self, job: JobView) -> None:
-        """Learn of the end of a job; its processors are free again. Tells the user at once."""
+        """Handle the end of a job; its processors are free again. Notifies the user at once."""
         self._simulation.notify_user(job._record, 0)
 
     def job_interrupted(self, job: JobView) -> None:
-        """Learn that a job was stopped, which waits again, in its old place in the queue."""
-        self.queue = self.queue.copy()  # whoever loops over the old one goes on in it
+        """Handle a stopped job, which returns to its old place in the queue."""
+        self.queue = self.queue.copy()  # a loop over the old list continues in it
         insort(self.queue, job, key=lambda other: other.arrival)
 
     def allocate(self) -> None:
-        """Start jobs; called once an instant, when no more will arrive or end in it."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it allocates processors")
+        """Start jobs; called once an instant, after all arrivals and ends in it."""
+        raise NotImplementedError(f"{type(self).__name__} must define allocate")
 
     def wake_up(self) -> None:
         """Continue after `sleep`; allocation follows."""
 
     def processors_down(self, count: int) -> None:
-        """Learn that `count` processors were shut down."""
+        """Handle the shutdown of `count` processors."""
 
     def processors_up(self, count: int) -> None:
-        """Learn that `count` processors work again."""
+        """Handle the return of `count` processors."""
 
     def plans_void(self) -> None:
-        """Learn of what no plan knew: an outage that is announced, or comes or ends without."""
+        """Handle an unplanned change: an outage is announced, or starts or ends unannounced."""
 
     @property
     def queue(self) -> list[JobView]:
-        """The waiting jobs, in the order of their arrival."""
+        """The waiting jobs, in the order of arrival."""
         if started := self._started:
             self._waiting = [job for job in self._waiting if job not in started]
             self._started = set()
@@ -104,15 +103,15 @@ class Scheduler(Participant):
 
     @property
     def planned_ends(self) -> Sequence[tuple[Any, int, JobView]]:
-        """The running jobs by their planned ends, as (planned end, serial, job); to be read only.
+        """The running jobs by planned end, as (planned end, serial, job); read-only.
 
-        What has outlived its estimate comes first, with the end that was planned.
+        Jobs that have outlived their estimates come first, with their planned ends.
         """
         return self._simulation.planned_ends
 
     @property
     def level(self) -> Any:
-        """What is free of the machine; to be copied for plans, see `machine.plain`."""
+        """The free resources of the machine; copy it for plans, see `machine.plain`."""
         return self._simulation.hardware.level
 
     @property
@@ -132,45 +131,44 @@ class Scheduler(Participant):
 
     @property
     def utility_at(self) -> UtilityAt:
-        """When the value of a job is read: at its end ("turnaround") or at its "start"."""
+        """Whether the value of a job is read at its end ("turnaround") or at its "start"."""
         return self._simulation.utility_at
 
     @property
     def rng(self) -> np.random.Generator:
-        """The generator of the simulation, for a scheduler that draws; users have their own."""
+        """The generator of the simulation, for schedulers that draw; users have their own."""
         return self._simulation.rng
 
     @property
     def outages_ahead(self) -> bool:
-        """Whether outages are announced, or under way with an end that is known."""
+        """Whether outages are announced, or under way with a known end."""
         return self._simulation.hardware.changes_ahead(self.now)
 
     def fits(self, job: JobView) -> bool:
-        """Whether enough of the machine is free for a job and left to it until its planned end.
+        """Whether enough of the machine is free and available to a job until its planned end.
 
-        Neither an outage that is announced nor what is reserved for another job may take it.
+        Announced outages and reservations of other jobs make processors unavailable.
         """
         simulation = self._simulation
         return simulation.hardware.fits(job, simulation.now)
 
     def reserve(self, job: JobView, *, strictly: bool = False) -> Any:
-        """Reserve processors for a waiting job, where outages are ahead, and return when.
+        """Reserve processors for a waiting job if outages are ahead; return the reserved start.
 
-        It is promised the earliest second from which on, by the estimates of the running jobs, as
-        many processors as it needs are up and free and not reserved for others, for its whole
-        estimate; `inf` if there is none. With `strictly` they are not left to jobs that end at that
-        very second.
+        It is the earliest second from which on, by the estimates of the running jobs, enough
+        processors are up, free and not reserved for others for the job's whole estimate; `inf` if
+        there is none. With `strictly`, jobs that end at that very second cannot use them.
         """
         return self._simulation.hardware.reserve(job, self.now, strictly=strictly)
 
     def release(self, job: JobView | None = None) -> None:
-        """Give up what is reserved for a job; by default for all jobs."""
+        """Cancel the reservation of a job; by default of all jobs."""
         self._simulation.hardware.release(job)
 
     def start(self, job: JobView) -> None:
-        """Let a waiting job run from now on.
+        """Start a waiting job.
 
-        Where there are outages, the simulation gives it processors that are left to it until its
+        If there are outages, the simulation selects processors that are available until the job's
         planned end; if these are not enough, also others that are free.
 
         Raises
@@ -192,9 +190,9 @@ class Scheduler(Participant):
             self._started = {job}
 
     def requeue(self, job: JobView) -> None:
-        """Stop a running job. It waits again, in its old place, and then runs from the beginning.
+        """Stop a running job. It returns to its old place in the queue, to run from the beginning.
 
-        `job_interrupted` is called, as if its processors had gone down.
+        `job_interrupted` is called, as after an outage.
 
         Raises
         ------
@@ -210,15 +208,15 @@ class Scheduler(Participant):
         self.job_interrupted(job)
 
     def notify_user(self, job: JobView, delay: Any = 0) -> None:
-        """Tell the user of a job that it has ended, now or `delay` seconds later."""
+        """Notify the user of a job of its end, now or `delay` seconds later."""
         self._simulation.notify_user(job._record, delay)
 
     def sleep(self, seconds: Any) -> None:
-        """Ask for `wake_up` after so many seconds."""
+        """Request a call of `wake_up` after some time."""
         self._simulation.wake_scheduler(self, seconds)
 
     def set_alarm(self, time: Any) -> None:
-        """Ask for a pass at a time, instead of at the one asked for before; None for none."""
+        """Request a pass at a time, instead of the one requested before; None for none."""
         self._simulation.set_alarm(time)
 
     @property

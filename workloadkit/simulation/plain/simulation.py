@@ -1,4 +1,4 @@
-"""A simulation in plain Python: the clock, who takes part, and what happens to jobs."""
+"""The simulation in plain Python: clock, participants and the life of jobs."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ from workloadkit.simulation.workload import (
 )
 from workloadkit.utility import Point, fault
 
-_BEHIND_NUMBERS = 2**63  # jobs without a number arrive behind those of the same second with one
+_BEHIND_NUMBERS = 2**63  # jobs without a number follow those of the same second with one
 
 
 class Simulation:
@@ -40,28 +40,28 @@ class Simulation:
     Parameters
     ----------
     hardware : Machine
-        What serves jobs, see `workloadkit.simulation.machine.plain`.
+        The machine, see `workloadkit.simulation.machine.plain`.
     scheduler : Scheduler
     users : sequence of User
         Numbered 1, 2, … in this order.
     overrun : {"kill", "raise", "late"}
-        What happens to jobs that outlive their estimates.
+        Treatment of jobs that outlive their estimates.
     passes : {"instant", "event"}
         Whether the scheduler allocates once an instant or after each single event.
     rng : Generator
-        For the scheduler; each user gets a stream of its own, spawned from it in the order of
+        For the scheduler; each user receives a separate stream, spawned from it in the order of
         `users`.
     utility_at : {"turnaround", "start"}
         When the value of a job is read, see `Workload`.
     predictor : object, optional
-        ``plan(job)`` returns how long a job that arrives is planned to run, before the scheduler
-        sees it; ``learn(job)`` is called as it has ended. Both get a `JobView`. By default the
-        users' estimates stand.
+        ``plan(job)`` returns the planned run time of a job that arrives, before the scheduler sees
+        it; ``learn(job)`` is called after its end. Both receive a `JobView`. By default, jobs are
+        planned with the users' estimates.
 
     Attributes
     ----------
     jobs : list of JobView
-        Those that have arrived, in this order.
+        The jobs that have arrived, in this order.
     running : dict of JobView to int
         Serials of the terminations of the running jobs, in the order of the starts.
     planned_ends : list of (time, int, JobView)
@@ -84,7 +84,7 @@ class Simulation:
         self.overrun, self.by_event = overrun, passes == "event"
         self.rng, self.utility_at, self.predictor = rng, utility_at, predictor
         self.now: Any = 0
-        self.first: Any = None  # submission of all
+        self.first: Any = None  # first submission of all
         self.jobs: list[JobView] = []
         self.running: dict[JobView, int] = {}
         self.planned_ends: list[tuple[Any, int, JobView]] = []
@@ -107,7 +107,7 @@ class Simulation:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is to come."""
+        """Whether no event is left."""
         return self._events.are_over
 
     def go(self) -> list[Job]:
@@ -148,7 +148,7 @@ class Simulation:
         number: int | None,
         utility: Sequence[Point] = (),
     ) -> Job:
-        """Make a job that arrives now or later; see `User.submit`."""
+        """Create a job that arrives now or later; see `User.submit`."""
         at = self.now if at is None else at
         estimate = run if estimate is None else estimate
         if not (1 <= procs < inf and procs == int(procs)):
@@ -156,11 +156,11 @@ class Simulation:
         if not (0 <= run < inf and 0 <= estimate < inf):
             self._refuse(user, f"job with run time {run} s and estimate {estimate} s")
         if not self.now <= at < inf:
-            self._refuse(user, f"job for {at} s when it is {self.now} s")
+            self._refuse(user, f"job for {at} s, but it is {self.now} s")
         if number is not None and not 0 <= number < 2**63:
             self._refuse(user, f"job of number {number}")
         if utility and (what := fault(utility)):
-            self._refuse(user, f"job whose utility is none: {what}")
+            self._refuse(user, f"job with an invalid utility function: {what}")
         run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
         job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
         if not self.hardware.can_run(job):
@@ -173,23 +173,23 @@ class Simulation:
         raise WorkloadError(f"user {user.number} submits a {job}")
 
     def add(self, job: Job) -> None:
-        """Let a job arrive when it says."""
+        """Schedule the arrival of a job."""
         self._events.add(*self._arrival(job))
 
     def add_all(self, jobs: Iterable[Job]) -> None:
-        """Let jobs arrive, given in the order of their submissions; one user may do so."""
+        """Schedule the arrivals of jobs, in the order of submission; for one user at most."""
         self._events.add_all(map(self._arrival, jobs))
 
     def _arrival(self, job: Job) -> tuple:
-        """Return the event of an arrival."""
-        if self.by_event:  # in the order in which they were made
+        """Return the arrival of a job as an event."""
+        if self.by_event:  # in the order of creation
             return job.submit, FIRST, 0, self.arrive, job
         # numbered jobs come first, by number; the others by user and order of creation
         key = _BEHIND_NUMBERS + job.user if job.number is None else job.number
         return job.submit, SUBMISSION, key, self.arrive, job
 
     def arrive(self, job: Job) -> None:
-        """Let a job arrive at this very second."""
+        """Add a job that arrives at this very second."""
         if self.first is None:
             self.first = job.submit
         job.arrival = len(self.jobs)
@@ -204,29 +204,29 @@ class Simulation:
         self.scheduler.job_arrives(view)
 
     def _predicted(self, job: JobView) -> Any:
-        """Return how long a job is planned to run."""
+        """Return the planned run time of a job."""
         estimate = self.predictor.plan(job)
-        if not isinstance(estimate, Real) or not 0 <= float(estimate) < inf:  # NaN is not
+        if not isinstance(estimate, Real) or not 0 <= float(estimate) < inf:  # False for NaN
             raise WorkloadError(
                 f"{type(self.predictor).__name__} plans {estimate} s for job {job.number}"
             )
         return max(estimate, SHORTEST_ESTIMATE)
 
     def start(self, job: Job) -> None:
-        """Give a job its place until it ends."""
+        """Start a job."""
         self._n_waiting -= 1
         job.start = self.now
         self.resume(job, self.now + job.run)
 
     def resume(self, job: Job, end: Any) -> None:
-        """Let a job that has its start run on until `end`."""
+        """Continue a job that has started, until `end`."""
         view = job.view
         self.hardware.start(view, job.start)
         self.running[view] = serial = self._events.add(end, TERMINATION, 0, self._end, job)
         insort(self.planned_ends, (job.start + view.estimate, serial, view))
 
     def interrupt(self, view: JobView, *, requeues: bool) -> None:
-        """Stop a running job: it waits again, or is lost."""
+        """Stop a running job: it returns to the queue, or is lost."""
         job = view._record
         self._events.cancel(self.running[view])
         self._take_back(job, interrupted=True)
@@ -240,7 +240,7 @@ class Simulation:
             job.end, job.run = self.now, self.now - job.start
 
     def _free_what_ends(self) -> None:
-        """Free what the jobs hold that end now as planned: they count as ended in every pass."""
+        """Free the processors of jobs that end now as planned: ended in all of its passes."""
         due = takewhile(lambda planned: planned[0] <= self.now, self.planned_ends)
         for job in [view._record for end, _, view in due if end == self.now]:
             if job.start + job.run == self.now:
@@ -262,7 +262,7 @@ class Simulation:
         self.hardware.end(view, self.now, interrupted=interrupted)
 
     def notify_user(self, job: Job, delay: Any) -> None:
-        """Tell the user of a job that it has ended, now or `delay` seconds later."""
+        """Notify the user of a job of its end, now or `delay` seconds later."""
         tell = job.submitter.job_ended
         if delay == 0:
             tell(job)
@@ -270,11 +270,11 @@ class Simulation:
             self._events.add(self.after(delay), TERMINATION, 0, tell, job)
 
     def wake_scheduler(self, scheduler: Scheduler, seconds: Any) -> None:
-        """Wake a scheduler up after so many seconds, before the users."""
+        """Wake a scheduler after some time, before the users."""
         self._events.add(self.after(seconds), SCHEDULER_WAKE_UP, 0, _wake_up, scheduler)
 
     def set_alarm(self, time: Any) -> None:
-        """Let there be a pass at a time, instead of at the one asked for before; None for none."""
+        """Request a pass at a time, instead of the one requested before; None for none."""
         if self._alarm is not None:
             self._events.cancel(self._alarm)
         self._alarm = None
@@ -289,11 +289,11 @@ class Simulation:
         self._events.add(time, WAKE_UP, user.number, _wake_up, user)
 
     def change_at(self, time: Any, rank: int, change: Callable[[Any], None], to: Any) -> None:
-        """Let the machine change at a time, of the changes of one second the lowest rank first."""
+        """Schedule a change of the machine; within one second, the lowest rank comes first."""
         self._events.add(time, MACHINE, rank, change, to)
 
     def after(self, seconds: Any) -> Any:
-        """Return when it will be so much later."""
+        """Return the time after so many seconds."""
         if not 0 <= seconds < inf:
             raise WorkloadError(f"nothing can happen {seconds} s from now, at {self.now} s")
         return self.now + seconds

@@ -1,1 +1,1 @@
-"""Scheduling policies: what each decides, for both engines."""
+"""Scheduling policies, in the forms of both engines."""

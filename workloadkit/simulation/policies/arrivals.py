@@ -1,9 +1,9 @@
-"""The waiting jobs in the order of arrival, for policies that sort them again in each pass.
+"""Waiting jobs in the order of arrival, for policies that sort them again in each pass.
 
-Between two terminations what is free only shrinks. So where no job fits there is no pass, until a
-job ends, one arrives that fits, or the machine changes or was to change.
+Between two terminations, free resources only shrink. So if no job fits, no pass is necessary until
+a job ends, a fitting one arrives, or the machine changes or was to change.
 
-A part of the state with such a list calls it `queue`; the functions act on it for any policy.
+A part of the state with such a list names it `queue`; the functions work for any such policy.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class WaitingList(NamedTuple):
     Parameters
     ----------
     waiting : ndarray of int64, shape (n_jobs,)
-        Within a pass -1 for those that have started.
+        During a pass -1 for those that have started.
     at : ndarray of int64, shape (2,)
     """
 
@@ -40,19 +40,19 @@ def new_arrivals(n_jobs: int) -> WaitingList:
 
 @inline
 def job_ended(state, job, now):
-    """Look whether some job fits."""
+    """Request a look for jobs that fit."""
     state.policy.queue.at[LOOK] = True
 
 
 @inline
 def plans_void(state, what, now):
-    """Look whether some job fits."""
+    """Request a look for jobs that fit."""
     state.policy.queue.at[LOOK] = True
 
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait in its old place."""
+    """Return a job to its old place."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
     place = at[COUNT]
     while place > 0 and waiting[place - 1] > job:
@@ -65,7 +65,7 @@ def job_returned(state, job, now):
 
 @inline
 def some_fit(state, new, now):
-    """Let new jobs wait; whether any job fits, so that there is to be a pass."""
+    """Add new jobs; return whether any job fits, so that a pass is necessary."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
     ahead = changes_ahead(state, 0, now)
     look = at[LOOK] or ahead
@@ -76,7 +76,7 @@ def some_fit(state, new, now):
     if not look:
         return False
     release_all(state, 0, now)
-    at[LOOK] = ahead  # then who was refused may fit, also when this was the last change
+    at[LOOK] = ahead  # a refused job may fit later, also if this was the last change
     if not is_full(state, 0, now):
         for place in range(at[COUNT]):
             if fits(state, waiting[place], now):
@@ -87,7 +87,7 @@ def some_fit(state, new, now):
 
 @inline
 def forget_started(queue):
-    """Take those out of the list that have started."""
+    """Remove started jobs from the list."""
     waiting, at = queue.waiting, queue.at
     kept = 0
     for place in range(at[COUNT]):

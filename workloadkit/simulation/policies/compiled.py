@@ -1,4 +1,4 @@
-"""A policy in the compiled engine: what it needs before the loop, between its turns, and after."""
+"""The base of policies in the compiled engine: preparation, returns of the loop, results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +14,12 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledPolicy:
-    """Base of what `Policy.compiled` returns, for one simulation; override `begin`, and more.
+    """Base of the results of `Policy.compiled`, for one simulation; override `begin`, and more.
 
     Parameters
     ----------
     workload : Workload
-        The jobs, or tables of them where users react or a predictor plans.
+        The jobs, or tables for them if users react or a predictor plans.
     rules : Rules
     """
 
@@ -33,7 +33,7 @@ class CompiledPolicy:
         w, rules = self.workload, self.rules
         run, estimate = w.run, w.estimate
         if w.users is not None:
-            w.procs[:] = rules.machine  # at most, until the jobs arrive
+            w.procs[:] = rules.machine  # upper limit until the jobs arrive
         else:
             run = run.copy() if self.hardware.cuts_runs else run
             estimate = estimate.copy() if rules.predictor is not None else estimate
@@ -50,12 +50,12 @@ class CompiledPolicy:
 
     @property
     def jobs_are_known(self) -> bool:
-        """Whether the tables hold all jobs, with their estimates, from the start."""
+        """Whether the tables contain all jobs, with their estimates, from the start."""
         return self.workload.users is None and self.rules.predictor is None
 
     @property
     def capacity(self) -> int:
-        """How many jobs can run at once."""
+        """Number of jobs that can run at once."""
         return int(self.hardware.capacity)
 
     def n_planned(self, n_jobs: int) -> int:
@@ -63,38 +63,38 @@ class CompiledPolicy:
         return 0
 
     def begin(self, state: State) -> State:
-        """Return the state with the part of the policy, before it has met any job.
+        """Return the state with the policy's part, before any job.
 
-        The jobs are those of the state, which may be only some of the workload's.
+        The jobs are those of the state, perhaps only some of the workload's.
         """
-        raise NotImplementedError(f"{type(self).__name__} must return its part of the state")
+        raise NotImplementedError(f"{type(self).__name__} must define begin")
 
     def take_over(self, state: State, other: State, low: int) -> State:
-        """Return the state with the part of the policy, in the place of another one.
+        """Return the state with this policy's part in place of another one's.
 
-        It meets the jobs that wait as if they arrived now, in order of arrival. What the policy
-        before knew stands in `other`, whose jobs from `low` on are those of `state`.
+        Waiting jobs are presented as if they arrived now, in order of arrival. The previous
+        policy's part is in `other`, whose jobs from `low` on are those of `state`.
         """
-        state = self.begin(state._replace(**AS_USUAL._asdict()))  # not by the rule of `other`
+        state = self.begin(state._replace(**AS_USUAL._asdict()))  # with this policy's own rule
         let_wait(state, waiting_jobs(state))
         return state
 
     def continue_from(self, state: State, other: State, low: int) -> State:
-        """Return the state with a part that goes on from that of `other`, by the same policy.
+        """Return the state with a part that continues from that of `other`, by the same policy.
 
-        To be overridden by policies that know more than which jobs wait and run.
+        Override it in policies with more state than the waiting and running jobs.
         """
         return self.take_over(state, other, low)
 
     def turn_week(self, state: State) -> None:
-        """Take note that a week is over, where weeks are counted from the first submission."""
+        """Handle the end of a week, counted from the first submission."""
 
     def go_on(self, state: State) -> State:
-        """Return the state to go on with, where the policy has asked the loop to return."""
+        """Return the state to continue with, after the policy has requested a return."""
         return state
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
-        """Go on, from a pass at `begin` if given, to `until` or the end; return why it ended."""
+        """Run from a pass at `begin`, if given, to `until` or the end; return the reason."""
         why = play(state, begin, until)
         while why in (REQUESTED, LACKS_ROOM):
             if why == REQUESTED:
@@ -112,5 +112,5 @@ class CompiledPolicy:
         return {}
 
     def history(self, state: State) -> Mapping[str, Any]:
-        """Return what the policy decided over time, for `Schedule.history`."""
+        """Return the policy's decisions over time, for `Schedule.history`."""
         return {}

@@ -1,17 +1,17 @@
-"""EASY in an order that is computed again in each pass, compiled: what such policies share.
+"""Compiled EASY in an order that is computed again in each pass: the common part of such policies.
 
-Between two terminations what is free only shrinks, and the shadow time stays. So a job that cannot
-be backfilled stays so until the next termination, unless another job takes the head of the queue:
-as long as the head stays, only new jobs are looked at. Where nothing that waits would fit there is
-no need to know who is first. Where changes of the machine lie ahead, all are looked at each time.
+Between two terminations, free resources only shrink and the shadow time stays. So a job that cannot
+be backfilled remains so until the next termination, unless another job becomes the head of the
+queue: with the same head, only new jobs are examined. If no waiting job fits, the order is not
+needed. If changes of the machine are ahead, all are examined each time.
 
-A policy's part has a field `queue` and functions that all take (state, -, now):
+A policy's part has a field `queue`, and these functions of (state, -, now):
 
-- ``join`` and ``leave``, of (state, job, now), let a job wait, and no more as it starts;
-- ``rank`` prepares a pass, if need be;
-- ``first_in_order`` returns the first of the waiting jobs, of which there is one;
+- ``join`` and ``leave``, of (state, job, now), add a job to the queue and remove it at its start;
+- ``rank`` prepares a pass, if necessary;
+- ``first_in_order`` returns the first of the waiting jobs, of which there is at least one;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
-  of all that wait or of those from `NEW` on; with `AGAIN` unset they begin again.
+  among all waiting jobs or those from `NEW` on; with `AGAIN` unset they begin again.
 """
 
 from typing import NamedTuple
@@ -33,9 +33,9 @@ from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.queue import link
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
 
-# Places in Queue.at: whether the reservation is known and all others were refused; whose it is; the
-# first job that no pass has looked at; a job that no waiting one is smaller than; whether all are
-# to be looked at in this pass, and whether backfilling has begun; others for the policy.
+# Places in Queue.at: whether the reservation is known and all others were refused; its job; the
+# first job that no pass has examined; a job that no waiting one is smaller than; whether this pass
+# examines all, and whether backfilling has begun; others for the policy.
 KNOWN, HEAD, NEW, SMALLEST, ALL, AGAIN, MORE = range(7)
 
 
@@ -47,7 +47,7 @@ class Queue(NamedTuple):
     after, before : ndarray of int64, shape (n_jobs + n_rings,)
         Neighbours of each job; ring r begins and ends at n_jobs + r.
     by_size : bool
-        Whether of two jobs the smaller one fits where the other one does.
+        Whether a job fits wherever a larger one fits.
     long_queue : int
         A queue longer than this is searched by trees, until it is half as long.
     at : ndarray of int64, shape (11,)
@@ -61,7 +61,7 @@ class Queue(NamedTuple):
 
 
 def new_queue(state: State, n_rings: int, *, by_size: bool, long_queue: int) -> Queue:
-    """Return empty rings; the jobs of the state that have arrived are let wait by the loop."""
+    """Return empty rings; the loop adds the state's jobs that have arrived."""
     after = np.arange(state.start.size + n_rings)
     at = np.zeros(MORE + 4, np.int64)
     at[NEW] = state.at[ARRIVED]
@@ -83,7 +83,7 @@ _backfill_new = by_part("policy", "backfill_new")
 
 @inline
 def join_ring(state, job, ring):
-    """Let a job wait, at its place in the order of arrival."""
+    """Add a job to a ring, at its place in the order of arrival."""
     queue, procs = state.policy.queue, state.jobs.procs
     link(queue.after, queue.before, state.start.size + ring, job)
     if procs[job] < procs[queue.at[SMALLEST]]:
@@ -92,32 +92,32 @@ def join_ring(state, job, ring):
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
+    """Return a stopped job to the queue."""
     _join(state, job, now)
     state.policy.queue.at[KNOWN] = False
 
 
 @inline
 def job_ended(state, job, now):
-    """Look at all that wait."""
+    """Request an examination of all waiting jobs."""
     state.policy.queue.at[KNOWN] = False
 
 
 @inline
 def plans_void(state, what, now):
-    """Look at all that wait."""
+    """Request an examination of all waiting jobs."""
     state.policy.queue.at[KNOWN] = False
 
 
 @inline
 def list_must_return(state, what, now):
-    """Whether so many wait that trees are better."""
+    """Whether the queue is long enough for trees."""
     return state.at[N_WAITING] > state.policy.queue.long_queue
 
 
 @inline
 def trees_must_return(state, what, now):
-    """Whether so few wait that a list is better."""
+    """Whether the queue is short enough for a list."""
     return state.at[N_WAITING] < state.policy.queue.long_queue // 2
 
 
@@ -141,7 +141,7 @@ def allocate(state, new, now):
 
 @inline
 def _join_new(state, now):
-    """Let those wait that have arrived since the last pass."""
+    """Add the jobs that have arrived since the last pass."""
     at, arrived = state.policy.queue.at, state.at[ARRIVED]
     if 0 < arrived - at[NEW] == state.at[N_WAITING]:
         at[SMALLEST] = at[NEW]
@@ -151,7 +151,7 @@ def _join_new(state, now):
 
 @inline
 def _some_may_start(state, now):
-    """Whether jobs wait, and it is not plain that none of them fits."""
+    """Whether jobs wait of which one may fit."""
     queue = state.policy.queue
     if state.at[N_WAITING] == 0 or is_full(state, 0, now):
         return False
@@ -160,7 +160,7 @@ def _some_may_start(state, now):
 
 @inline
 def _start_heads(state, now):
-    """Start jobs in order while they fit, and make the reservation; whether there is one."""
+    """Start jobs in order while they fit, and make the reservation; return whether there is one."""
     at = state.policy.queue.at
     while True:
         job = _first_in_order(state, 0, now)
@@ -179,7 +179,7 @@ def _start_heads(state, now):
 
 @inline
 def _backfill(state, now):
-    """Start the jobs that may pass: of all, or of the new ones where the others were refused."""
+    """Start jobs that may pass: among all, or among new ones if the others were refused."""
     at = state.policy.queue.at
     at[AGAIN] = False
     while _some_may_start(state, now):

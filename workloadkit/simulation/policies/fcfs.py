@@ -10,7 +10,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 @dataclass(frozen=True)
 class Fcfs:
-    """Jobs start in the order of arrival; the first that does not fit holds up all others."""
+    """Jobs start in the order of arrival; the first that does not fit blocks all others."""
 
     name: ClassVar[str] = "fcfs"
 

@@ -1,4 +1,4 @@
-"""Policies of `dynamic` in the compiled engine, which go over to trees where the queue is long."""
+"""Policies of `dynamic` in the compiled engine, which switch to trees for long queues."""
 
 from typing import Any, ClassVar
 
@@ -14,20 +14,22 @@ LONG_QUEUE = 512
 
 
 class LongQueuePolicy(CompiledPolicy):
-    """Base of such policies; override `begin` and `classify`.
+    """Base of policies that search long queues by trees; override `begin` and `classify`.
 
     Parameters
     ----------
     workload : Workload
     rules : Rules
     overtaking : Overtaking
-        Which jobs may.
+        Which jobs may overtake.
     long_queue : int
         See the constant.
     """
 
-    #: Module with a part `Trees` and the functions `as_trees` and `as_rings`.
+    #: Module with the functions `as_trees` and `as_rings`.
     trees: ClassVar[Any]
+    #: Part of the state with trees.
+    tree_part: ClassVar[type]
 
     def __init__(
         self,
@@ -46,19 +48,19 @@ class LongQueuePolicy(CompiledPolicy):
         raise NotImplementedError
 
     def empty_queue(self, state: State, n_rings: int = 1) -> Queue:
-        """Return a queue of so many rings."""
+        """Return a queue of `n_rings` rings."""
         by_size = getattr(self.hardware, "by_size", False)
         long_queue = self.long_queue if by_size and self.jobs_are_known else state.start.size
         return new_queue(state, n_rings, by_size=by_size, long_queue=long_queue)
 
     def with_queue(self, state: State, part: Any) -> State:
-        """Return the state with a part of the policy, and its rule of overtaking."""
+        """Return the state with the policy's part and its rule of overtaking."""
         return state._replace(policy=part, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
-        """Go over to trees as the queue has become long, or back to the rings alone."""
-        if isinstance(state.policy, self.trees.Trees):
+        """Switch to trees when the queue has become long, or back to the rings alone."""
+        if isinstance(state.policy, self.tree_part):
             self.classes = state.policy.classes
             return state._replace(policy=self.trees.as_rings(state))
-        classes, self.classes = self.classes, None  # a state that may be copied has them now
+        classes, self.classes = self.classes, None  # a state that may be copied owns them now
         return state._replace(policy=self.trees.as_trees(state, classes or self.classify(state)))

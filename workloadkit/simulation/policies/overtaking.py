@@ -1,4 +1,4 @@
-"""Which jobs may overtake: the rules of backfilling that EASY's relatives share."""
+"""The rules of backfilling that EASY's relatives share."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,32 +9,32 @@ from workloadkit.errors import ParameterError
 BACKFILLS = ("arrival", "sjf", "ljf", "smallest", "largest")
 
 
-#: What a job that overtakes may take of the processors to spare at the shadow time: all or nothing.
+#: Use of spare processors by jobs that run beyond the shadow time: all or none.
 SPARES = ("extra", "none")
 
 
 class Overtaking(NamedTuple):
-    """Which jobs may overtake the one with the reservation.
+    """The rule by which jobs may overtake the one with the reservation.
 
     Parameters
     ----------
     spares : bool
-        Whether one may run on, on processors that are to spare at the shadow time.
+        Whether jobs may run beyond the shadow time on spare processors.
     strict : bool
-        Whether one that ends at the shadow time needs such processors, too.
+        Whether a job that ends exactly at the shadow time needs spare processors as well.
     """
 
     spares: bool = True
     strict: bool = False
 
 
-#: As EASY is mostly understood.
+#: The usual rule of EASY.
 AS_USUAL = Overtaking()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backfilling:
-    """The parameters of policies with one reservation that say which jobs may overtake.
+    """The parameters of backfilling with one reservation.
 
     Implementations of EASY differ in both: some use no spare processors, and in some a job that
     ends exactly at the shadow time does not start.
@@ -45,8 +45,8 @@ class Backfilling:
         "extra": jobs that end after the shadow time may use the spare processors; "none": only jobs
         that end by the shadow time overtake.
     strict : bool
-        Whether "by the shadow time" means before it. A job that ends at it then needs spare
-        processors, and takes none from others.
+        Whether "by the shadow time" means before it. A job that ends exactly at it then needs spare
+        processors.
     """
 
     spare: str = "extra"
@@ -54,12 +54,12 @@ class Backfilling:
 
 
 def overtaking_of(policy: Any) -> Overtaking:
-    """Check how a policy backfills, and return which jobs may overtake.
+    """Check the parameters of backfilling, and return the rule.
 
     Parameters
     ----------
     policy : Backfilling
-        With a `name`, and `backfill` and `reservations` as `Ordered` has them, if it has these.
+        With a `name`, and with `backfill` and `reservations` if it has them.
 
     Raises
     ------
@@ -82,6 +82,6 @@ def overtaking_of(policy: Any) -> Overtaking:
         if getattr(policy, "reservations", 1) > 1:
             raise ParameterError(
                 f"scheduler {policy.name}: {given}, but reservations is {policy.reservations}; "
-                "which jobs may overtake is a rule for one reservation"
+                "the rule of overtaking requires one reservation"
             )
     return overtaking

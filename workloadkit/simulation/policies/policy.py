@@ -1,4 +1,4 @@
-"""What a policy that is built in looks like."""
+"""The interface of built-in policies."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -12,16 +12,16 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class Outcome(NamedTuple):
-    """What came out of a simulation.
+    """The result of a policy in a simulation.
 
     Parameters
     ----------
     start : ndarray, shape (n_jobs,)
         Start of each job. [s]
     columns : mapping of str to array_like of shape (n_jobs,)
-        What else the policy tells of each job; further columns of `Schedule.jobs`.
+        Further results for each job: columns of `Schedule.jobs`.
     history : mapping of str to object
-        What the policy decided over time.
+        Decisions of the policy over time.
     """
 
     start: NDArray
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 
 
 def check_types(policy: Any) -> None:
-    """Refuse parameters of a policy that are of another type than they are declared.
+    """Check that the parameters of a policy have their declared types.
 
     Raises
     ------
@@ -40,36 +40,36 @@ def check_types(policy: Any) -> None:
 
 
 def draws(policy: object) -> bool:
-    """Whether a policy that is built in draws random numbers."""
+    """Whether a built-in policy draws random numbers."""
     return getattr(policy, "draws", False)
 
 
 def plain_form(policy: Any) -> Scheduler:
-    """Return a policy in plain Python, if its class has that form.
+    """Return a policy in plain Python, if its class defines that form.
 
     Raises
     ------
     ParameterError
-        If it has overridden the compiled form only.
+        If a subclass overrides the compiled form only.
     """
     _check_form(policy, "plain", "compiled", advice="take engine='compiled'")
     return policy.plain()
 
 
 def compiled_form(policy: Any, workload: Workload, rules: Rules) -> Any:
-    """Return a policy for one simulation in the compiled engine, if its class has that form.
+    """Return a policy in the compiled engine, if its class defines that form.
 
     Raises
     ------
     ParameterError
-        If it has overridden the plain form only.
+        If a subclass overrides the plain form only.
     """
     _check_form(policy, "compiled", "plain", advice="take engine='python'")
     return policy.compiled(workload, rules)
 
 
 def _check_form(policy: Any, form: str, other: str, advice: str) -> None:
-    """Refuse a form of a policy that decides as the class did of which only the other is new."""
+    """Refuse an inherited form of a policy if a subclass overrides the other form only."""
     classes = type(policy).__mro__
     newest = {
         name: next((place for place, c in enumerate(classes) if name in vars(c)), len(classes))
@@ -77,13 +77,13 @@ def _check_form(policy: Any, form: str, other: str, advice: str) -> None:
     }
     if newest[other] < newest[form]:
         raise ParameterError(
-            f"scheduler {policy.name}: {classes[newest[other]].__name__} has a {other} form of its "
-            f"own and no {form} one; give it both in one class, or {advice}"
+            f"scheduler {policy.name}: {classes[newest[other]].__name__} overrides the {other} form"
+            f" but not the {form} one; define both in one class, or {advice}"
         )
 
 
 def arrived(workload: Workload) -> int:
-    """Return the number of jobs that have arrived in a simulation that is over."""
+    """Return the number of jobs that have arrived in a finished simulation."""
     if workload.users is None:
         return workload.submit.size
     from workloadkit.simulation.agenda import ARRIVED
@@ -93,16 +93,16 @@ def arrived(workload: Workload) -> int:
 
 @runtime_checkable
 class Policy(Protocol):
-    """A scheduling policy with its parameters, in the forms that the two engines run.
+    """A scheduling policy with its parameters, in the forms of both engines.
 
-    One that draws random numbers says so by an attribute `draws`, and is given a seed: as
+    A policy that draws random numbers has an attribute `draws`, and receives a seed: as
     `Rules.seed`, and in plain Python as `Scheduler.rng`.
     """
 
     name: ClassVar[str]
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         ...
 
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:

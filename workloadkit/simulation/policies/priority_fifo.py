@@ -1,4 +1,4 @@
-"""Priority-FIFO: the jobs of more urgent queues before all others."""
+"""Priority-FIFO: jobs of more urgent queues come first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from workloadkit.simulation.workload import Rules, Workload
 class PriorityFifo(QueuePriority, SettledOrder):
     """EASY on one queue in the order of (priority, arrival) [1]_.
 
-    A job's priority is that of its queue in the log. There is one reservation, for the first job
-    of the most urgent queue that has any, and backfilling keeps the order.
+    A job's priority is that of its queue in the log. There is one reservation, for the first job of
+    the most urgent non-empty queue; backfilling uses the same order.
 
-    Without `queues` those with lower numbers are more urgent, and jobs of unknown queue come last.
-    That is what the numbers mean where a log's queues are priorities: 0 for interactive jobs is the
-    custom of the Standard Workload Format, and the logs of SDSC-BLUE, which [1]_ used, and SDSC-SP2
-    go on with 1 express, 2 high, 3 normal, 4 low, 5 standby. In other logs the numbers are mere
-    names, or queues are for sizes and lengths of jobs: read the header and name the order.
+    Without `queues`, lower numbers are more urgent, and jobs of unknown queue come last. This holds
+    for logs whose queues are priorities: in the Standard Workload Format, 0 is by convention for
+    interactive jobs, and the logs of SDSC-BLUE, which [1]_ used, and SDSC-SP2 continue with 1
+    express, 2 high, 3 normal, 4 low, 5 standby. In other logs the numbers are only names, or queues
+    are for sizes and lengths of jobs: read the header and specify the order.
 
     Parameters
     ----------
     queues : str
-        Numbers of queues from the most urgent to the least, as in ``"5/2/1"``; jobs of all others
-        come after these, together.
+        Numbers of queues from the most urgent to the least, as in ``"5/2/1"``; jobs of all other
+        queues come after these, together.
     backfill, reservations
-        As of `Ordered`.
+        As in `Ordered`.
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -54,15 +54,15 @@ class PriorityFifo(QueuePriority, SettledOrder):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The queues that are named, from the most urgent to the least."""
+        """The specified queues, from the most urgent to the least."""
         return self.urgent_queues
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         return _PriorityScheduler(self)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.state import ARRIVED
 
         how = super().compiled(workload, rules)
@@ -84,6 +84,6 @@ class _PriorityScheduler(OrderedScheduler):
         self.policy = policy
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
-        """Say where priorities make no difference: by now all jobs are known."""
+        """Warn if priorities have no effect: now all jobs are known."""
         self.policy.warn_of_equals({job.queue for job in jobs})
         return super().columns(jobs)

@@ -1,4 +1,4 @@
-"""What is free of a machine over time, as far as a scheduler has planned."""
+"""The planned free resources of a machine over time, in plain Python."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -9,18 +9,18 @@ from workloadkit.simulation.engine import JobView, Scheduler
 
 
 class Profile:
-    """What is free over time, from now on: a level that holds until the next step.
+    """Free resources over time, from now on: a level that holds until the next step.
 
     Parameters
     ----------
     now : int or float
         Where it begins. [s]
     level : level
-        What is free now, see `workloadkit.simulation.machine.plain`; processors may be negative
-        while too many are down for those that run jobs. It is copied.
+        Free resources now, see `workloadkit.simulation.machine.plain`; processors may be negative
+        while too many of those in use are down. The level is copied.
     ends : iterable of (time, int, job)
-        Jobs whose places will come free, and when, in this order; the places of those that should
-        have ended before now count as free.
+        Jobs that release their places, and when, in this order; places with a planned end before
+        now count as free.
 
     Examples
     --------
@@ -53,13 +53,13 @@ class Profile:
         return list(zip(self._times, self._levels, strict=True))
 
     def fits(self, begin: Any, job: JobView) -> bool:
-        """Whether there is room for a job all the time from `begin` on, for its estimate."""
+        """Whether there is room for a job from `begin` on, for its whole estimate."""
         first = bisect_right(self._times, begin) - 1
         last = bisect_left(self._times, begin + job.estimate)
         return all(level.fits(job) for level in self._levels[first:last])
 
     def earliest(self, job: JobView) -> Any:
-        """Return from when on there is room for a job, for its estimate; `inf` for never."""
+        """Return the first time with room for a job, for its whole estimate; `inf` for never."""
         begin, duration = self._times[0], job.estimate
         for level, end in zip(self._levels, [*self._times[1:], inf], strict=True):
             if not level.fits(job):
@@ -69,11 +69,11 @@ class Profile:
         return inf
 
     def take(self, begin: Any, job: JobView) -> None:
-        """Take room for a job from `begin`, which is not before now, for its estimate."""
+        """Take the room of a job from `begin`, which is not before now, for its estimate."""
         self._change(begin, job, "take")
 
     def release(self, begin: Any, job: JobView) -> None:
-        """Give back the room that a job took."""
+        """Release the room of a job."""
         self._change(begin, job, "give_back")
 
     def _change(self, begin: Any, job: JobView, how: str) -> None:
@@ -88,7 +88,7 @@ class Profile:
                 del self._times[step], self._levels[step]
 
     def _step(self, time: Any) -> int:
-        """Return the step that begins at `time`, made if need be."""
+        """Return the step that begins at `time`; add it if necessary."""
         step = bisect_left(self._times, time)
         if step == len(self._times) or self._times[step] != time:
             self._times.insert(step, time)
@@ -97,8 +97,8 @@ class Profile:
 
 
 def plan_running(scheduler: Scheduler) -> Profile:
-    """Return what the running jobs leave free, by their estimates.
+    """Return the resources that the running jobs leave free, by their estimates.
 
-    A job that has reached its estimate, or outlived it, counts as ending at this very second.
+    A job that has reached or outlived its estimate counts as ending at this very second.
     """
     return Profile(scheduler.now, scheduler.level, scheduler.planned_ends)

@@ -1,4 +1,4 @@
-"""How urgent the queues of a log are: what policies that look at them share."""
+"""Priorities by the queues of a log: the common part of such policies."""
 
 import warnings
 from functools import cached_property
@@ -14,16 +14,16 @@ _LAST = np.iinfo(np.int64).max
 
 
 class QueuePriority:
-    """What policies have in common whose parameter `queues` names the most urgent queues first.
+    """The common part of policies with a parameter `queues`, the most urgent queues first.
 
-    Without it those with lower numbers are more urgent, and jobs of unknown queue come last.
+    Without it, lower numbers are more urgent, and jobs of unknown queue come last.
     """
 
     name: ClassVar[str]
     queues: str
 
     def check_queues(self) -> None:
-        """Refuse what is no list of queues.
+        """Check the list of queues.
 
         Raises
         ------
@@ -42,13 +42,13 @@ class QueuePriority:
 
     @cached_property
     def named(self) -> dict[int, int]:
-        """Priority of each queue that is named, 0 for the most urgent."""
+        """Priority of each specified queue, 0 for the most urgent."""
         numbers = self.queues.split("/") if self.queues else []
         return {int(number): place for place, number in enumerate(numbers)}
 
     @property
     def urgent_queues(self) -> tuple[int, ...]:
-        """The queues that are named, from the most urgent to the least."""
+        """The specified queues, from the most urgent to the least."""
         return tuple(self.named)
 
     def priority(self, queue: int) -> int:
@@ -63,7 +63,7 @@ class QueuePriority:
         return np.array([self.priority(queue) for queue in queues.tolist()])[place]
 
     def warn_of_equals(self, queues: set[int]) -> None:
-        """Say that all jobs have the same priority, where their `queues` are not known."""
+        """Warn if all jobs have the same priority, as their queues are unknown or unspecified."""
         if all(queue < 0 for queue in queues):
             why = "the queue of no job is known"
         elif self.queues and queues.isdisjoint(self.named):

@@ -1,7 +1,7 @@
-"""What compiled policies in settled orders share: the places of jobs in both orders.
+"""The common part of compiled policies in settled orders: the places of jobs in both orders.
 
-A part of the state with such orders calls them `order` and `backfill_order`, None where the places
-of all jobs are known from the start, and the places `rank` and `backfill_rank`.
+A part of the state with such orders has fields `order` and `backfill_order`, None if the places of
+all jobs are known from the start, and the places `rank` and `backfill_rank`.
 """
 
 from workloadkit._kernels.compile import inline
@@ -10,7 +10,7 @@ from workloadkit.simulation.compiled_orders import key_of
 
 @inline
 def job_arrived(state, job, now):
-    """Give a job its places in the orders, if it has none yet."""
+    """Set a job's places in the orders, if it has none yet."""
     policy = state.policy
     if policy.order is not None:
         policy.backfill_rank[job] = key_of(state, policy.backfill_order, job)
@@ -19,7 +19,7 @@ def job_arrived(state, job, now):
 
 @inline
 def in_turn(policy, new, arrived):
-    """Whether jobs that arrive together do so in the order in which a pass looks at them."""
+    """Whether jobs that arrive together do so in the order of the pass."""
     rank, backfill_rank = policy.rank, policy.backfill_rank
     for job in range(new + 1, arrived):
         if rank[job] < rank[job - 1] or backfill_rank[job] < backfill_rank[job - 1]:

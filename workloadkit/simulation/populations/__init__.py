@@ -1,6 +1,6 @@
-"""Populations: who is present in a simulation, by the names of the command line.
+"""Populations: the users who are present in a simulation, by the names of the command line.
 
-A population is a small frozen object: a name and its parameters. `known` lists those built in;
+A population is a small frozen object: a name and its parameters. `known` lists the built-in ones;
 `parse` reads ``name:param=value,...``.
 """
 
@@ -20,7 +20,7 @@ def __dir__() -> list[str]:
 
 
 def known() -> dict[str, type[Any]]:
-    """Return the populations built in, by name."""
+    """Return the built-in populations, by name."""
     return {population.name: population for population in _BUILT_IN}
 
 
@@ -35,7 +35,7 @@ def parse(text: str) -> Any:
     Raises
     ------
     ParameterError
-        For an unknown name, parameter or value; it names the known ones.
+        For an unknown name, parameter or value; the message lists the known ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The jobs of pools as one log, and when the sessions of their members were there."""
+"""The jobs of pools of users as one log, and the times of their members' sessions."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from workloadkit.utility import unpack
 
 
 def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
-    """Return the jobs of the pools as a log, whose users are the members, and their places."""
+    """Return the jobs of the pools as a log of the members, and their places in the pools."""
     order = np.argsort(pools.columns["submit"], kind="stable")
     jobs = {name: values[order] for name, values in pools.columns.items()}
     jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
@@ -30,7 +30,7 @@ def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
 def times_of(
     resampling: Resampling, acts: Activities, job: NDArray[np.int64], *, pause: bool
 ) -> tuple[SessionTimes, NDArray, NDArray]:
-    """Return local times of sessions and of members' first jobs, and how long members pause."""
+    """Return local times of sessions and of members' first jobs, and the members' pauses."""
     pools, plan = resampling.pools, resampling.plan
     dtype = acts.arrival.dtype
     local = pools.time[job[acts.job]] + plan.origin  # of each job, in the order of the activities

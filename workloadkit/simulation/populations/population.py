@@ -1,4 +1,4 @@
-"""What a population that is built in looks like."""
+"""The interface of populations."""
 
 from collections.abc import Callable
 from typing import ClassVar, Protocol, runtime_checkable
@@ -10,35 +10,35 @@ from workloadkit.trace import Trace
 
 @runtime_checkable
 class Population(Protocol):
-    """Who is present in a simulation of the users of a log.
+    """The users who are present in a simulation of a log's users.
 
-    One that draws random numbers says so by an attribute `draws`.
+    A population that draws random numbers has an attribute `draws`.
     """
 
     name: ClassVar[str]
 
     def log(self, trace: Trace, seed: int) -> Trace:
-        """Return the log of those who are present, if nothing holds them up."""
+        """Return the log of the users who are present, if they do not react."""
         ...
 
     def present(self, trace: Trace, as_workload: Callable[[Trace], Workload], seed: int) -> Present:
-        """Return who is present.
+        """Return the users who are present.
 
         Parameters
         ----------
         trace : Trace
             The log.
         as_workload : callable
-            Takes from a log the jobs that are simulated, by the rules that were asked for.
+            Converts a log into a workload, by the settings of the simulation.
         seed : int
-            Of whatever is drawn.
+            Of all random draws.
         """
         ...
 
     def result(
         self, present: Present, trace: Trace, workload: Workload, notes: Notes
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of submitted jobs, the jobs as jobs of it, and notes on them.
+        """Return the log of the submitted jobs, these jobs as its workload, and notes on them.
 
         Parameters
         ----------

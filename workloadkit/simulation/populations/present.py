@@ -1,4 +1,4 @@
-"""Who is present in a simulation of users who react, and what they may do."""
+"""The users who are present in a simulation, and their recorded activities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,23 +19,23 @@ Notes = Mapping[str, NDArray]
 class Incarnations(NamedTuple):
     """The users of a simulation, in the order of their numbers.
 
-    Each is an incarnation of a *member*: of a user whose jobs are known. All that a member did
-    before the opening counts as submitted and ended.
+    Each is an incarnation of a *member*: a user with recorded jobs. All jobs of a member before the
+    opening count as submitted and ended.
 
     Parameters
     ----------
     member : ndarray of int64, shape (n_users,)
         A place in `Activities.user`.
     opening : ndarray of int64, shape (n_users,)
-        A place in `Activities.job`: the job that comes first.
+        First job, as a place in `Activities.job`.
     begin : ndarray, shape (n_users,)
-        When it is submitted. The others of its batch follow as they did. [s]
+        Time of its submission. The rest of its batch follows at the recorded intervals. [s]
     shift : ndarray, shape (n_users,)
-        Local time of what the user does less that of the member: whole weeks. [s]
+        Local time of the user's activities minus that of the member's: whole weeks. [s]
     again : ndarray of bool, shape (n_users,)
         Whether the user begins again after the end of the last job.
     until : ndarray, shape (n_users,)
-        From then on the user submits nothing; the greatest number there is for no end. [s]
+        End of the user's submissions; the largest possible number for none. [s]
     """
 
     member: NDArray[np.int64]
@@ -47,7 +47,7 @@ class Incarnations(NamedTuple):
 
 
 class SessionTimes(NamedTuple):
-    """Sessions of the members, as `Activities` has them, on the clock that shows local time.
+    """Sessions of the members, as in `Activities`, in local time.
 
     Parameters
     ----------
@@ -62,33 +62,32 @@ class SessionTimes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Present:
-    """Who is present, and what they may do.
+    """The users who are present, with their activities.
 
     All times are int64, or all are float64.
 
     Parameters
     ----------
     workload : Workload
-        The jobs of the members; their submit times are those of the log.
+        The jobs of the members, with the log's submit times.
     activities : Activities
-        What the members did; places of jobs are those in `workload`.
+        Activities of the members; places of jobs are those in `workload`.
     users : Incarnations
     clock : Clock
         Of the simulation.
     sessions : SessionTimes
-        On that clock, before any shift.
+        In the clock's local time, before any shift.
     first_time : ndarray, shape (n_members,)
-        Local time of each member's first job, likewise. [s]
+        Local time of each member's first job. [s]
     pause : ndarray, shape (n_members,)
-        How long one who begins again rests before. [s]
+        Pause of each member before beginning again. [s]
     until : int or float
-        No job is submitted from then on; the greatest number there is for no end. [s]
+        End of all submissions; the largest possible number for none. [s]
     numbered : bool
-        Whether jobs keep the numbers that they have in the log; else they are numbered by
-        submission.
+        Whether jobs keep their numbers in the log; otherwise they are numbered by submission.
     kept : dict
-        What behaviours have worked out of all this but `users` and `until`, for further simulations
-        of the same members.
+        Results that behaviours derive from all but `users` and `until`, for further simulations of
+        the same members.
     """
 
     workload: Workload
@@ -104,18 +103,18 @@ class Present:
 
 
 def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activities]:
-    """Find what the users of a workload did; places of jobs are those in the workload.
+    """Return the activities of a workload's users; places of jobs are those in the workload.
 
     Parameters
     ----------
     trace : Trace
-        The log that the workload is of.
+        The log of the workload.
     workload : Workload
 
     Returns
     -------
     workload : Workload
-        The same; its times are float64 where those of the activities are not all whole.
+        The same, with float64 times if some times of the activities are not whole.
     activities : Activities
         Its times are of the same type.
     """
@@ -128,5 +127,5 @@ def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activitie
 
 
 def no_end(dtype: np.dtype) -> Any:
-    """Return the greatest time there is."""
+    """Return the largest possible time."""
     return np.iinfo(dtype).max if dtype.kind == "i" else np.inf

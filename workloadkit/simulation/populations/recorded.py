@@ -1,4 +1,4 @@
-"""The users of a log, as they were."""
+"""The users of a log, as recorded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,18 +18,18 @@ from workloadkit.simulation.populations.present import (
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
-#: How long after the log clocks are still changed as they should be. [s]
+#: Period after the log for which clock changes are computed. [s]
 _BEYOND = 20 * 365 * DAY
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Each user of the log is there once, from the first job to the last."""
+    """Each user of the log is present once, from the first job to the last."""
 
     name: ClassVar[str] = "recorded"
 
     def log(self, trace: Trace, seed: int) -> Trace:
-        """Return the log as it is."""
+        """Return the log unchanged."""
         return trace
 
     def present(self, trace: Trace, as_workload: Callable[[Trace], Workload], seed: int) -> Present:
@@ -63,7 +63,7 @@ class Recorded:
     def result(
         self, present: Present, trace: Trace, workload: Workload, notes: Notes
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log, and its jobs as they were submitted; see `Population.result`."""
+        """Return the log, and its jobs as submitted; see `Population.result`."""
         taken = present.workload.take(workload.row)
         names = ("submit", "run", "estimate", "killed")
         submitted = {name: getattr(workload, name) for name in names}

@@ -1,4 +1,4 @@
-"""The users of a log resampled: who is there, and since when, differs from run to run."""
+"""Users resampled from a log: who is present, and when, differs from run to run."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -29,41 +29,41 @@ from workloadkit.simulation.populations.present import (
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
-#: For what temporary users stay.
+#: What limits the stay of temporary users.
 Stay = Literal["jobs", "time"]
 
-#: Takes from a log the jobs that are simulated.
+#: Converts a log into a workload.
 AsWorkload = Callable[[Trace], Workload]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled(Resample):
-    """Users resampled from a log, as `workloadkit.resample` draws them, who then react [1]_.
+    """Users resampled from a log as by `workloadkit.resample`, who then react [1]_.
 
-    Long-term users are there from the begin on, each in some week of his activity. Whoever has
-    done with all of it, which is to say when the last of his jobs has ended, pauses, and begins
-    again with his very first job, at the same weekday and time of day. So how much they do answers
-    to the scheduler: they are the closed part of the system. Temporary users arrive each week,
-    whatever happens, and leave when they have done or, by `stay`, when their time is over: the open
-    part. All of them react as the behaviour says; together with the fluid one this is trace-based
-    user-oriented simulation, TBUOS.
+    Long-term users are present from the beginning, each in some week of the recorded activity.
+    After the end of the last job, such a user pauses, then begins again with the first job, at the
+    same weekday and time of day. The amount of their work therefore depends on the scheduler: they
+    are the closed part of the system. Temporary users arrive each week, independently of the
+    scheduler, and leave after their last job or, with `stay`, after their time: the open part. All
+    of them follow the users' behaviour; with the fluid one this is trace-based user-oriented
+    simulation, TBUOS.
 
     Parameters
     ----------
     weeks : float, optional
-        How long users submit jobs. By default as long as the log. [weeks]
+        Period in which users submit jobs. By default the length of the log. [weeks]
     load : float, default 1
         Factor of the numbers of users.
     pause : bool, default True
-        Whether a long-term user rests between his last job's end and his new beginning: for as
-        much as the log is longer than his activity, from his first to his last submission.
+        Whether a long-term user pauses before beginning again, for the length of the log minus that
+        of the activity, from the first to the last submission.
     stay : {"jobs", "time"}, default "jobs"
-        For what a temporary user stays: for the jobs that he submitted in the log; or for as long
-        as he submitted there. Then he begins again, without a pause, if he has done before, and
-        leaves the rest if he has not, so that his jobs answer to the scheduler in number, too.
-        [1]_ asks for this, but does not do it.
+        What limits the stay of a temporary user: the recorded jobs, or the time between their first
+        and last submission. By time, the user begins again without a pause if done before, and
+        leaves the remaining jobs otherwise, so that the number of jobs depends on the scheduler,
+        too. [1]_ requires this but does not implement it.
 
-    The others are those of `workloadkit.resample`. Of users who react, the `unit` is the user.
+    The others are those of `workloadkit.resample`. For users who react, the `unit` is the user.
 
     References
     ----------
@@ -76,14 +76,14 @@ class Resampled(Resample):
 
     pause: Annotated[
         bool,
-        Setting(help="Whether a long-term user rests between his last job's end and his return."),
+        Setting(help="Whether a long-term user pauses between the last end and the next begin."),
     ] = True
     stay: Annotated[
-        Stay, Setting(help="Whether a temporary user stays for his jobs, or for his time.")
+        Stay, Setting(help="Whether a temporary user stays for the jobs, or for the time.")
     ] = "jobs"
 
     def prepare(self, trace: Trace | Iterable[Trace]) -> "ResampledUsers":
-        """Do all that does not depend on the seed.
+        """Prepare all that does not depend on the seed.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Resampled(Resample):
         Returns
         -------
         ResampledUsers
-            A population, too, for as many simulations as you like.
+            A population for any number of simulations.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Resampled(Resample):
 
 
 class ResamplingSource(NamedTuple):
-    """The jobs of the pools, and what their members did; all that users react with.
+    """The jobs of the pools, and the recorded activities of their members.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ class ResamplingSource(NamedTuple):
     job : ndarray of int64, shape (n_jobs,)
         Place in the pools of each job of `workload`.
     line : ndarray of int64, shape (n_jobs,)
-        As `Pools.line`, in the order of `Activities.job`.
+        As in `Pools.line`, in the order of `Activities.job`.
     sessions, first_time, pause, kept
-        As of `Present`.
+        As in `Present`.
     """
 
     workload: Workload
@@ -144,7 +144,7 @@ class ResamplingSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DrawnPopulation(Present):
-    """Who is present by one draw.
+    """The users who are present in one draw.
 
     Parameters
     ----------
@@ -162,13 +162,13 @@ class DrawnPopulation(Present):
 
 @dataclass(frozen=True, eq=False)
 class ResampledUsers:
-    """Users resampled from a log, for many simulations: only a seed is missing.
+    """Users resampled from a log, prepared for many simulations with different seeds.
 
     Parameters
     ----------
     resampling : Resampling
     choice : Resampled
-        What was asked for.
+        The settings.
     """
 
     name: ClassVar[str] = "resampled"
@@ -179,7 +179,7 @@ class ResampledUsers:
     _sources: dict[AsWorkload, ResamplingSource] = field(default_factory=dict, repr=False)
 
     def header_of(self, trace: Trace | None) -> Header:
-        """Return the header of the logs that are drawn from a log, None for the one they are from.
+        """Return the header for logs drawn from a log; None stands for the population's own log.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class ResampledUsers:
         return log.header
 
     def at_load(self, load: float) -> "ResampledUsers":
-        """Return what differs by nothing but the factor of the numbers of users; same pools."""
+        """Return the same population with another factor of the numbers of users."""
         choice = replace(self.choice, load=load)
         return ResampledUsers(self.resampling.at_load(load), choice, self._sources)
 
@@ -203,17 +203,17 @@ class ResampledUsers:
         return self.resampling.run(seed)
 
     def present(self, trace: Trace | None, as_workload: AsWorkload, seed: int) -> DrawnPopulation:
-        """Draw who is present; see `Population.present`.
+        """Draw the users who are present; see `Population.present`.
 
-        What they may do is found once, and again only where `as_workload` is another.
+        Their activities are computed once, and again only for another `as_workload`.
         """
         if (unit := self.choice.unit) != "user":
-            raise ParameterError(f"unit is {unit!r}; users who react are drawn whole, as 'user'")
+            raise ParameterError(f"unit is {unit!r}; users who react are drawn as 'user'")
         source = self.source(as_workload)
         plan = self.resampling.plan
         placements = populate(self.resampling.pools, plan, np.random.default_rng(seed))
         dtype = source.workload.submit.dtype
-        # nothing is submitted from `until` on, and the last second of the plan is a part of it
+        # nothing is submitted from `until` on; the last second of the plan still belongs to it
         until = plan.end // 1 + 1 if dtype.kind == "i" else np.nextafter(plan.end, np.inf)
         return DrawnPopulation(
             workload=source.workload,
@@ -273,10 +273,7 @@ class ResampledUsers:
         )
 
     def source(self, as_workload: AsWorkload) -> ResamplingSource:
-        """Return the jobs of the pools by some rules, and what their members did.
-
-        It is found once for all runs, and goes along to other processes.
-        """
+        """Return the jobs of the pools by some rules, and their members' activities; kept."""
         if as_workload not in self._sources:
             trace, order = log_of(self.resampling.pools)
             workload, acts = activities_of(trace, as_workload(trace))
@@ -294,9 +291,9 @@ class ResampledUsers:
     def _incarnations(
         self, source: ResamplingSource, placements: Placements, until: Any
     ) -> Incarnations:
-        """Find where each incarnation begins: with the first of his jobs that is not too early.
+        """Find the first job of each incarnation that is not too early.
 
-        Nobody submits anything from `until` on.
+        Nothing is submitted from `until` on.
         """
         pools, plan = self.resampling.pools, self.resampling.plan
         acts = source.activities
@@ -304,8 +301,8 @@ class ResampledUsers:
         early = np.clip(-week, 0, pools.members.n_weeks[member])
         opening = np.searchsorted(source.line, member * pools.stride + early)
         rest = np.searchsorted(source.line, (member + 1) * pools.stride)
-        there = np.flatnonzero(opening < rest)  # else all of his jobs are too early, or too large
-        # a long-term user has a placement for each of his cycles; the first counts
+        there = np.flatnonzero(opening < rest)  # for the others all jobs are too early or too large
+        # a long-term user has one placement per cycle; the first counts
         first = np.unique(placements.incarnation[there], return_index=True)[1]
         chosen = there[first]
         member, opening, shift = member[chosen], opening[chosen], week[chosen] * WEEK
@@ -313,7 +310,7 @@ class ResampledUsers:
         begin = np.maximum(plan.clock.seconds(local), plan.begin)
         dtype = source.workload.submit.dtype
         if dtype.kind == "f":
-            begin = np.round(begin, 6)  # local time has no more digits to tell of
+            begin = np.round(begin, 6)  # local time has no more digits
         of_log = np.searchsorted(acts.user, member)
         again = pools.members.kind[member] == LONG_TERM_USER
         leaves = np.full(member.size, until)
@@ -333,9 +330,9 @@ class ResampledUsers:
 
 
 def _cycles(present: Present, workload: Workload) -> NDArray[np.int64]:
-    """How often the user of each job had begun again before it.
+    """Return how often the user of each job had begun again before it.
 
-    Each job comes once in a cycle; those before the opening are not in the first.
+    Each job occurs once in a cycle; those before the opening are not in the first.
     """
     acts = present.activities
     place = np.empty(acts.job.size, np.int64)

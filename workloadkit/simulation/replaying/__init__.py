@@ -1,8 +1,8 @@
-"""Which jobs a policy starts in each pass, from what a schedule has started before.
+"""The jobs that a policy starts in each pass, given those that a schedule has started before.
 
-Nothing of the simulator is used here but the definitions of the orders: the passes of a schedule
-are made again from the log and the schedule itself. A policy that the log, its parameters and the
-past determine leaves one schedule only: the one in which all passes are alike.
+Only the definitions of the orders are shared with the simulator: the passes of a schedule are
+repeated from the log and the schedule itself. If the log, the parameters and the past determine a
+policy, only one schedule is possible: the one in which all passes are equal.
 """
 
 from functools import partial
@@ -39,25 +39,25 @@ from workloadkit.simulation.workload import Workload
 
 
 class PolicyRule(NamedTuple):
-    """How a policy chooses.
+    """The rule by which a policy selects jobs.
 
     Parameters
     ----------
     reserving : int
-        Whether reservations are made again in each pass, or how they are kept: one of the `codes`.
+        Whether reservations are made again in each pass, or the way they are kept: see `codes`.
     reservations : int
-        How many are made in a pass.
+        Number of reservations in a pass.
     order : int
-        Of the queue: one of the `codes`.
+        Of the queue: see `codes`.
     weight : float
-        What CREASY adds for a job that responds at once [min]; or of the priorities of users.
+        CREASY's priority at response time 0 [min], or the weight of the users' priorities.
     rank : ndarray of int64, shape (n_jobs,)
-        Place of each job in the queue; that of its arrival, if the order is not `BY_PLACE`.
+        Place of each job in the queue; that of its arrival, unless the order is `BY_PLACE`.
     backfills : bool
     orders_differ : bool
-        Whether backfilling has an order of its own.
+        Whether the order of backfilling differs.
     backfill_rank : ndarray of int64, shape (n_jobs,)
-        Place of each job in it.
+        Place of each job in that order.
     overtaking : Overtaking
     """
 
@@ -73,7 +73,7 @@ class PolicyRule(NamedTuple):
 
 
 class ByTime(NamedTuple):
-    """What happens when, each in the order of time.
+    """The events of a schedule, each kind in the order of time.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class ByTime(NamedTuple):
     starting : ndarray of int64
         Their jobs.
     end : ndarray
-        Of those that are not stopped, and last longer than no time. [s]
+        Of the runs that are not stopped and last longer than zero. [s]
     ending : ndarray of int64
         Their jobs.
     stop : ndarray
-        Of those that are stopped. [s]
+        Of the stopped runs. [s]
     stopping : ndarray of int64
         Their jobs.
     following : ndarray, shape (3, n_stopped)
@@ -94,9 +94,9 @@ class ByTime(NamedTuple):
     change : ndarray
         When processors go down or come up. [s]
     up : ndarray of int64
-        How many more there are then.
+        Change in the number of working processors.
     known, until : ndarray
-        From when to when outages are known that were announced. [s]
+        Period in which each announced outage is known. [s]
     """
 
     start: NDArray
@@ -113,14 +113,14 @@ class ByTime(NamedTuple):
 
 
 class ReplayOptions(NamedTuple):
-    """What a simulation was like.
+    """The options of the simulation.
 
     Parameters
     ----------
     by_event : bool
         Whether there was a pass after each event.
     reacting : bool
-        Whether its users reacted.
+        Whether users reacted.
     """
 
     by_event: bool
@@ -128,29 +128,29 @@ class ReplayOptions(NamedTuple):
 
 
 class ReplayResult(NamedTuple):
-    """What came of it.
+    """The result of the comparison.
 
     Parameters
     ----------
     passes : int
-        How many were made.
+        Number of passes.
     differing : int
-        At how many instants other jobs start in the schedule.
+        Number of instants at which the schedule starts other jobs.
     undetermined : int
-        At how many further ones they do, or may, where something decides that it does not tell.
+        Number of further instants of this kind, or possibly so, whose decision is not recorded.
     waits : int
-        The first job that the policy starts when they first differ, and the schedule does not; -1
+        At the first difference, the first job that the policy starts and the schedule does not; -1
         for none.
     starts : int
-        The first job that starts in the schedule alone; -1 for none.
+        The first job that only the schedule starts; -1 for none.
     reserved : int
         The job with the first reservation then; -1 for none.
     now : int or float
-        When that was. [s]
+        Time of that instant. [s]
     begin : int or float
-        When the reservation begins. [s]
+        Begin of that reservation. [s]
     until : int or float
-        If anything was untold, from when on it is not known which reservations are kept. [s]
+        If an instant was undetermined, the time from which kept reservations are unknown. [s]
     """
 
     passes: int
@@ -165,7 +165,7 @@ class ReplayResult(NamedTuple):
 
 
 def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> PolicyRule | None:
-    """Return how a policy chooses; None where that is not known here.
+    """Return the rule of a policy; None if it is not known here.
 
     Parameters
     ----------
@@ -219,17 +219,7 @@ def _ranks(key: Any, workload: Workload, rows: NDArray[np.int64]) -> NDArray[np.
 
 
 def replay(case: ScheduleCase, rule: PolicyRule) -> ReplayResult:
-    """Make all passes of a schedule again.
-
-    Parameters
-    ----------
-    case : Case
-    rule : PolicyRule
-
-    Returns
-    -------
-    ReplayResult
-    """
+    """Repeat all passes of a schedule, and compare."""
     from workloadkit.simulation.replaying import kernel
     from workloadkit.simulation.replaying.state import ReplayJobs, new_state
 
@@ -250,7 +240,7 @@ def replay(case: ScheduleCase, rule: PolicyRule) -> ReplayResult:
 
 
 def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:
-    """Return start, end and planned end of the first run of each job; and what happens when."""
+    """Return start, end and planned end of the first run of each job; and all events by time."""
     nothing = np.empty(0, case.start.dtype)
     none = np.empty(0, np.int64)
     interruptions = case.outages or Interruptions(

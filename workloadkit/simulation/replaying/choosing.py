@@ -1,4 +1,4 @@
-"""Which jobs a pass starts that makes its reservations again, compiled."""
+"""The jobs that a pass with new reservations starts, compiled."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _wfp3, _unicef, _by_worth, _by_user, _work = (
     )
 )
 
-#: Keys that differ by no more than this share may be equal, where times were rounded.
+#: Keys that differ by no more than this share may be equal, if times were rounded.
 _ALIKE = 1e-9
 
 
@@ -82,7 +82,7 @@ def choose(jobs, rule, state, now):
 
 @bare
 def _choose(jobs, state, job):
-    """Let a job start; return its processors."""
+    """Start a job; return its processors."""
     state.chosen[state.at[N_CHOSEN]] = job
     state.at[N_CHOSEN] += 1
     return jobs.procs[job]
@@ -90,7 +90,7 @@ def _choose(jobs, state, job):
 
 @bare
 def _end(jobs, job, now):
-    """When a job is planned to end that starts now."""
+    """Return the planned end of a job that starts now."""
     return jobs.planned_end[job] if jobs.start[job] == now else now + jobs.estimate[job]
 
 
@@ -121,7 +121,7 @@ def _in_order(jobs, rule, state, waiting, now):
 
 @bare
 def _compare(state, keys):
-    """Take down where only rounding may tell which of two jobs comes first."""
+    """Record that rounding may decide which of two jobs comes first."""
     for i in range(1, keys.size):
         if keys[i] - keys[i - 1] <= _ALIKE * abs(keys[i]):
             state.at[UNCLEAR] = True
@@ -129,10 +129,10 @@ def _compare(state, keys):
 
 @counting
 def _rank_users(jobs, rule, state, waiting):
-    """Rank the users with waiting jobs, from 1; first comes the one who is served first.
+    """Rank the users with waiting jobs, from 1.
 
-    By recency that is who submitted last, by load who has the least work waiting, summed in the
-    order of arrival; ties go by user number.
+    By recency, the latest submission comes first; by load, the least waiting work, summed in the
+    order of arrival; ties by user number.
     """
     users = np.unique(jobs.user[waiting])
     if rule.order == BY_RECENCY:
@@ -150,7 +150,7 @@ def _rank_users(jobs, rule, state, waiting):
 
 @counting
 def _to_backfill(jobs, rule, state, others):
-    """Return jobs in the order of backfilling: a settled one, or of their users and of arrival."""
+    """Return jobs in the order of backfilling: a settled one, or by users, then by arrival."""
     if rule.order < BY_LOAD:
         return others[np.argsort(rule.backfill_rank[others], kind="mergesort")]
     others = np.sort(others)

@@ -1,4 +1,4 @@
-"""Which jobs a pass starts where all that wait keep their reservations, compiled."""
+"""The jobs that a pass starts if all waiting jobs keep their reservations, compiled."""
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.replaying.codes import (
@@ -20,7 +20,7 @@ from workloadkit.simulation.replaying.plan import earliest, forget, plan_running
 
 @bare
 def keep(jobs, rule, state, now):
-    """Move reservations, reserve for new jobs, and find those whose time has come."""
+    """Move reservations, reserve for new jobs, and find those that are due."""
     at = state.at
     overdue = at[N_RUNNING] > 0 and jobs.planned_end[state.running[0]] < now
     if overdue or at[VOID]:
@@ -33,16 +33,16 @@ def keep(jobs, rule, state, now):
     _reserve(jobs, rule, state, now)
     at[ENDED] = at[VOID] = False
     _find_due(jobs, state, now)
-    if rule.reserving == FULL or overdue:  # ends tell of every time, or none is kept
+    if rule.reserving == FULL or overdue:  # an end occurs at every reservation, or none is kept
         state.when[TIMER] = state.never
 
 
 @bare
 def _reserve(jobs, rule, state, now):
-    """Reserve the earliest holes, in the order of arrival.
+    """Reserve the earliest slots, in the order of arrival.
 
-    If jobs have ended and there may be room, those that have a reservation may move to an earlier
-    one; or only to start now.
+    If jobs have ended and resources were freed, reserved jobs may move to an earlier slot, or only
+    to a start now.
     """
     at = state.at
     may_move = at[ENDED] and at[ROOM] and rule.reserving != NONE
@@ -64,7 +64,7 @@ def _reserve(jobs, rule, state, now):
 
 @bare
 def _find_due(jobs, state, now):
-    """Choose the jobs whose time has come, and note when the next one's will."""
+    """Choose the due jobs, and record the begin of the next reservation."""
     at, when, free = state.at, state.when, state.at[FREE]
     at[N_CHOSEN], at[HEAD], when[TIMER] = 0, -1, state.never
     for place in range(at[N_WAITING]):

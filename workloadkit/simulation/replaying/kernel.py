@@ -1,6 +1,6 @@
-"""The passes of a schedule made again, compiled: see the package.
+"""The passes of a schedule, repeated and compared; compiled.
 
-No part of the simulator's loop, queue or machine is used: this is its checker.
+No part of the simulator's loop, queue or machine is used, as this is its checker.
 """
 
 import numpy as np
@@ -33,9 +33,9 @@ from workloadkit.simulation.replaying.state import end, run, stop, wait
 
 @counting
 def _pass(jobs, rule, state, now, due, found):
-    """Make a pass as the policy does; `due` are those that start now in the schedule.
+    """Perform a pass of the policy; `due` are the jobs that start now in the schedule.
 
-    Returns whether the schedule may be alike: all that the policy starts do start now.
+    Returns whether the schedule may be equal: all jobs that the policy starts do start now.
     """
     found[0][PASSES] += 1
     if rule.reserving == MADE_AGAIN:
@@ -54,7 +54,7 @@ def _pass(jobs, rule, state, now, due, found):
 
 @bare
 def _first_other(state, due):
-    """First job that starts now in the schedule and has neither started nor been chosen; or -1."""
+    """Return the first job that starts now but has neither started nor been chosen; or -1."""
     for job in due:
         if state.started[job] < 0:
             other = True
@@ -67,7 +67,7 @@ def _first_other(state, due):
 
 @bare
 def _note(state, now, waits, starts, found):
-    """Take down that an instant differs; of the first one also how. No reservation counts then."""
+    """Record that an instant differs, with details of the first one. Reservations become void."""
     counts, when = found
     state.at[VOID] = True
     if state.at[UNCLEAR]:
@@ -81,7 +81,7 @@ def _note(state, now, waits, starts, found):
 
 @counting
 def _follow(jobs, rule, state, now, due, found, alike):
-    """Start what the schedule starts now and the policy has not."""
+    """Start the jobs that the schedule starts now and the policy has not."""
     for job in due:
         if state.started[job] < 0:
             if alike:
@@ -94,7 +94,7 @@ def _follow(jobs, rule, state, now, due, found, alike):
 
 @counting
 def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
-    """All that ends and arrives, then one pass; again as long as it starts jobs of run time 0."""
+    """Process all ends and arrivals, then one pass; again if it starts jobs of run time 0."""
     for job in ended:
         end(jobs, rule, state, job, now)
     for job in range(arrived[0], arrived[1]):
@@ -113,10 +113,10 @@ def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
 
 @counting
 def _play_events(jobs, rule, state, now, arrived, ended, due, found):
-    """Make a pass after each submission, then after each termination, in the order of the starts.
+    """Perform a pass after each submission, then after each termination, in start order.
 
-    The processors of what ends as planned are free in all of them. If there is none of either,
-    there is a pass for a reservation.
+    The processors of jobs that end as planned are free in all of them. Without submissions and
+    terminations, there is a pass for a reservation.
     """
     n_ended = ended.size
     order = np.argsort(state.started[ended], kind="mergesort")
@@ -147,7 +147,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
 
 @bare
 def _add_moments(jobs, state, now, n_ended):
-    """Let jobs of run time 0 that have started end now, after the others; return how many."""
+    """Let started jobs of run time 0 end now, after the others; return how many."""
     n_moments = 0
     for i in range(state.at[N_CHOSEN]):
         if jobs.end[state.chosen[i]] == now:
@@ -158,12 +158,12 @@ def _add_moments(jobs, state, now, n_ended):
 
 @bare
 def _is_undetermined(jobs, state, by_time, how, counts, due, now):
-    """Whether the schedule does not tell what decides at an instant.
+    """Whether the schedule does not contain what decides an instant.
 
-    With decimals rounding decides whether what ends is one instant with what else happens. Users
-    who react may submit before or after what ends with them, and once more after a job of run time
-    0, which starts and ends in one second. So may the machine change, where there is a pass after
-    each event; and while an outage is announced, it counts which processors jobs have.
+    With decimals, rounding decides whether an end is at the same instant as another event. Users
+    who react may submit before or after the ends of the same instant, and again after a job of run
+    time 0, which starts and ends in one second. So may the machine change, with a pass after each
+    event; and while an outage is announced, the choice of processors matters.
     """
     n_arrived, n_ended, n_changes = counts
     if state.tie > 0 and n_ended > 0 and n_ended + n_arrived > 1:
@@ -183,7 +183,7 @@ def _is_undetermined(jobs, state, by_time, how, counts, due, now):
 
 @bare
 def _break_down(jobs, rule, state, by_time, stops, changes, now):
-    """Let the machine change, and what this stops wait again, unless it is lost."""
+    """Change the machine; stopped jobs return to the queue, unless they are lost."""
     for i in range(stops[0], stops[1]):
         job = by_time.stopping[i]
         stop(jobs, rule, state, job, now)
@@ -199,7 +199,7 @@ def _break_down(jobs, rule, state, by_time, stops, changes, now):
 
 @bare
 def _pass_over(times, place, now):
-    """Return the first place behind all that happens now."""
+    """Return the first place after all events of this instant."""
     while place < times.size and times[place] == now:
         place += 1
     return place
@@ -207,13 +207,13 @@ def _pass_over(times, place, now):
 
 @bare
 def _soonest(times, place, other):
-    """Return when something happens next, or `other` does."""
+    """Return the time of the next event, or `other` if that is earlier."""
     return min(times[place], other) if place < times.size else other
 
 
 @kernel
 def replay(jobs, rule, state, by_time, how, found):
-    """Go through the instants of a schedule; what came of it stands in `found`."""
+    """Process the instants of a schedule; the results are in `found`."""
     submit, starts, ends = jobs.submit, by_time.start, by_time.end
     arrived = started = ended = stopped = changed = 0
     while arrived < submit.size or started < starts.size or ended < ends.size:
@@ -238,7 +238,7 @@ def replay(jobs, rule, state, by_time, how, found):
             else:
                 alike = _play_instant(jobs, rule, state, now, new, gone, due, found)
         _follow(jobs, rule, state, now, due, found, alike)
-        if state.at[UNCLEAR] and rule.reserving != MADE_AGAIN:  # which reservations are kept
+        if state.at[UNCLEAR] and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
             found[0][UNTOLD] = 1
             found[1][UNTIL] = now
             break

@@ -1,4 +1,4 @@
-"""Free processors from now on, as planned: a level that holds until the next step; compiled."""
+"""Planned free processors from now on: a level that holds until the next step; compiled."""
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.replaying.codes import FREE, N_RUNNING, N_STEPS, UNCLEAR
@@ -6,9 +6,9 @@ from workloadkit.simulation.replaying.codes import FREE, N_RUNNING, N_STEPS, UNC
 
 @bare
 def plan_running(jobs, state, now):
-    """Plan with the jobs that run, by their estimates.
+    """Plan with the running jobs, by their estimates.
 
-    Who has reached or outlived the estimate is taken to end at this very second.
+    A job that has reached or outlived its estimate counts as ending at this very second.
     """
     times, free, n_steps = state.times, state.free, 1
     times[0], free[0] = now, state.at[FREE]
@@ -26,7 +26,7 @@ def plan_running(jobs, state, now):
 
 @bare
 def forget(state, now):
-    """Let time pass."""
+    """Remove past steps."""
     times, free, n_steps = state.times, state.free, state.at[N_STEPS]
     gone = 0
     while gone + 1 < n_steps and times[gone + 1] <= now:
@@ -40,7 +40,7 @@ def forget(state, now):
 
 @bare
 def take(state, begin, end, procs):
-    """Take processors from `begin`, not before now, until `end`; negative: give them back."""
+    """Take processors from `begin`, not before now, until `end`; negative: release them."""
     if begin >= state.never:
         return
     first, last = _step(state, begin), _step(state, end)
@@ -52,7 +52,7 @@ def take(state, begin, end, procs):
 
 @bare
 def _step(state, time):
-    """Return the step that begins at a time, made if need be."""
+    """Return the step that begins at a time; add it if necessary."""
     times, free, n_steps = state.times, state.free, state.at[N_STEPS]
     low, high = 0, n_steps
     while low < high:
@@ -74,7 +74,7 @@ def _step(state, time):
 
 @bare
 def _join(state, step):
-    """Make one step of two on the same level."""
+    """Merge two steps of equal level."""
     times, free, n_steps = state.times, state.free, state.at[N_STEPS]
     if 0 < step < n_steps and free[step - 1] == free[step]:
         for other in range(step, n_steps - 1):
@@ -84,9 +84,9 @@ def _join(state, step):
 
 @bare
 def earliest(state, duration, procs, own):
-    """Return when the earliest hole begins, at the latest at `own`, a job's own reservation.
+    """Return the begin of the earliest slot, at the latest at `own`, the job's reservation.
 
-    What is free until then may go on in that reservation.
+    A slot that lasts until then may continue in that reservation.
     """
     times, free, n_steps = state.times, state.free, state.at[N_STEPS]
     begin = times[0]
@@ -117,14 +117,14 @@ def fits_now(state, end, procs, strict):
 
 @bare
 def is_before(state, time, other):
-    """Whether a time is before another one, and not only by rounding."""
+    """Whether a time is before another one by more than rounding."""
     _compare(state, time, other)
     return time + state.tie < other
 
 
 @bare
 def _compare(state, time, other):
-    """Take down where only rounding tells which of two times comes first.
+    """Record that only rounding decides which of two times comes first.
 
     Whole seconds are not rounded.
     """

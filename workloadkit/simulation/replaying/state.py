@@ -1,4 +1,4 @@
-"""What holds at a moment of a schedule: which jobs wait and run, compiled."""
+"""The state of a schedule at an instant: waiting and running jobs, compiled."""
 
 from typing import Any, NamedTuple
 
@@ -33,14 +33,14 @@ class ReplayJobs(NamedTuple):
 
 
 class ReplayState(NamedTuple):
-    """What holds at a moment of the schedule."""
+    """The state at an instant of the schedule."""
 
     waiting: NDArray[np.int64]  # jobs by rank
     running: NDArray[np.int64]  # jobs by planned end
     started: NDArray[np.int64]  # when in the order of the starts; -1 for not yet
     chosen: NDArray[np.int64]  # by a pass, in order
     due: NDArray[np.int64]  # terminations of an instant, in the order of the starts
-    reserved: NDArray  # when jobs that wait are to start
+    reserved: NDArray  # reserved starts of waiting jobs
     last_submit: NDArray  # of each user
     load: NDArray[np.float64]  # work of a user's waiting jobs
     rank: NDArray[np.int64]  # of a user among those with waiting jobs, from 1
@@ -53,7 +53,7 @@ class ReplayState(NamedTuple):
 
 
 def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
-    """Return the state before anything has happened."""
+    """Return the state before the first event."""
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     never = LATEST if dtype.kind == "i" else np.inf
     waiting, running, started, chosen, due = (np.full(n_jobs, -1) for _ in range(5))
@@ -80,7 +80,7 @@ def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
 
 @bare
 def _insert(jobs, n_jobs, key, job):
-    """Put a job among others that are in the order of a key, behind those of an equal one."""
+    """Insert a job into others in the order of a key, behind equal ones."""
     place = n_jobs
     while place > 0 and key[jobs[place - 1]] > key[job]:
         jobs[place] = jobs[place - 1]
@@ -90,7 +90,7 @@ def _insert(jobs, n_jobs, key, job):
 
 @bare
 def _remove(jobs, n_jobs, job):
-    """Take a job from among others."""
+    """Remove a job from others."""
     place = 0
     while place < n_jobs - 1 and jobs[place] != job:
         place += 1
@@ -100,7 +100,7 @@ def _remove(jobs, n_jobs, job):
 
 @bare
 def wait(jobs, rule, state, job):
-    """Put a job among those that wait."""
+    """Add a job to the waiting ones."""
     _insert(state.waiting, state.at[N_WAITING], rule.rank, job)
     state.at[N_WAITING] += 1
     user = jobs.user[job]
@@ -109,7 +109,7 @@ def wait(jobs, rule, state, job):
 
 @bare
 def run(jobs, state, job):
-    """Start a job that waits."""
+    """Start a waiting job."""
     at = state.at
     _remove(state.waiting, at[N_WAITING], job)
     at[N_WAITING] -= 1
@@ -122,14 +122,14 @@ def run(jobs, state, job):
 
 @bare
 def end(jobs, rule, state, job, now):
-    """Stop a job whose end is taken."""
+    """End a job whose termination is processed."""
     stop(jobs, rule, state, job, now)
     state.at[ENDED] = True
 
 
 @bare
 def stop(jobs, rule, state, job, now):
-    """Give back the processors of a job that runs, and what is planned for it beyond now."""
+    """Release the processors of a running job, and its plan beyond now."""
     at, procs = state.at, jobs.procs[job]
     _remove(state.running, at[N_RUNNING], job)
     at[N_RUNNING] -= 1

@@ -1,6 +1,6 @@
-"""Users: one file a behaviour, by the names of the command line.
+"""Users: one file per behaviour, by the names of the command line.
 
-A behaviour is a small frozen object: a name and its parameters. `known` lists those built in;
+A behaviour is a small frozen object: a name and its parameters. `known` lists the built-in ones;
 `parse` reads ``name:param=value,...``.
 """
 
@@ -64,7 +64,7 @@ def __dir__() -> list[str]:
 
 
 def known() -> dict[str, type[Any]]:
-    """Return the behaviours built in, by name."""
+    """Return the built-in behaviours, by name."""
     return {behaviour.name: behaviour for behaviour in _BUILT_IN}
 
 
@@ -79,7 +79,7 @@ def parse(text: str) -> Any:
     Raises
     ------
     ParameterError
-        For an unknown name, parameter or value; it names the known ones.
+        For an unknown name, parameter or value; the message lists the known ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a behaviour that is built in looks like."""
+"""The interfaces of users' behaviours."""
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -13,10 +13,10 @@ from workloadkit.trace import Trace
 
 @runtime_checkable
 class Behaviour(Protocol):
-    """How users of a log behave, in the forms that the two engines run.
+    """The behaviour of a log's users, in the forms of both engines.
 
-    One that draws random numbers says so by an attribute `draws`. One whose users do not go
-    through their batches as they are has a method `adapted`, from one `Present` to another.
+    A behaviour that draws random numbers has an attribute `draws`. One that changes the batches of
+    the users has a method `adapted`, from one `Present` to another.
     """
 
     name: ClassVar[str]
@@ -28,7 +28,7 @@ class Behaviour(Protocol):
 
 @runtime_checkable
 class LogBehaviour(Protocol):
-    """How users behave who go by what a log says of each job."""
+    """The behaviour of users who follow fields of a log's jobs."""
 
     name: ClassVar[str]
 
@@ -39,9 +39,9 @@ class LogBehaviour(Protocol):
 
 @runtime_checkable
 class Community(Protocol):
-    """Users who need no log: who they are, and how they behave.
+    """Users who need no log, with their behaviour.
 
-    `processors` is the size of the machine by default.
+    `processors` is the default size of the machine.
     """
 
     name: ClassVar[str]
@@ -58,5 +58,5 @@ def draws(choice: Any) -> bool:
 
 
 def is_plain_only(choice: Any) -> bool:
-    """Whether a behaviour that is built in holds something that only the plain engine can run."""
+    """Whether a built-in behaviour contains a function that only the plain engine can run."""
     return getattr(choice, "plain_only", False)

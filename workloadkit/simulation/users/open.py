@@ -15,19 +15,19 @@ class OpenUsers:
     name: ClassVar[str] = "open"
 
     def plain(self, workload: Workload) -> list[User]:
-        """Return the users of a workload in plain Python, fresh for one simulation."""
+        """Return the users of a workload in plain Python, for one simulation."""
         return [Replay(workload)]
 
 
 class Replay(User):
-    """One who submits the jobs of all users by their recorded times."""
+    """A user who submits the jobs of all users at their recorded times."""
 
     def __init__(self, workload: Workload) -> None:
         super().__init__()
         self.workload = workload
 
     def begin(self) -> None:
-        """Submit every job for its time."""
+        """Submit every job for its recorded time."""
         self._at.add_all(self.known_jobs())
 
     def known_jobs(self) -> Iterator[Job]:

@@ -1,4 +1,4 @@
-"""The users of one simulation who react, in the forms that the two engines run."""
+"""The users of one simulation who react, in the forms of both engines."""
 
 from typing import Any, Protocol
 
@@ -11,16 +11,15 @@ from workloadkit.trace import Trace
 
 
 class SimulatedUsers(Protocol):
-    """Users in the forms that the two engines run, each fresh for one simulation.
+    """Users in the forms of both engines, each for one simulation.
 
-    In a workload of what they submitted, `row` is the place of each job in the log that the user
-    goes through, -1 for none, and `user` counts the users from 0. Its jobs are in the order of
-    their arrival.
+    In a workload of their jobs, `row` is the place of each job in the user's log, -1 for none, and
+    `user` counts the users from 0. The jobs are in the order of arrival.
     """
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs to expect."""
+        """Expected number of jobs."""
         ...
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -28,7 +27,7 @@ class SimulatedUsers(Protocol):
         ...
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables with room for so many jobs, and the users who will fill them in."""
+        """Return tables with room for so many jobs, and the users who fill them in."""
         ...
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
@@ -42,5 +41,5 @@ class SimulatedUsers(Protocol):
     def result(
         self, workload: Workload, notes: Notes, machine: int
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        """Return the log of the jobs, and the jobs as a workload of that log."""
         ...

@@ -1,4 +1,4 @@
-"""Conservative backfilling, in the compiled engine."""
+"""Conservative backfilling in the compiled engine."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class CompiledConservative(CompiledPolicy):
     workload : Workload
     rules : Rules
     compression : int
-        What happens when a job ends early, see `kernel`.
+        Treatment of reservations when a job ends early, see `kernel`.
     """
 
     def __init__(self, workload: Workload, rules: Rules, compression: int = kernel.FULL) -> None:
@@ -34,8 +34,8 @@ class CompiledConservative(CompiledPolicy):
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one.
 
-        They say nothing of another kind of machine, such as one without outages, and cannot be
-        kept where a job has outlived its estimate.
+        They are void for another kind of machine, such as one without outages, and where a job has
+        outlived its estimate.
         """
         if type(state.machine) is not type(other.machine):
             return self.take_over(state, other, low)

@@ -1,13 +1,12 @@
-"""Conservative backfilling, compiled.
+"""Compiled conservative backfilling.
 
-Running and waiting jobs hold their places in one profile, which is changed and not made again.
-After a termination a job can move forward only if, since it was last looked at, something was freed
-before its own start, and room enough for it. It is freed by early ends, and by moves of other jobs;
-from when on, and how much there is, tells who need not be looked at. The search for an earlier hole
-ends at the job's own start, for from there on it has its place; to move it is to take the front and
-to release the tail.
+Running and waiting jobs have their places in one profile, which is updated, not made again. After a
+termination a job can move forward only if, since it was last examined, enough has been freed before
+its own start. Early ends and moves of other jobs free resources; the time and the amount show which
+jobs need no examination. The search for an earlier slot ends at the job's own start, from where it
+has its place; a move takes the front and releases the tail.
 
-Where changes of the machine are ahead, it is the machine that keeps the reservations.
+If changes of the machine are ahead, the machine keeps the reservations.
 """
 
 import sys
@@ -46,17 +45,17 @@ from workloadkit.simulation.profile import (
 )
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
-# Places in Promises.at: jobs that wait; those that have ended since the last pass; whether promises
-# cannot be kept; whether the profile holds what runs and waits; whether there may be room that the
-# profile does not know to be new.
+# Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
+# cannot be kept; whether the profile contains all running and waiting jobs; whether there may be
+# free slots that the profile does not mark as new.
 WAIT, ENDED, VOID, KEPT, ROOM = range(5)
 
-# Places in Promises.when: the earliest of the reservations, and of those whose time has not come;
-# where something was freed since the jobs were looked at, by jobs behind them.
+# Places in Promises.when: the earliest reservation, and the earliest that has not begun; the time
+# of what later jobs freed since the examination.
 NEXT_START, NEXT_TIMER, LEFT_LOW, LEFT_HIGH = range(4)
 
 
-# Promises.compression: when a job ends early, all reservations are tried anew, or only those that
+# Promises.compression: when a job ends early, all reservations are made again, or only those that
 # may begin now, or none.
 FULL, START, NONE = range(3)
 
@@ -69,12 +68,12 @@ class Promises(NamedTuple):
     waiting : ndarray of int64, shape (n_jobs,)
         In the order of arrival.
     reserved : ndarray, shape (n_jobs,)
-        When each job that waits is to start. [s]
+        Start of each waiting job. [s]
     ended : ndarray of int64, shape (n_jobs,)
         The jobs that have ended since the last pass.
     profile : StepProfile
     highest : int
-        Row of the most that jobs may find free which move forward; the one behind it is for notes.
+        Row of the highest level for jobs that move forward; the next row is for notes.
     compression : int
     when : ndarray, shape (4,)
         [s]
@@ -113,7 +112,7 @@ def new_promises(submit: NDArray, compression: int) -> Promises:
 
 @inline
 def end_taken(state, job, now):
-    """Note who has ended."""
+    """Record the end of a job."""
     policy = state.policy
     policy.ended[policy.at[ENDED]] = job
     policy.at[ENDED] += 1
@@ -121,7 +120,7 @@ def end_taken(state, job, now):
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait that was stopped, in its old place."""
+    """Return a stopped job to its old place in the queue."""
     waiting, at = state.policy.waiting, state.policy.at
     place = at[WAIT]
     while place > 0 and waiting[place - 1] > job:
@@ -134,25 +133,25 @@ def job_returned(state, job, now):
 
 @inline
 def plans_void(state, what, now):
-    """No promise counts."""
+    """Void all promises."""
     state.policy.at[VOID] = True
 
 
 @inline
 def next_timer(state, what, now):
-    """When the next reservation begins, if it may be that nothing else happens then."""
+    """Return the begin of the next reservation, if perhaps nothing else happens then."""
     policy, count = state.policy, state.at[N_RUNNING]
     begin = policy.when[NEXT_TIMER]
     if policy.compression == FULL or policy.at[WAIT] == 0 or begin <= now:
         return state.never
-    if count > 0 and state.planned_ends[count - 1] < now:  # it will be made anew
+    if count > 0 and state.planned_ends[count - 1] < now:  # it will be made again
         return state.never
     return begin
 
 
 @inline
 def allocate(state, new, now):
-    """Move reservations forward, start those whose time has come, reserve for new jobs."""
+    """Move reservations forward, start jobs with a reservation now, reserve for new jobs."""
     policy, at, when = state.policy, state.policy.at, state.policy.when
     if not at[VOID]:
         at[VOID] = _is_late(state, now)
@@ -194,7 +193,7 @@ def _is_late(state, now):
 
 @inline
 def _reserve_parts(state, new, now):
-    """Let the machine reserve, which knows what lies ahead of it."""
+    """Let the machine reserve, as changes of it are ahead."""
     policy, at = state.policy, state.policy.at
     if at[VOID] or _may_move(state, now):
         for place in range(at[WAIT]):
@@ -204,12 +203,12 @@ def _reserve_parts(state, new, now):
     for job in range(new, state.at[ARRIVED]):
         policy.reserved[job] = reserve(state, job, now)
         _wait(policy, job)
-    policy.when[NEXT_START] = now  # look at them all
+    policy.when[NEXT_START] = now  # examine all
 
 
 @inline
 def _may_move(state, now):
-    """Whether reservations may be moved, as jobs have ended, and by some rules early."""
+    """Whether reservations may be moved, as jobs have ended (in some modes, early)."""
     policy, start, estimate = state.policy, state.start, state.jobs.estimate
     if policy.compression != START:
         return policy.compression == FULL and policy.at[ENDED] > 0
@@ -222,7 +221,7 @@ def _may_move(state, now):
 
 @bare
 def _replan(state, now):
-    """Make the profile again, with the promises that the machine has kept so far, or new ones."""
+    """Make the profile again, with the promises that the machine has kept, or with new ones."""
     policy, when = state.policy, state.policy.when
     release_all(state, 0, now)
     plan_running(state, policy.profile, now)
@@ -246,7 +245,7 @@ def _replan(state, now):
 
 @inline
 def _note(policy, begin, now):
-    """Take note of a reservation."""
+    """Record a reservation."""
     when = policy.when
     when[NEXT_START] = min(when[NEXT_START], begin)
     if begin > now:
@@ -255,7 +254,7 @@ def _note(policy, begin, now):
 
 @bare
 def _place(state, job, now):
-    """Reserve the earliest hole for a job; return when."""
+    """Reserve the earliest slot for a job; return its start."""
     policy, estimate = state.policy, state.jobs.estimate[job]
     need = need_of(state, job, now)
     begin, first, last = find_slot(state, policy.profile, need, estimate, state.never)
@@ -268,7 +267,7 @@ def _place(state, job, now):
 
 @bare
 def _move_forward(state, released, now):
-    """Look at the jobs for which there may be room earlier, as something was until `released`."""
+    """Examine jobs that may find an earlier slot, as resources were freed until `released`."""
     policy, when = state.policy, state.policy.when
     low = _find_freed(state, released, now)
     when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
@@ -282,7 +281,7 @@ def _move_forward(state, released, now):
 
 @bare
 def _move_to_now(state, now):
-    """Let those begin now, of the jobs that are reserved for, for which there is a hole now."""
+    """Move reservations to now for jobs with a slot now."""
     policy, estimates = state.policy, state.jobs.estimate
     for place in range(policy.at[WAIT]):
         job = policy.waiting[place]
@@ -295,7 +294,7 @@ def _move_to_now(state, now):
 
 @inline
 def _next_to_look_at(state, place, low, now):
-    """Find the next place in the queue of a job for which there may be room earlier."""
+    """Return the next place in the queue of a job that may find an earlier slot."""
     policy, highest = state.policy, state.policy.highest
     waiting, reserved, count = policy.waiting, policy.reserved, policy.at[WAIT]
     knows_highest = raise_row(state, highest, highest)
@@ -309,7 +308,7 @@ def _next_to_look_at(state, place, low, now):
 
 @inline
 def _give_back(state, now):
-    """Give back what jobs no longer need that have ended early; return until when that is."""
+    """Release what jobs that ended early no longer need; return until when."""
     policy, released = state.policy, now
     for place in range(policy.at[ENDED]):
         job = policy.ended[place]
@@ -323,7 +322,7 @@ def _give_back(state, now):
 
 @inline
 def _find_freed(state, released, now):
-    """Find from when on something was freed, and the highest level there; never if nothing was."""
+    """Find the time of the first freed resources, and the highest level there; or never."""
     when, low = state.policy.when, state.never
     if when[LEFT_HIGH] > now:
         low = max(when[LEFT_LOW], now)
@@ -349,7 +348,7 @@ def _see_levels(state, low, high, again):
 
 @inline
 def _move(state, job, now):
-    """Move a job to an earlier hole, if there is one."""
+    """Move a job to an earlier slot, if there is one."""
     policy, estimate, planned = state.policy, state.jobs.estimate[job], state.policy.reserved[job]
     need = need_of(state, job, now)
     begin, first, last = find_slot(state, policy.profile, need, estimate, planned)
@@ -359,7 +358,7 @@ def _move(state, job, now):
 
 @inline
 def _move_from(state, job, need, planned, slot):
-    """Move a job from where it is planned to an earlier hole."""
+    """Move a job from its place to an earlier slot."""
     policy, estimate = state.policy, state.jobs.estimate[job]
     begin, first, last = slot
     end = begin + estimate
@@ -375,7 +374,7 @@ def _move_from(state, job, need, planned, slot):
 def _release_tail(state, need, near, begin, end):
     """Release the end of a job's old place; step `near` does not begin after `begin`."""
     policy, when, highest = state.policy, state.policy.when, state.policy.highest
-    if begin < end:  # not if lost in rounding
+    if begin < end:  # not if rounding made them equal
         near = min(near, policy.profile.at[N_STEPS] - 1)
         last, first = find_steps(policy.profile.times, near, begin, end)
         copy_row(state, highest + 1, PLANNED + last)
@@ -390,7 +389,7 @@ def _release_tail(state, need, near, begin, end):
 
 @inline
 def _start_due(state, now):
-    """Start the waiting jobs whose time has come."""
+    """Start waiting jobs with a reservation now."""
     policy, waiting = state.policy, state.policy.waiting
     next_start, next_timer, kept = state.never, state.never, 0
     for place in range(policy.at[WAIT]):

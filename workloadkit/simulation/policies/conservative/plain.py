@@ -9,39 +9,39 @@ from workloadkit.simulation.policies.profile import plan_running
 
 
 class ConservativeScheduler(Scheduler):
-    """Conservative backfilling in plain Python, the profile made again in each pass.
+    """Conservative backfilling in plain Python; each pass makes the profile again.
 
     Parameters
     ----------
     compression : str
-        As of `Conservative`.
+        As in `Conservative`.
     """
 
     def __init__(self, compression: str = "full") -> None:
         super().__init__()
         self.compression = compression
         self.reserved: dict[JobView, Any] = {}  # starts of waiting jobs, in order of arrival
-        self._room = False  # there may be room to move reservations into
-        self._void = False  # promises cannot be kept
+        self._room = False  # whether reservations may move into free room
+        self._void = False  # whether reservations cannot be kept
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
         """Take over the reservations of another one, unless its machine was of another kind.
 
-        They cannot be kept where a job has outlived its estimate.
+        They are void if a job has outlived its estimate.
         """
         if type(self._at.hardware) is type(other._at.hardware):
             self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
             self._room, self._void = other._room, other._void or other._outlived
 
     def job_ends(self, job: JobView) -> None:
-        """Learn of the end of a job: there may be room for others to start earlier."""
+        """Record the end of a job: others may start earlier."""
         is_early = self.now < job.start + job.estimate
         self._room |= is_early or self.compression == "full"
         self._void |= self.now > job.start + job.estimate
         super().job_ends(job)
 
     def plans_void(self) -> None:
-        """Learn that processors are, or will be, other than planned: no promise counts."""
+        """Void all reservations, as the machine differs from what was planned."""
         self._void = True
 
     @property
@@ -50,7 +50,7 @@ class ConservativeScheduler(Scheduler):
         return any(job.start + job.estimate < self.now for job in self.running)
 
     def allocate(self) -> None:
-        """Move reservations forward, reserve for new jobs, start those whose time has come."""
+        """Move reservations forward, reserve for new jobs, start jobs with a reservation now."""
         if self._void or self._outlived:
             self.reserved.clear()
             self.release()
@@ -64,7 +64,7 @@ class ConservativeScheduler(Scheduler):
                 del self.reserved[job]
                 self.start(job)
         self._room = self._void = False
-        if self.compression != "full":  # nothing else may happen when a reservation begins
+        if self.compression != "full":  # perhaps no other event when a reservation begins
             begins = [begin for begin in self.reserved.values() if self.now < begin < inf]
             self.set_alarm(None if self._outlived else min(begins, default=None))
 
@@ -86,11 +86,11 @@ class ConservativeScheduler(Scheduler):
             self.reserved[job] = begin
 
     def reserve_processors(self) -> None:
-        """Do the same where outages are ahead: reservations are of certain processors then."""
+        """Reserve if outages are ahead: certain processors then."""
         for job in self.queue:
             if job not in self.reserved or (self._room and self._may_move(job)):
                 self.reserved[job] = self.reserve(job)
 
     def _may_move(self, job: JobView) -> bool:
-        """Whether a reservation is to be tried anew, where there may be room."""
+        """Whether a reservation must be made again, if there may be room."""
         return self.compression == "full" or (self.compression == "start" and self.fits(job))

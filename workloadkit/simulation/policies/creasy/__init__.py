@@ -1,4 +1,4 @@
-"""CREASY: EASY in an order that knows how critical jobs are for their users."""
+"""CREASY: EASY in an order by the criticality of jobs for their users' sessions."""
 
 from dataclasses import dataclass
 from math import inf
@@ -13,20 +13,20 @@ from workloadkit.simulation.workload import Rules, Workload
 
 @dataclass(frozen=True)
 class Creasy(Backfilling):
-    """EASY with the jobs first whose delay would make their users go away [1]_.
+    """EASY in an order that favours jobs that keep their users' sessions alive [1]_.
 
-    A job's priority is alpha · 0.04 / (0.05 r + 1)² + wait (eq. 5.3 and 5.4), where r, its expected
-    response time, is its wait so far plus its estimate, all in minutes. The order is computed again
-    at each pass, ties by arrival, and backfilling keeps it. As the first term is bounded and the
-    wait is not, every job becomes the first in time: none starves.
+    A job's priority is alpha · 0.04 / (0.05 r + 1)² + wait (eq. 5.3 and 5.4). Here r, the expected
+    response time, is the wait so far plus the estimate, all in minutes. The order is computed again
+    in each pass, ties by arrival; backfilling uses the same order. As the first term is bounded and
+    the wait is not, every job becomes the first in time: no job starves.
 
     Parameters
     ----------
     alpha : float
-        Weight of the criticality of jobs, not negative; with 0 this is EASY. The default is the
-        largest of the source, where more changed little.
+        Weight of criticality, not negative; with 0 this is EASY. The default is the largest value
+        of the source, beyond which results changed little.
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -43,17 +43,17 @@ class Creasy(Backfilling):
         overtaking_of(self)
         if not 0 <= self.alpha < inf:
             raise ParameterError(
-                f"scheduler {self.name}: alpha is {self.alpha}; it is finite and not negative"
+                f"scheduler {self.name}: alpha is {self.alpha}; it must be finite and not negative"
             )
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.creasy.plain import CreasyScheduler
 
         return CreasyScheduler(self.alpha, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
 
         return CompiledCreasy(workload, rules, self.alpha, overtaking=overtaking_of(self))

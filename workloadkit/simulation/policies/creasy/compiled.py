@@ -14,7 +14,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledCreasy(LongQueuePolicy):
-    """EASY in the order of the jobs' worth.
+    """EASY in the order of the jobs' priorities.
 
     Parameters
     ----------
@@ -27,6 +27,7 @@ class CompiledCreasy(LongQueuePolicy):
     """
 
     trees: ClassVar[Any] = trees
+    tree_part: ClassVar[type] = trees.CreasyTrees
 
     def __init__(self, workload: Workload, rules: Rules, alpha: float, **how: Any) -> None:
         super().__init__(workload, rules, **how)

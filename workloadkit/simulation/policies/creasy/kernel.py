@@ -1,8 +1,8 @@
-"""CREASY, compiled: a ring of the waiting jobs.
+"""Compiled CREASY: a ring of the waiting jobs.
 
-No job is worth more than its wait and the bonus of a job that has only just come: so the first in
-order is found among the first to arrive. The rest is as in `dynamic`; long queues of jobs that are
-all known are searched by `trees`.
+No job has a higher priority than its wait plus the bonus of a job that has just arrived: so the
+first in order is among the first to arrive. The rest is as in `dynamic`; `trees` search long queues
+of jobs that are all known.
 """
 
 import sys
@@ -17,10 +17,10 @@ from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMAL
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED, N_WAITING
 
-# A bound on a sum, times this, is a bound on the sum as it is rounded.
+# An exact bound of a sum, times this, is a bound of the rounded sum.
 ROUNDING = 1 + 1e-12
 
-# Place in Queue.at: the first new job that is to be looked at.
+# Place in Queue.at: the first new job to examine.
 LOOK = MORE
 
 _priority = inline(priorities.priority)
@@ -33,7 +33,7 @@ class Ring(NamedTuple):
     ----------
     queue : Queue
     bonus : float
-        Worth of a job that responds at once. [min]
+        Priority of a job with response time 0. [min]
     """
 
     queue: Queue
@@ -46,13 +46,13 @@ job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 @inline
 def join(state, job, now):
-    """Let a job wait."""
+    """Add a job to the queue."""
     dynamic.join_ring(state, job, 0)
 
 
 @inline
 def leave(state, job, now):
-    """Let a job wait no more."""
+    """Remove a job from the queue."""
     queue = state.policy.queue
     if queue.at[LOOK] == job:
         queue.at[LOOK] = queue.after[job]
@@ -61,23 +61,23 @@ def leave(state, job, now):
 
 @inline
 def priority_of(state, job, now):
-    """How much a job is worth now."""
+    """Return the priority of a job now."""
     jobs = state.jobs
     return _priority(state.policy.bonus, now - jobs.submit[job], jobs.estimate[job])
 
 
 @inline
 def first_in_order(state, what, now):
-    """Job of the highest priority; of equal ones the first to arrive."""
+    """Return the job of the highest priority; ties by arrival."""
     job, _, _ = first_of_oldest(state, state.at[N_WAITING], now)
     return job
 
 
 @inline
 def first_of_oldest(state, most, now):
-    """First in order of the first to arrive, its worth, and whether these are all that matter.
+    """Return the first in order of the first to arrive, its priority, and whether all are covered.
 
-    No more than `most` jobs are looked at.
+    At most `most` jobs are examined.
     """
     submit, after, end = state.jobs.submit, state.policy.queue.after, state.start.size
     bonus = state.policy.bonus
@@ -85,9 +85,9 @@ def first_of_oldest(state, most, now):
     highest = priority_of(state, job, now)
     job = after[job]
     while job != end:
-        # from here on no job is worth more than one that takes no time and has waited as long as
-        # this one or has only just come: their sum of a falling convex and a rising linear term
-        # is largest at one end or the other
+        # From here on no job has a higher priority than one with estimate 0 that has waited as long
+        # as this one or has just arrived: the sum of a falling convex and a rising linear term is
+        # largest at one of the ends.
         if (
             highest >= bonus * ROUNDING
             and highest >= _priority(bonus, now - submit[job], 0) * ROUNDING
@@ -105,7 +105,7 @@ def first_of_oldest(state, most, now):
 
 @inline
 def backfill_all(state, what, now):
-    """First job in order that may pass the head."""
+    """Return the first job in order that may pass the head."""
     queue, end = state.policy.queue, state.start.size
     best, queue.at[SMALLEST] = _first_to_pass(state, queue.after[end], now)
     return best
@@ -113,7 +113,7 @@ def backfill_all(state, what, now):
 
 @inline
 def backfill_new(state, what, now):
-    """First new job in order that may pass the head."""
+    """Return the first new job in order that may pass the head."""
     at = state.policy.queue.at
     if not at[AGAIN]:
         at[LOOK] = at[NEW] if at[NEW] < state.at[ARRIVED] else state.start.size
@@ -123,7 +123,7 @@ def backfill_new(state, what, now):
 
 @inline
 def _first_to_pass(state, job, now):
-    """First in order, from `job` on in the ring, that may pass; and the smallest job met."""
+    """Return the first in order, from `job` on, that may pass; and the smallest job met."""
     after, end, procs = state.policy.queue.after, state.start.size, state.jobs.procs
     head = smallest = state.policy.queue.at[HEAD]
     best, highest = -1, -1.0

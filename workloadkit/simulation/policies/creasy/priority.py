@@ -1,8 +1,8 @@
-"""How much a job is worth to CREASY."""
+"""The priority of jobs under CREASY."""
 
 
 def priority(bonus, waited, estimate):
-    """Worth of a job [min]; `bonus` is that of one that responds at once [1]_, eq. 5.4.
+    """Return the priority of a job [min]; `bonus` is that at response time 0 [1]_, eq. 5.4.
 
     .. [1] E. Shmueli, PhD thesis, The Hebrew University of Jerusalem, 2008.
     """
@@ -11,5 +11,5 @@ def priority(bonus, waited, estimate):
 
 
 def bonus(alpha):
-    """Worth of a job that responds at once. [min]."""
+    """Return the priority of a job with response time 0. [min]."""
     return alpha * 0.04

@@ -1,8 +1,7 @@
-"""CREASY, compiled: long queues of jobs that are all known, by classes of equal size.
+"""Compiled CREASY for long queues of known jobs, by classes of equal size.
 
-During a pass the limits of time and processors only shrink. So the best job that a class had before
-another one started is never worse than what it has now: it is kept, and tested again when its turn
-comes.
+During a pass, the limits of time and processors only shrink. So the best job that a class had
+before another one started is never behind its present best: it is kept, and tested again later.
 """
 
 import sys
@@ -29,10 +28,10 @@ from workloadkit.simulation.policies.dynamic import AGAIN, MORE, SMALLEST, Queue
 from workloadkit.simulation.queue import margin, set_leaf
 from workloadkit.simulation.state import State
 
-# The head is looked for among so many of the first to arrive, then by the trees.
+# The head is searched among so many of the first to arrive, then by the trees.
 FIRST = 64
 
-# Places in Queue.at: how many classes fit; the class that is to be looked at again.
+# Places in Queue.at: number of fitting classes; the class to examine again.
 N_OPEN, CLASS = MORE + 1, MORE + 2
 
 _priority = inline(priorities.priority)
@@ -45,11 +44,11 @@ class CreasyTrees(NamedTuple):
     ----------
     queue : Queue
     bonus : float
-        Worth of a job that responds at once. [min]
+        Priority of a job with response time 0. [min]
     classes : Classes
     best : ndarray of int64, shape (n_classes,)
     highest : ndarray of float64, shape (n_classes,)
-        In a pass, the first job of each class that may pass the head, and its worth.
+        During a pass: the first job of each class that may pass the head, and its priority.
     longest : scalar
         The largest of all estimates. [s]
     slack : scalar
@@ -66,7 +65,7 @@ class CreasyTrees(NamedTuple):
 
 
 def as_trees(state: State, classes: Classes) -> CreasyTrees:
-    """Return what holds the waiting jobs of a state whose policy is a `Ring`."""
+    """Return the trees for the waiting jobs of a state with a `Ring`."""
     n_classes, jobs = classes.size.size, state.jobs
     trees = CreasyTrees(
         queue=state.policy.queue,
@@ -82,7 +81,7 @@ def as_trees(state: State, classes: Classes) -> CreasyTrees:
 
 
 def as_rings(state: State) -> Ring:
-    """Return the ring of a state whose policy are `CreasyTrees`, which are left empty."""
+    """Return the ring of a state with `CreasyTrees`, which are emptied."""
     trees = state.policy
     _fill(trees.classes, trees.queue.after, np.full(state.start.size, state.never))
     return Ring(trees.queue, trees.bonus)
@@ -108,21 +107,21 @@ backfill_new = ring.backfill_new
 
 @inline
 def join(state, job, now):
-    """Let a job wait."""
+    """Add a job to the queue."""
     ring.join(state, job, now)
     _set(state.policy.classes, job, state.jobs.estimate[job])
 
 
 @inline
 def leave(state, job, now):
-    """Let a job wait no more."""
+    """Remove a job from the queue."""
     ring.leave(state, job, now)
     _set(state.policy.classes, job, state.never)
 
 
 @inline
 def first_in_order(state, what, now):
-    """Job of the highest priority; of equal ones the first to arrive."""
+    """Return the job of the highest priority; ties by arrival."""
     best, highest, sure = ring.first_of_oldest(state, FIRST, now)
     if not sure:
         for c in range(state.policy.classes.size.size):
@@ -132,7 +131,7 @@ def first_in_order(state, what, now):
 
 @inline
 def backfill_all(state, what, now):
-    """First job in order that may pass the head."""
+    """Return the first job in order that may pass the head."""
     trees, at = state.policy, state.policy.queue.at
     if at[AGAIN]:
         _look_at_class(state, at[CLASS], now)
@@ -151,7 +150,7 @@ def backfill_all(state, what, now):
 
 @inline
 def _look_at_classes(state, now):
-    """Look at all classes that fit."""
+    """Examine all fitting classes."""
     size, n_open = state.policy.classes.size, 0
     while n_open < size.size and has_room(state, FREE, size[n_open]):
         _look_at_class(state, n_open, now)
@@ -169,7 +168,7 @@ def _look_at_class(state, c, now):
 
 @inline
 def _best_of_classes(state):
-    """First job in order of those that the classes had; -1 for none."""
+    """Return the first in order of the kept jobs of all classes; -1 for none."""
     trees, at = state.policy, state.policy.queue.at
     best, highest, size = trees.best, trees.highest, trees.classes.size
     n_open = at[N_OPEN]
@@ -185,7 +184,7 @@ def _best_of_classes(state):
 
 @inline
 def _smallest(classes, longest):
-    """Job of the smallest size of those that wait, one of which does."""
+    """Return the smallest waiting job; there is one."""
     c = 0
     while classes.tree[classes.root[c] + 1] > longest:
         c += 1
@@ -194,10 +193,10 @@ def _smallest(classes, longest):
 
 @bare
 def _first_of_class(state, c, always, now, best, highest):
-    """First in order of a class that ends by the shadow time, or at all, if before `best`.
+    """Return the first of a class that ends by the shadow time (or `always`), if before `best`.
 
-    A subtree is left out if even its oldest or its newest job with its smallest estimate would
-    not be better; no waiting job came before the first of the ring.
+    A subtree is skipped if neither its oldest nor its newest job with its smallest estimate would
+    be better; no waiting job arrived before the first of the ring.
     """
     trees, classes, submit = state.policy, state.policy.classes, state.jobs.submit
     tree, root, width, member = classes.tree, classes.root[c], classes.width[c], classes.member
@@ -224,7 +223,7 @@ def _first_of_class(state, c, always, now, best, highest):
                     node *= 2
                     leaves >>= 1
                     continue
-        while node & 1:  # on to the next subtree to the right
+        while node & 1:  # go on to the next subtree to the right
             node >>= 1
             leaves <<= 1
         if node == 0:
@@ -234,9 +233,9 @@ def _first_of_class(state, c, always, now, best, highest):
 
 @inline
 def _ceiling(bonus, longest, shortest, estimate):
-    """Bound on the worth of who has waited so long, with an estimate not below `estimate`.
+    """Return a bound of the priority after such a wait, with an estimate of at least `estimate`.
 
-    The sum of a falling convex and a rising linear term is largest at one end or the other.
+    The sum of a falling convex and a rising linear term is largest at one of the ends.
     """
     if longest == shortest:
         return _priority(bonus, longest, estimate)

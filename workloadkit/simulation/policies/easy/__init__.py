@@ -10,7 +10,7 @@ from workloadkit.simulation.policies.easy.ordered import Ordered
 class Easy(Ordered):
     """EASY: jobs may overtake the head of the queue if by the estimates they do not delay it [1]_.
 
-    With backfilling in the order of the estimates, the shortest first, it is EASY-SJBF [2]_.
+    With backfilling in the order of the estimates, shortest first, it is EASY-SJBF [2]_.
 
     References
     ----------

@@ -11,25 +11,25 @@ from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 
-# A queue longer than this is searched by trees, until it is half as long. Measured: below it a
-# look at each waiting job is faster, far above it much slower.
+# A queue longer than this is searched by trees, until it is half as long. Measured: for shorter
+# ones, an examination of each waiting job is faster; for much longer ones, much slower.
 LONG_QUEUE = 512
-# To grow the trees takes about as long as to look at so many jobs for each job of the log. As much
-# is first spent on looking through longer queues: few logs have such queues for long.
+# Building the trees takes about as long as this many examinations for each job of the log. As much
+# time is first spent on lists of longer queues: few logs have such queues for long.
 PATIENCE = 16
 
 
 class CompiledEasy(CompiledPolicy):
-    """One reservation, and jobs that overtake.
+    """One reservation, and backfilling.
 
     Parameters
     ----------
     workload : Workload
     rules : Rules
     order, backfill_order : NamedTuple or None
-        See `orders`; no order of backfilling: no job overtakes another.
+        See `orders`; None for no backfilling.
     overtaking : Overtaking
-        Which jobs may.
+        Which jobs may overtake.
     long_queue, patience : int
         See the constants.
     """
@@ -53,7 +53,7 @@ class CompiledEasy(CompiledPolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        self.forest = None  # one that was left with jobs in it serves no more
+        self.forest = None  # a forest that still contains jobs cannot be reused
         order, backfill_order = self.orders
         n_jobs = state.jobs.submit.size
         how: dict[str, Any] = {"backfills": self.backfills, "long_queue": n_jobs, "patience": 1}
@@ -62,7 +62,7 @@ class CompiledEasy(CompiledPolicy):
             backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
             in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
             if not in_turn and self.jobs_are_known and getattr(self.hardware, "by_size", False):
-                # a list in the order of arrival that is touched at its ends only needs no trees
+                # a list in the order of arrival, changed only at its ends, needs no trees
                 patience = self.patience * n_jobs if self.backfills else 0
                 how |= {"long_queue": self.long_queue, "patience": patience}
         else:
@@ -73,7 +73,7 @@ class CompiledEasy(CompiledPolicy):
         return state._replace(policy=line, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
-        """Go over to trees as the queue has become long, or back to the list."""
+        """Switch to trees when the queue has become long, or back to the list."""
         if isinstance(state.policy, trees.EasyTrees):
             self.forest = state.policy.forest
             return state._replace(policy=trees.as_line(state))

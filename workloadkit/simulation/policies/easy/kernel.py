@@ -1,11 +1,11 @@
-"""EASY in a settled order, compiled: a list of the waiting jobs.
+"""Compiled EASY in a settled order: a list of the waiting jobs.
 
-Between two terminations what is free only shrinks and time only passes. So a job that cannot be
-backfilled now cannot be before the next termination, and the shadow time stays: an arrival needs
-one look at itself. That holds for one that comes before the head, too, if it starts at once and the
-head is not delayed by it. Only a termination, an arrival that takes or delays the head, several
-arrivals at once in another order than that of the pass, a job that has outlived its estimate or a
-change of the machine ask for a look at all that wait.
+Between two terminations, free resources only shrink and time only passes. So a job that cannot be
+backfilled now cannot be before the next termination, and the shadow time stays: only the new job is
+examined. This also holds for a new job before the head, if it starts at once without delaying the
+head. All waiting jobs are examined after a termination, an arrival that becomes or delays the head,
+several arrivals in another order than that of the pass, a job that outlives its estimate, or a
+change of the machine.
 
 Long queues of jobs that are all known are searched by `trees`.
 """
@@ -36,8 +36,8 @@ from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import comes_before, foremost, insert_waiting, take_out
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
-# Places in Line.at: the queue is waiting[FIRST:LAST]; its head; whether all that wait are to be
-# looked at; whether the reservation is known; jobs of long queues that may still be looked at.
+# Places in SettledList.at: the queue is waiting[FIRST:LAST]; its head; whether all waiting jobs
+# must be examined; whether the reservation is known; remaining examinations in long queues.
 FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE = range(6)
 
 

@@ -1,4 +1,4 @@
-"""Backfilling in any settled order: what EASY and all its relatives share."""
+"""Backfilling in any settled order: the common part of EASY and its relatives."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class SettledOrder(Backfilling):
-    """What policies in a settled order have in common; their parameters are those of `Ordered`."""
+    """The common part of policies in a settled order; parameters are those of `Ordered`."""
 
     name: ClassVar[str]
 
@@ -33,11 +33,11 @@ class SettledOrder(Backfilling):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """What the order knows besides the jobs."""
+        """Parameters of the order."""
         return ()
 
     def key(self, job: Any) -> Any:
-        """Return what the queue is ordered by, smallest first."""
+        """Return the key by which the queue is ordered, smallest first."""
         return SETTLED[self.order](job, self.numbers)
 
     def place(self, job: Any) -> float:
@@ -46,11 +46,11 @@ class SettledOrder(Backfilling):
 
     @property
     def custom_key(self) -> bool:
-        """Whether a subclass has an order of its own."""
+        """Whether a subclass defines a custom key."""
         return type(self).key is not SettledOrder.key
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
         by_arrival = self.order == "arrival" and not self.custom_key
@@ -62,7 +62,7 @@ class SettledOrder(Backfilling):
         )
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         queue, backfill = self.orders(workload, rules)
         if backfill is None or self.reservations == 1:
             from workloadkit.simulation.policies.easy.compiled import CompiledEasy
@@ -87,22 +87,21 @@ class SettledOrder(Backfilling):
 
 @dataclass(frozen=True)
 class Ordered(SettledOrder):
-    """A policy that takes jobs in a settled order and backfills.
+    """A policy that serves jobs in a settled order and backfills.
 
-    In the order of the queue jobs start while they fit. The first that does not fit gets a
-    reservation: its shadow time is when it will fit, by the estimated ends of the running jobs;
-    the spare processors are those it then leaves free. Then, in the order of backfilling, each
-    job that fits now starts if it ends by the shadow time or needs no more than the spare
+    Jobs start in the order of the queue while they fit. The first that does not fit gets a
+    reservation: its shadow time is when it will fit, by the estimated ends of the running jobs; the
+    spare processors are those that it leaves free then. After that, in the order of backfilling,
+    each job that fits now starts if it ends by the shadow time or needs no more than the spare
     processors, which then shrink; `spare` and `strict` change that rule.
 
-    With more reservations, the jobs in the order of the queue each take the earliest hole that
-    the running jobs and the reservations before leave; it starts if that is now, else it is
-    reserved, until there are so many. Of the others, those start that can do so now without
-    touching a reservation.
+    With more reservations, the jobs in the order of the queue each take the earliest slot that the
+    running jobs and the previous reservations leave. A job with a slot now starts; others are
+    reserved, until there are `reservations` of them. The remaining jobs start if they can do so now
+    without delaying a reservation.
 
-    A subclass may have an order of its own: a method ``key(self, job)`` that returns the number
-    that a job is ordered by, from what is `workloadkit.simulation.orders.VisibleJob` of it and the
-    policy's parameters.
+    A subclass may define a custom order: a method ``key(self, job)`` that returns a number. It is
+    computed from a `workloadkit.simulation.orders.VisibleJob` and the policy's parameters.
 
     Parameters
     ----------
@@ -110,9 +109,9 @@ class Ordered(SettledOrder):
         Order of backfilling: one of `BACKFILLS`, "same" for the order of the queue, or "none": no
         job overtakes another.
     reservations : int
-        Waiting jobs that are promised a start.
+        Number of waiting jobs with a reservation.
     spare, strict
-        As of `Backfilling`.
+        As in `Backfilling`.
     """
 
     backfill: str = "same"

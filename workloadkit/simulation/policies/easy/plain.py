@@ -12,7 +12,7 @@ from workloadkit.simulation.policies.profile import plan_running
 
 
 class _Places(dict):
-    """The places of jobs in a settled order, found as they are first looked up.
+    """The places of jobs in a settled order, computed on first access.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class OrderedScheduler(Scheduler):
     backfill : str
         Order of backfilling, as in `Ordered`.
     reservations : int
-        Waiting jobs that are promised a start.
+        Number of waiting jobs with a reservation.
     overtaking : Overtaking
-        Which jobs may overtake, where there is one reservation.
+        Which jobs may overtake, with one reservation.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class OrderedScheduler(Scheduler):
             self.backfill_places = _Places(partial(SETTLED[backfill], numbers=()), self)
 
     def in_order(self) -> list[JobView]:
-        """Return the waiting jobs in the order of the queue, as it is at the start of a pass."""
+        """Return the waiting jobs in the order of the queue at the start of a pass."""
         if self.places is None:
             return self.queue.copy()
         return sorted(self.queue, key=self.places.__getitem__)
@@ -103,14 +103,14 @@ class OrderedScheduler(Scheduler):
                 self.start(job)
 
     def ends_in_time(self, end: Any, shadow: Any) -> bool:
-        """Whether a job that is planned to end then need not take what is to spare."""
+        """Whether a job with this planned end needs no spare processors."""
         return end < shadow or (end == shadow and not self.strict)
 
     def backfill_around(self, waiting: list[JobView]) -> None:
-        """Make the reservations, in the order of the queue, then backfill, around them all.
+        """Make all reservations, in the order of the queue, then backfill around them.
 
-        A job whose time is now starts if it fits; processors of a job that has outlived its
-        estimate are planned with, but not free.
+        A job with a slot now starts if it fits; processors of a job that has outlived its estimate
+        count in plans but are not free.
         """
         profile = plan_running(self)
         n_reserved = 0
@@ -128,9 +128,9 @@ class OrderedScheduler(Scheduler):
                 self.start(job)
 
     def backfill_around_outages(self, waiting: list[JobView]) -> None:
-        """Do the same where outages are ahead: reservations are of certain processors then."""
+        """Do the same if outages are ahead: reservations are of certain processors then."""
         n_reserved, shadow = 0, inf
-        how = {"strictly": True} if self.strict else {}  # which need not be known to overriders
+        how = {"strictly": True} if self.strict else {}  # subclasses need not accept it
         while waiting and n_reserved < self.reservations:
             job = waiting.pop(0)
             if self.fits(job):
@@ -144,7 +144,7 @@ class OrderedScheduler(Scheduler):
                 self.start(job)
 
     def reservation(self, head: JobView) -> tuple[Any, Any]:
-        """Return the shadow time of `head`, and the level that it will then leave.
+        """Return the shadow time of `head`, and the level that it leaves.
 
         A running job that has outlived its estimate counts as ending at this very second.
         """
@@ -155,7 +155,7 @@ class OrderedScheduler(Scheduler):
             spare.give_back(job)
             if shadow is None and spare.fits(head):
                 shadow = max(end, self.now)
-        if shadow is None:  # too much of the machine is down for it
+        if shadow is None:  # too much of the machine is down
             return inf, spare
         spare.take(head)
         return shadow, spare

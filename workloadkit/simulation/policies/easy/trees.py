@@ -1,8 +1,7 @@
-"""EASY in a settled order, compiled: long queues of jobs that are all known, searched by trees.
+"""Compiled EASY in a settled order for long queues of known jobs, searched by trees.
 
-During a pass the limits of time and processors only shrink. So a first hit that a class had before
-a job started is never behind the one it has now: hits are kept, and tested again when their turn
-comes.
+During a pass, the limits of time and processors only shrink. So the first hit that a class had
+before a job started is never behind its present one: hits are kept, and tested again later.
 """
 
 import sys
@@ -46,8 +45,8 @@ from workloadkit.simulation.queue import (
 )
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
 
-# Places in Trees.at: the head of the queue, -1 for none; whether all that wait are to be looked at;
-# whether the reservation is known.
+# Places in EasyTrees.at: the head of the queue, -1 for none; whether all waiting jobs must be
+# examined; whether the reservation is known.
 FOREMOST, LOOK_AT_ALL, KNOWN = range(3)
 
 
@@ -57,16 +56,16 @@ class EasyTrees(NamedTuple):
     Parameters
     ----------
     line : Line
-        The list, which is empty.
+        The list, empty.
     forest : Forest
     waits : ndarray of bool, shape (n_jobs,)
         Whether the job at a place in the order of the queue waits.
     in_block : ndarray of int64, shape (n_blocks,)
-        How many wait in each block of places.
+        Number of waiting jobs in each block of places.
     hit : ndarray of int64, shape (n_classes,)
-        The first place of each class that may start in a pass.
+        The first place of each class that may start in this pass.
     few : int
-        With fewer waiting jobs a list is better.
+        With fewer waiting jobs a list is faster.
     longest : scalar
         The largest of all estimates. [s]
     slack : scalar
@@ -86,7 +85,7 @@ class EasyTrees(NamedTuple):
 
 
 def grow(state: State) -> Forest:
-    """Make the trees for the jobs of a state whose policy is a `SettledList`."""
+    """Make the trees for the jobs of a state with a `SettledList`."""
     line, jobs = state.policy, state.jobs
     rank = line.rank.astype(np.int64)
     other = line.backfill_rank.astype(np.int64) if line.apart else rank
@@ -94,7 +93,7 @@ def grow(state: State) -> Forest:
 
 
 def as_trees(state: State, forest: Forest, few: int) -> EasyTrees:
-    """Return trees that hold the waiting jobs of a state whose policy is a `SettledList`."""
+    """Return trees with the waiting jobs of a state with a `SettledList`."""
     line, jobs = state.policy, state.jobs
     n_jobs = jobs.submit.size
     trees = EasyTrees(
@@ -113,7 +112,7 @@ def as_trees(state: State, forest: Forest, few: int) -> EasyTrees:
 
 
 def as_line(state: State) -> SettledList:
-    """Return the list of the waiting jobs of a state whose policy are `EasyTrees`."""
+    """Return a list with the waiting jobs of a state with `EasyTrees`."""
     trees, line = state.policy, state.policy.line
     waiting = trees.forest.line[np.flatnonzero(trees.waits)]
     _clear(trees.forest, waiting, state.never)
@@ -137,7 +136,7 @@ def _clear(forest, waiting, nothing):
 
 @inline
 def _join(trees, jobs, job):
-    """Let a job wait."""
+    """Add a job to the queue."""
     forest, line = trees.forest, trees.line
     join_line(trees.waits, trees.in_block, int(line.rank[job]))
     if line.backfills:
@@ -150,7 +149,7 @@ def _join(trees, jobs, job):
 
 @inline
 def _leave(state, job):
-    """Let a job wait no more."""
+    """Remove a job from the queue."""
     trees, forest = state.policy, state.policy.forest
     leave_line(trees.waits, trees.in_block, int(trees.line.rank[job]))
     if trees.line.backfills:
@@ -159,13 +158,13 @@ def _leave(state, job):
 
 @inline
 def job_ended(state, job, now):
-    """Look at all that wait."""
+    """Request an examination of all waiting jobs."""
     state.policy.at[LOOK_AT_ALL] = True
 
 
 @inline
 def must_return(state, what, now):
-    """Whether so few wait that a list is better."""
+    """Whether the queue is short enough for a list."""
     return state.at[N_WAITING] < state.policy.few
 
 
@@ -187,7 +186,7 @@ def allocate(state, new, now):
 
 @inline
 def _look_at_new(state, new, now):
-    """Start new jobs that may; return the first for which all must be looked at."""
+    """Start new jobs that may; return the first for which all must be examined."""
     trees, rank, at = state.policy, state.policy.line.rank, state.policy.at
     while new < state.at[ARRIVED]:
         head = at[FOREMOST]
@@ -235,13 +234,13 @@ def _look_at_all(state, new, now):
 
 @inline
 def _backfill(state, now):
-    """Start the jobs that may pass, in the order of backfilling."""
+    """Start jobs that may pass, in the order of backfilling."""
     trees, forest = state.policy, state.policy.forest
     root, width, size, first = forest.root, forest.width, forest.size, forest.first
     hit, estimate = trees.hit, state.jobs.estimate
     n_jobs = estimate.size
     limit = state.machine.shadow[0] - now + trees.slack
-    n_open = 0  # classes of jobs that fit
+    n_open = 0  # classes of fitting jobs
     while n_open < size.size and has_room(state, FREE, size[n_open]):
         most = trees.longest if is_spare(state, size[n_open]) else limit
         leaf = next_leaf(forest.tree, root[n_open], width[n_open], 0, most)

@@ -1,4 +1,4 @@
-"""A genetic algorithm that orders the queue by what its jobs are worth to their users."""
+"""A genetic algorithm that orders the queue by the utility of its jobs."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.queue_priority import QueuePriority
 from workloadkit.simulation.workload import Rules, Workload
 
-#: The most jobs and orders that a search is given.
+#: Upper limits of a search.
 LONGEST_WINDOW, MOST_INDIVIDUALS = 10_000, 1_000
 
 WITHOUT_UTILITIES = (
@@ -22,47 +22,47 @@ WITHOUT_UTILITIES = (
 
 @dataclass(frozen=True)
 class Genetic(QueuePriority):
-    """EASY in an order of the queue that is evolved for aggregate utility [1]_.
+    """EASY in an order of the queue that evolves for aggregate utility [1]_.
 
-    At each pass in which a waiting job fits, but not all of them do, orders of the first jobs of
-    the queue are bred. The fitness of an order is the aggregate utility that these jobs would earn
-    if EASY scheduled them in that order on all processors of the machine that no job holds, every
-    job ended when its estimate says and none arrived: it knows nothing of outages.
-    The best order found is that of the queue in this pass: its jobs start while they fit, the first
-    that does not gets the reservation, and the others are backfilled. Jobs behind the window follow
-    in the order of arrival.
+    In each pass in which a waiting job fits, but not all of them do, orders of the first jobs of
+    the queue are bred. The fitness of an order is the aggregate utility of these jobs if EASY
+    schedules them in that order on all processors that no job holds, every job ends at its estimate
+    and no other job arrives; outages are ignored. The best order found becomes that of the queue in
+    this pass: its jobs start while they fit, the first that does not gets the reservation, and the
+    others are backfilled. Jobs after the window follow in the order of arrival.
 
-    The first generation holds the orders by arrival; by priority; by current utility for each
+    The first generation contains the orders by arrival; by priority; by current utility for each
     processor hour of the estimate; by current utility (ties by arrival in all of them), and random
-    ones. Of fewer than five individuals there are only the first so many of these four. Each
-    further generation keeps the best order of the one before; its other orders are children of two
-    parents each, drawn in proportion to their fitness, or all alike where nothing can be earned. A
-    child takes the jobs of its parents in turn, like a zipper, passing over those that it has. Then
-    two of its jobs may change places. Of orders that earn the same the earlier counts as better.
+    ones. With fewer than five individuals, it contains only the first of these. Each further
+    generation keeps the best order of the previous one; its other orders are children of two
+    parents each, drawn in proportion to fitness, or uniformly if nothing can be earned. A child
+    takes the jobs of its parents in turn, and skips those it has already. Then two of its jobs may
+    change places. Among orders of equal fitness the earlier one is better.
 
-    Where no job of the window would earn anything even if it started now, the order of arrival is
-    taken. Nothing keeps jobs that have lost their value from starving.
+    If no job of the window would earn anything even if it started now, the order of arrival is
+    used. Jobs that have lost their value may starve.
 
-    What is bred is best for the estimates and for the jobs that wait now. Where estimates are poor,
-    or deadlines shorter than they are, it can earn less than `PriorityFifo`, and than EASY.
+    The order is optimised for the estimates and for the jobs that wait now. With poor estimates, or
+    deadlines shorter than these, it can earn less than `PriorityFifo`, and than EASY.
 
-    To judge an order of 50 jobs takes some microseconds, so a search by the defaults some
-    milliseconds; there may be one for each job of a log. Fewer generations are as much faster.
+    Evaluating an order of 50 jobs takes some microseconds, so a search with the defaults takes some
+    milliseconds; there may be one for each job of a log. The time is proportional to the number of
+    generations.
 
     Parameters
     ----------
     window : int
-        How many of the waiting jobs take part, the first to arrive. From 1, which is EASY, to
+        Number of waiting jobs in the search, the first to arrive. From 1, which is EASY, to
         `LONGEST_WINDOW`.
     individuals : int
         Orders in each generation, from 1 to `MOST_INDIVIDUALS`.
     generations : int
-        Generations after the first; with 0 the best of the first is taken.
+        Generations after the first; with 0 the best order of the first is used.
     mutation : float
-        Probability that two jobs of a child, drawn at random, change places. The source does not
-        tell; nor does it the window.
+        Probability that two random jobs of a child change places. The source specifies neither this
+        nor the window.
     queues : str
-        Numbers of queues from the most urgent to the least, as of `PriorityFifo`.
+        Numbers of queues from the most urgent to the least, as in `PriorityFifo`.
 
     References
     ----------
@@ -94,18 +94,18 @@ class Genetic(QueuePriority):
         self.check_queues()
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.genetic.plain import GeneticScheduler
 
         return GeneticScheduler(self)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.genetic.compiled import CompiledGenetic
 
         return CompiledGenetic(self, workload, rules)
 
     def warn_of_queues(self, queues: set[int]) -> None:
-        """Say that naming queues was in vain, where no job is of these."""
+        """Warn if `queues` names queues of which there are no jobs."""
         if self.queues:
             self.warn_of_equals(queues)

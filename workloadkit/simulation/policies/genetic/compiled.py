@@ -15,12 +15,12 @@ from workloadkit.simulation.policies.genetic.kernel import N_SEARCHES, SINCE, Ev
 from workloadkit.simulation.state import ARRIVED, State
 from workloadkit.simulation.workload import Rules, Workload
 
-# Searches after which the loop returns, so that whoever waits for it can interrupt it.
+# Searches after which the loop returns, so that the process can be interrupted.
 RETURN_INTERVAL = 64
 
 
 class CompiledGenetic(CompiledPolicy):
-    """EASY in orders that are bred.
+    """EASY in orders that a genetic search finds.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ class CompiledGenetic(CompiledPolicy):
         return state._replace(policy=evolved)
 
     def go_on(self, state: State) -> State:
-        """Take breath."""
+        """Reset the count of searches."""
         state.policy.at[SINCE] = 0
         return state
 
     def columns(self, state: State) -> Mapping[str, Any]:
-        """Say where naming queues was in vain."""
+        """Warn if `queues` names queues of which there are no jobs."""
         self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
         return super().columns(state)
 
     def history(self, state: State) -> Mapping[str, Any]:
-        """Return how often an order was searched for."""
+        """Return the number of searches."""
         return {"searches": int(state.policy.at[N_SEARCHES])}

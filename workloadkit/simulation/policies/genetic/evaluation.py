@@ -1,11 +1,11 @@
-"""What a genetic search works on, and what an order of the queue would earn, compiled.
+"""The state of a genetic search, and the compiled evaluation of an order of the queue.
 
-An order is a series of places in the window, the first jobs of the queue as they arrived. What it
-earns is found by the schedule that EASY would make of it, if every job ended when its estimate says
-and none arrived. In such a schedule the reservation of a head stays what it is until it starts,
-and a job that was once too long for it, and too large for the processors to spare, stays refused
-as long. So each head asks for one look at all behind it, and each end before its shadow time for a
-look at those that only found too few processors free.
+An order is a series of places in the window, the first jobs of the queue by arrival. Its utility is
+that of the schedule that EASY makes of it if every job ends at its estimate and no other arrives.
+In such a schedule the reservation of a head stays until it starts, and a job refused as too long
+for it and too large for the spare processors stays refused as long. So each head requires one
+examination of all jobs behind it, and each end before its shadow time an examination of those
+refused only for lack of free processors.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from workloadkit._kernels.utility import value_at
 from workloadkit.simulation.running import find_shadow, insert_end
 from workloadkit.utility import Utilities
 
-# Places in Search.at: jobs in the window, jobs that run, processors that none of them holds.
+# Places in Search.at: jobs in the window, running jobs, processors that none of them holds.
 N_JOBS, N_RUNNING, FREE = range(3)
 
 
 class SearchSettings(NamedTuple):
-    """How to search.
+    """Parameters of a search.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class SearchSettings(NamedTuple):
 
 
 class SearchWindow(NamedTuple):
-    """The jobs whose order is sought, by their places in the window; each of shape (window,).
+    """The jobs to order, by their places in the window; each of shape (window,).
 
     Parameters
     ----------
     valued : ndarray of int64
-        Whose utility functions they have.
+        Index of their utility functions.
     submit, estimate, procs : ndarray
-        As of `Jobs`.
+        As in `Jobs`.
     priority : ndarray of float64
         Of the jobs' queues, the most urgent smallest.
     due : ndarray
@@ -72,11 +72,11 @@ class Orders(NamedTuple):
     parents, children : ndarray of int64, shape (individuals · window,)
         The orders, one behind the other.
     fitness, new_fitness : ndarray of float64, shape (individuals,)
-        What the orders of each generation earn.
+        Fitness of the orders of each generation.
     share : ndarray of float64, shape (individuals,)
-        Fitness of all parents up to each.
+        Cumulative fitness of the parents.
     best : ndarray of int64, shape (window,)
-        The order that was found.
+        The best order.
     """
 
     parents: NDArray[np.int64]
@@ -88,21 +88,21 @@ class Orders(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What schedules are imagined on.
+    """Work arrays of an evaluation.
 
     Parameters
     ----------
     ends : ndarray, shape (capacity,)
-        Planned ends of what runs, descending. [s]
+        Planned ends of running jobs, descending. [s]
     freed : ndarray of int64, shape (capacity,)
-        The processors that are free then.
+        The processors freed then.
     left, refused : ndarray of int64, shape (window,)
-        Jobs that wait, in order; of these, those that could overtake the head if more processors
-        were free.
+        Waiting jobs, in order; of these, those that could overtake the head with more free
+        processors.
     taken : ndarray of bool, shape (window,)
         Whether a job is part of a child; whether it has overtaken.
     earned : ndarray of float64, shape (window,)
-        What a job has earned, or what jobs are ordered by.
+        Utility of a job, or a key by which jobs are ordered.
     """
 
     ends: NDArray
@@ -114,7 +114,7 @@ class Workspace(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What a search is given, and what it writes on.
+    """Input and work arrays of a search.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Search(NamedTuple):
     rng : Generator
     window : SearchWindow
     running_ends : ndarray, shape (capacity,)
-        Planned ends of the jobs that run, descending. [s]
+        Planned ends of the running jobs, descending. [s]
     running_procs : ndarray of int64, shape (capacity,)
         Their processors.
     now : ndarray, shape (1,)
@@ -154,7 +154,7 @@ def new_search(
     capacity: int,
     dtype: np.dtype,
 ) -> Search:
-    """Return a search in windows of up to `length` jobs; fewer than `capacity` run at once."""
+    """Return a search for windows of up to `length` jobs and fewer than `capacity` running jobs."""
 
     def whole(size: int = length) -> NDArray[np.int64]:
         return np.empty(size, np.int64)
@@ -189,7 +189,7 @@ def new_search(
 
 @inline
 def take_in(search, place, jobs, job, valued, priority):
-    """Take a job into the window, with its utility function; whether it can still earn."""
+    """Add a job to the window, with its utility function; return whether it can still earn."""
     window, utilities, at_start = search.window, search.utilities, search.setting.at_start
     submit, estimate, now = jobs.submit[job], jobs.estimate[job], search.now[0]
     window.valued[place], window.priority[place] = valued, priority
@@ -198,21 +198,21 @@ def take_in(search, place, jobs, job, valued, priority):
     read = (now if at_start else now + estimate) - submit
     first, time, value = utilities.first, utilities.time, utilities.value
     if value_at(first, time, value, valued, float(read)) > 0:
-        # a second later than at its last point, whatever is rounded
+        # one second after its last point, as a margin for rounding
         lasts = time[first[valued + 1] - 1] + (estimate if at_start else 0) + 1
         window.due[place] = submit + lasts
         return True
-    window.due[place] = now  # nor will it ever earn anything: values fall
+    window.due[place] = now  # it will never earn anything: values fall
     return False
 
 
 @bare
 def evaluate(search, orders, first):
-    """Aggregate utility of the window's jobs, if EASY schedules them in orders[first:].
+    """Return the aggregate utility of the window's jobs if EASY schedules them in orders[first:].
 
-    A planned end of a running job that has passed counts as now, but after the first pass. What the
-    jobs earn is summed in the order of their arrival, so that orders that make the same schedule
-    are worth the same to the last bit.
+    A planned end of a running job that has passed counts as now, but after the first pass. Utility
+    is summed in the order of arrival, so that orders with the same schedule have exactly the same
+    fitness.
     """
     procs, left, earned = search.window.procs, search.workspace.left, search.workspace.earned
     estimate, due = search.window.estimate, search.window.due
@@ -251,7 +251,7 @@ def evaluate(search, orders, first):
 
 @inline
 def _lay_out(search, orders, first):
-    """Begin with what runs and waits."""
+    """Set up the running and waiting jobs."""
     space, now = search.workspace, search.now[0]
     ends, freed = space.ends, space.freed
     running_ends, running_procs = search.running_ends, search.running_procs
@@ -267,7 +267,7 @@ def _lay_out(search, orders, first):
 
 @inline
 def _start(search, place, now, count):
-    """Let a job run, and earn what it will."""
+    """Start a job, and add its utility."""
     window, space, utilities = search.window, search.workspace, search.utilities
     end = now + window.estimate[place]
     insert_end(space.ends, space.freed, count, end, window.procs[place])
@@ -280,10 +280,10 @@ def _start(search, place, now, count):
 
 @inline
 def _look_behind(search, now, head, n_left, count, free, shadow, spare):
-    """Let jobs behind the head overtake it; how many are left, and what may still happen.
+    """Let jobs behind the head overtake it; return how many are left, and what may still happen.
 
-    Returned are also how many could overtake if more were free, the smallest of them and the head,
-    what is free and to spare, and whether any that is left may earn something.
+    Also returned: how many could overtake with more free processors, the smallest of them and the
+    head, free and spare processors, and whether any job that is left may earn something.
     """
     estimate, procs, due = search.window.estimate, search.window.procs, search.window.due
     left, refused = search.workspace.left, search.workspace.refused
@@ -292,7 +292,7 @@ def _look_behind(search, now, head, n_left, count, free, shadow, spare):
         place = left[i]
         size = procs[place]
         end = now + estimate[place]
-        # bits, not words: which way each goes is hard to foresee for the processor
+        # bitwise operators: branches would be hard to predict
         may = (end <= shadow) | (size <= spare)
         if may & (size <= free):
             _start(search, place, now, count)
@@ -311,9 +311,9 @@ def _look_behind(search, now, head, n_left, count, free, shadow, spare):
 
 @inline
 def _wait_for_shadow(search, needed, count, free, shadow, spare, n_refused, smallest):
-    """Let jobs end up to the shadow time, and others overtake before it; what runs and is free.
+    """End jobs up to the shadow time, and let others overtake before it.
 
-    The head fits at its shadow time, and not before. Returned is also whether any has overtaken.
+    The head fits at its shadow time, and not before. Also returned: whether any has overtaken.
     """
     estimate, procs = search.window.estimate, search.window.procs
     space = search.workspace
@@ -351,7 +351,7 @@ def _wait_for_shadow(search, needed, count, free, shadow, spare, n_refused, smal
 
 @inline
 def _close_up(search, head, n_left):
-    """Take those out of the queue that have overtaken; where it ends then."""
+    """Remove jobs that have overtaken from the queue; return its new end."""
     left, taken = search.workspace.left, search.workspace.taken
     kept = head
     for i in range(head, n_left):

@@ -1,6 +1,6 @@
-"""A genetic search for the order of a queue that earns most, in plain Python.
+"""A genetic search for the order of a queue with the highest utility, in plain Python.
 
-It draws the same numbers in the same order as the compiled one, and adds in the same order.
+It draws the same numbers as the compiled search, and adds in the same order.
 """
 
 from bisect import insort
@@ -27,7 +27,7 @@ def evolve(
     mutation: float,
     rng: np.random.Generator,
 ) -> Order:
-    """Return an order that earns much, found by evolution.
+    """Return an order of high fitness, found by evolution.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def evolve(
 
 
 def zipped(one: Sequence[Any], other: Sequence[Any]) -> list:
-    """Make a child of two orders: a job of each in turn, but none that is in it already.
+    """Return a child of two orders: a job of each in turn, without repetition.
 
     Examples
     --------
@@ -75,14 +75,14 @@ def zipped(one: Sequence[Any], other: Sequence[Any]) -> list:
 
 
 def swap_two(order: list, rng: np.random.Generator) -> None:
-    """Let two jobs change their places."""
+    """Exchange two random jobs."""
     one, other = rng.integers(0, len(order)), rng.integers(0, len(order) - 1)
     other += other >= one
     order[one], order[other] = order[other], order[one]
 
 
 def shuffled(jobs: Sequence[Any], rng: np.random.Generator) -> list:
-    """Return a random order, each as likely as any other (Fisher and Yates)."""
+    """Return a random order, all equally likely (Fisher-Yates shuffle)."""
     order = list(jobs)
     for i in range(len(order) - 1, 0, -1):
         j = rng.integers(0, i + 1)
@@ -91,9 +91,9 @@ def shuffled(jobs: Sequence[Any], rng: np.random.Generator) -> list:
 
 
 def draw_parent(share: Sequence[float], rng: np.random.Generator) -> int:
-    """Draw one of the orders, in proportion to their fitness; any of them if none earns anything.
+    """Draw an order in proportion to its fitness; uniformly if all are 0.
 
-    `share` are the sums of the fitness up to each of them.
+    `share` are the cumulative sums of the fitness.
     """
     x = rng.random()
     if share[-1] == 0:
@@ -109,9 +109,9 @@ def earned_by_easy(
     running: Iterable[tuple[Any, int]],
     utility_at: UtilityAt,
 ) -> float:
-    """Aggregate utility of jobs, if EASY schedules them in an order from `now` on.
+    """Return the aggregate utility of jobs if EASY schedules them in an order from `now` on.
 
-    Every job ends when its estimate says, and none arrives.
+    Every job ends at its estimate, and no other job arrives.
 
     Parameters
     ----------
@@ -149,13 +149,13 @@ def earned_by_easy(
         while ends and ends[0][0] <= now:
             free += ends.pop(0)[1]
     total = 0.0
-    for job in sorted(order, key=lambda job: job.arrival):  # for all orders alike: sums round
+    for job in sorted(order, key=lambda job: job.arrival):  # one order of summation, as sums round
         total += earned[job]
     return total
 
 
 def _reservation(head: JobView, free: int, ends: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
-    """Return the shadow time of a job that does not fit, and the processors then to spare."""
+    """Return the shadow time of a job that does not fit, and the spare processors then."""
     shadow = None
     for end, procs in ends:
         if free >= head.procs and end > shadow:

@@ -36,19 +36,19 @@ N_SEARCHES, SINCE = range(2)
 
 
 class Evolved(NamedTuple):
-    """A part of the state: the waiting jobs, and how their order is found.
+    """A part of the state: the waiting jobs, and the search for their order.
 
     Parameters
     ----------
     queue : WaitingList
     line : ndarray of int64, shape (n_jobs,)
-        The places of the list in the order of this pass.
+        The waiting jobs in the order of this pass.
     priority : Order
-        A settled order of queues, the most urgent first.
+        The settled order of queues by priority.
     valued : ndarray of int64, shape (n_jobs,)
-        Whose utility function each job has.
+        Index of each job's utility function.
     machine : int
-        Processors that searches suppose to be there.
+        Processors that searches assume.
     search : Search
     return_interval : int
         Searches after which the loop returns.
@@ -67,7 +67,7 @@ class Evolved(NamedTuple):
 
 @inline
 def must_return(state, what, now):
-    """Whether it is time to let whoever waits for the loop interrupt it."""
+    """Whether the loop must return, so that the process can be interrupted."""
     return state.policy.at[SINCE] >= state.policy.return_interval
 
 
@@ -117,7 +117,7 @@ def _put_in_order(state, now):
 
 @inline
 def _set_running(state, now):
-    """Let searches know what runs; the processors that it leaves of a machine without outages."""
+    """Copy the running jobs into the search; return the free processors, ignoring outages."""
     policy, search, procs = state.policy, state.policy.search, state.jobs.procs
     ends, jobs = state.planned_ends, state.planned_jobs
     free, count = policy.machine, state.at[N_RUNNING]
@@ -131,7 +131,7 @@ def _set_running(state, now):
 
 @inline
 def _fill_window(state):
-    """Take the first waiting jobs into the window; whether any can still earn."""
+    """Add the first waiting jobs to the window; return whether any can still earn."""
     policy, waiting = state.policy, state.policy.queue.waiting
     n_jobs = min(policy.search.window.valued.size, policy.queue.at[COUNT])
     some_earn = False

@@ -20,10 +20,10 @@ class GeneticScheduler(OrderedScheduler):
         self.policy, self.n_searches = policy, 0
 
     def in_order(self) -> list[JobView]:
-        """Return the waiting jobs in the best order that was found for this pass."""
+        """Return the waiting jobs in the best order found for this pass."""
         queue, policy = self.queue.copy(), self.policy
         window, rest = queue[: policy.window], queue[policy.window :]
-        free = self._at.machine - self.used  # searches know nothing of outages
+        free = self._at.machine - self.used  # searches ignore outages
         in_vain = not any(map(self.fits, queue)) or sum(job.procs for job in queue) <= free
         if in_vain or len(window) == 1 or not any(map(self.earns, window)):
             return queue
@@ -61,16 +61,16 @@ class GeneticScheduler(OrderedScheduler):
 
         yield window
         yield sorted(window, key=lambda job: self.policy.priority(job.queue))
-        yield sorted(window, key=worth_per_hour, reverse=True)  # stable, reversed or not
+        yield sorted(window, key=worth_per_hour, reverse=True)  # stable with reverse, too
         yield sorted(window, key=worth, reverse=True)
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
-        """Say what is missing: by now all jobs are known."""
+        """Warn of missing utility functions or queues: now all jobs are known."""
         if not any(job.utility for job in jobs):
             raise WorkloadError(WITHOUT_UTILITIES)
         self.policy.warn_of_queues({job.queue for job in jobs})
         return super().columns(jobs)
 
     def history(self) -> dict[str, Any]:
-        """Return how often an order was searched for."""
+        """Return the number of searches."""
         return {"searches": self.n_searches}

@@ -1,4 +1,4 @@
-"""A genetic search for the order of a queue that earns most, compiled."""
+"""A compiled genetic search for the order of a queue with the highest utility."""
 
 from workloadkit._kernels.compile import bare, counting, inline
 from workloadkit._kernels.utility import value_at
@@ -10,7 +10,7 @@ N_SEEDS = 4
 
 @bare
 def evolve(search):
-    """Find an order of the window that earns much."""
+    """Find an order of the window with high utility."""
     parents, children = search.orders.parents, search.orders.children
     fitness, new_fitness = search.orders.fitness, search.orders.new_fitness
     n_jobs, best = search.at[N_JOBS], search.orders.best
@@ -31,7 +31,7 @@ def evolve(search):
 
 @inline
 def _breed(search, parents, children, fitness, new_fitness):
-    """Make the next generation: the best of this one, and children of two each."""
+    """Make the next generation: the best of this one, and children of two parents each."""
     n_jobs, share, rng = search.at[N_JOBS], search.orders.share, search.rng
     total = 0.0
     for i in range(share.size):
@@ -54,10 +54,7 @@ def _breed(search, parents, children, fitness, new_fitness):
 
 @bare
 def zip_orders(search, parents, one, other, children, first):
-    """Make a child of two orders, that begin at `one` and `other`.
-
-    It takes a job of each in turn, but none that is in it already.
-    """
+    """Make a child of the orders at `one` and `other`: a job of each in turn, no repetition."""
     n_jobs, taken = search.at[N_JOBS], search.workspace.taken
     for place in range(n_jobs):
         taken[place] = False
@@ -76,7 +73,7 @@ def zip_orders(search, parents, one, other, children, first):
 
 @bare
 def swap_two(search, orders, first):
-    """Let two jobs of an order change their places."""
+    """Exchange two random jobs of an order."""
     n_jobs, rng = search.at[N_JOBS], search.rng
     one, other = draw_below(rng, n_jobs), draw_below(rng, n_jobs - 1)
     other += other >= one
@@ -87,7 +84,7 @@ def swap_two(search, orders, first):
 
 @bare
 def shuffle(search, orders, first):
-    """Make a random order, each as likely as any other."""
+    """Make a random order, all equally likely."""
     n_jobs, rng = search.at[N_JOBS], search.rng
     for i in range(n_jobs):
         orders[first + i] = i
@@ -100,15 +97,15 @@ def shuffle(search, orders, first):
 
 @counting
 def draw_below(rng, n):
-    """Draw one of 0 .. n - 1; the generator makes an array for it."""
+    """Draw one of 0 .. n - 1; the generator allocates an array for it."""
     return rng.integers(0, n)
 
 
 @bare
 def draw_parent(share, rng):
-    """Draw one of the orders, in proportion to their fitness; any of them if none earns anything.
+    """Draw an order in proportion to its fitness; uniformly if all are 0.
 
-    `share` are the sums of the fitness up to each of them.
+    `share` are the cumulative sums of the fitness.
     """
     x = rng.random()
     last = share.size - 1
@@ -125,8 +122,8 @@ def draw_parent(share, rng):
 def make_seed(search, which, orders, first):
     """Make one of the four orders that are not random.
 
-    By arrival; by priority; by what the job is worth now for each processor hour it asks for; by
-    what it is worth now. Ties by arrival.
+    By arrival; by priority; by current utility for each requested processor hour; by current
+    utility. Ties by arrival.
     """
     window, utilities, key = search.window, search.utilities, search.workspace.earned
     for place in range(search.at[N_JOBS]):
@@ -141,7 +138,7 @@ def make_seed(search, which, orders, first):
             if which == 2:
                 hours = float(window.procs[place]) * float(window.estimate[place]) / 3600.0
                 key[place] /= hours
-    for i in range(search.at[N_JOBS]):  # falling
+    for i in range(search.at[N_JOBS]):  # descending
         k = i
         while k > 0 and key[orders[first + k - 1]] < key[i]:
             orders[first + k] = orders[first + k - 1]
@@ -151,7 +148,7 @@ def make_seed(search, which, orders, first):
 
 @bare
 def fittest(fitness):
-    """Return the first of those that earn most."""
+    """Return the first of the orders with the highest fitness."""
     best = 0
     for i in range(fitness.size):
         if fitness[i] > fitness[best]:

@@ -27,7 +27,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledMultiQueue(CompiledPolicy):
-    """Partitions with a queue each.
+    """Partitions with one queue each.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class CompiledMultiQueue(CompiledPolicy):
         return state._replace(policy=new_partitions(state, size))
 
     def take_over(self, state: State, other: State, low: int) -> State:
-        """Return a state with partitions in the place of another policy, or of other partitions."""
+        """Return a state with partitions in place of another policy, or of other partitions."""
         if isinstance(other.policy, Partitions):
             state = self.continue_from(state, other, low)
             same = state.policy.size.size == self.n_partitions
@@ -60,7 +60,7 @@ class CompiledMultiQueue(CompiledPolicy):
         return state
 
     def continue_from(self, state: State, other: State, low: int) -> State:
-        """Return a state that goes on from the partitions of another one."""
+        """Return a state that continues from the partitions of another one."""
         part, old = new_partitions(state, other.policy.size.copy()), other.policy
         arrived = other.at[ARRIVED] - low
         for name in ("partition", "standing", "promised"):
@@ -82,7 +82,7 @@ class CompiledMultiQueue(CompiledPolicy):
         kernel.end_week(part.criteria, part.ended, part.at)
 
     def columns(self, state: State) -> Mapping[str, Any]:
-        """Return the partition of each job that it has met, from 1; 0 for others."""
+        """Return the partition of each job that has arrived, from 1; 0 for others."""
         return {"partition": state.policy.partition + 1}
 
 
@@ -95,10 +95,10 @@ def count_used(state: State) -> None:
 
 
 def repartition(state: State, n_partitions: int) -> State:
-    """Change the number of partitions: equal shares, and jobs sorted again by uniform criteria.
+    """Change the number of partitions: equal shares, jobs assigned again by uniform criteria.
 
-    The first pivot to come into a partition becomes its pivot; the others are demoted and keep
-    their reservation.
+    The first pivot assigned to a partition becomes its pivot; the others are demoted and keep
+    their reservations.
     """
     part = state.policy
     promised = _promises(state)
@@ -129,7 +129,7 @@ def repartition(state: State, n_partitions: int) -> State:
 
 
 def _promises(state: State) -> dict[int, Any]:
-    """When the jobs with reservations would start, as a pass would find that opens now."""
+    """Return the starts of the reserved jobs, as at the beginning of a pass."""
     find = kernel.find_now if is_built_in(state.machine) else kernel.find_now_custom
     find(state._replace(users=None, predictor=None), state.clock[0])  # compiled once for all
     plan = state.policy.plan

@@ -1,10 +1,10 @@
-"""Multiple-queue backfilling, compiled.
+"""Compiled multiple-queue backfilling.
 
-Between two terminations processors only become fewer and time only passes. So a refused job stays
-refused, and an arrival behind the pivot of its queue needs one look at itself. Not so where a
-pivot has started, which gives its reservation up, or processors have been lent, which moves the
-reservations of both partitions: then all that wait is looked at once more. Where nothing that
-waits would fit, the reservations are not computed.
+Between two terminations, free processors only decrease and time only passes. So a refused job stays
+refused, and only the new job is examined if it arrives behind the pivot of its queue. Exceptions: a
+pivot has started, which releases its reservation, or processors have been lent, which moves the
+reservations of both partitions; then all waiting jobs are examined once more. If no waiting job
+fits, reservations are not computed.
 """
 
 import sys
@@ -44,7 +44,7 @@ from workloadkit.simulation.state import N_RUNNING
 
 @inline
 def job_arrived(state, job, now):
-    """Put a job into the queue of its partition."""
+    """Add a job to the queue of its partition."""
     part, at = state.policy, state.policy.at
     _turn_weeks(state, now)
     part.partition[job] = _partition_of(part.criteria, state.jobs.estimate[job])
@@ -55,7 +55,7 @@ def job_arrived(state, job, now):
 
 @inline
 def job_ended(state, job, now):
-    """Take note for the next criteria."""
+    """Record a job for the next criteria."""
     part, at = state.policy, state.policy.at
     _turn_weeks(state, now)
     if now > state.first[0] + at[N_WEEKS] * WEEK:
@@ -66,7 +66,7 @@ def job_ended(state, job, now):
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait in its old place that was stopped."""
+    """Return a stopped job to its old place."""
     waiting, at = state.policy.waiting, state.policy.at
     _leave(state, job)
     place = at[N_LISTED]
@@ -80,7 +80,7 @@ def job_returned(state, job, now):
 
 @inline
 def plans_void(state, what, now):
-    """Look at all that wait."""
+    """Request an examination of all waiting jobs."""
     state.policy.at[LOOK] = True
 
 
@@ -94,7 +94,7 @@ def _leave(state, job):
 
 @inline
 def _partition_of(criteria, estimate):
-    """Partition that a job belongs to by its estimate."""
+    """Return the partition of a job by its estimate."""
     for place in range(criteria.size):
         if estimate < criteria[place]:
             return place
@@ -103,7 +103,7 @@ def _partition_of(criteria, estimate):
 
 @bare
 def _turn_weeks(state, now):
-    """Find the criteria of the weeks that have begun before this second."""
+    """Compute the criteria at the ends of the weeks before this second."""
     part = state.policy
     while state.first[0] + (part.at[N_WEEKS] + 1) * WEEK < now:
         _end_week(part.criteria, part.ended, part.at)
@@ -111,7 +111,7 @@ def _turn_weeks(state, now):
 
 @bare
 def _end_week(criteria, ended, at):
-    """Find the criteria that would have balanced the jobs of the past week, if it had enough.
+    """Compute the criteria that would have balanced the jobs of the past week, if enough ended.
 
     The i-th of P is the i/P quantile of their estimates.
     """
@@ -129,7 +129,7 @@ end_week = kernel(in_python(_end_week))
 
 @bare
 def _nth_smallest(values, count, nth):
-    """Sort the first values so far that the n-th from 0 is in its place; return it."""
+    """Sort the first values until the n-th (from 0) is in place; return it."""
     low, high = 0, count - 1
     while low < high:
         middle, left, right = values[nth], low, high
@@ -151,9 +151,9 @@ def _nth_smallest(values, count, nth):
 
 @inline
 def allocate(state, new, now):
-    """Start the jobs that can without delaying a pivot, in the order of arrival.
+    """Start jobs that delay no pivot, in the order of arrival.
 
-    Where changes of the machine are ahead, it keeps the reservations itself.
+    If changes of the machine are ahead, it keeps the reservations itself.
     """
     part, at = state.policy, state.policy.at
     waiting, pivot = part.waiting, part.pivot
@@ -170,7 +170,7 @@ def allocate(state, new, now):
         if place < last:
             job = waiting[place]
             can = fits(state, job, now)
-        elif at[SETTLED] and newcomers > 0 and kept > first:  # it was looked at, and refused
+        elif at[SETTLED] and newcomers > 0 and kept > first:  # examined before, and refused
             pivot[part.partition[waiting[first]]] = waiting[first]
             must_return = True
         if must_return or (can and not (at[KNOWN] or around)):
@@ -194,7 +194,7 @@ def allocate(state, new, now):
 
 @inline
 def _without_pivot(part):
-    """How many have just arrived in a queue without a pivot."""
+    """Return how many jobs have just arrived in queues without pivots."""
     count, listed = 0, part.at[N_LISTED]
     for place in range(listed - part.at[N_NEW], listed):
         count += part.pivot[part.partition[part.waiting[place]]] == UNSET
@@ -203,14 +203,14 @@ def _without_pivot(part):
 
 @inline
 def _begin_pass(state, newcomers, around, now):
-    """Find out who is to be looked at; whether the reservations are needed in any case."""
+    """Determine which jobs to examine; return whether reservations are needed in any case."""
     part, at, running = state.policy, state.policy.at, state.at[N_RUNNING]
     at[BEGUN] = at[MOVED] = False
     if around or at[N_LISTED] == at[N_NEW]:
         part.plan.at[N_RESERVED] = 0
         at[KNOWN] = at[SETTLED] = True
     overdue = running > 0 and state.planned_ends[running - 1] <= now
-    several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others whom they may bar
+    several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others that they may block
     if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
         at[KNOWN] = at[SETTLED] = False
     must_return = at[N_DEMOTED] > 0
@@ -223,7 +223,7 @@ def _begin_pass(state, newcomers, around, now):
 
 @bare
 def name_pivots(part, first):
-    """Let the first of those who wait from a place on be pivots where there is none."""
+    """Name the first waiting jobs, from a place on, pivots of partitions without one."""
     for place in range(first, part.at[N_LISTED]):
         job = part.waiting[place]
         if part.pivot[part.partition[job]] == UNSET and part.standing[job] != DEMOTED:
@@ -242,7 +242,7 @@ def _first_in_queue(part, home, first, last):
 
 @bare
 def _borrows(state, job, now):
-    """Let the partition of a job that fits have the processors for it, if no pivot is delayed.
+    """Let the partition of a fitting job obtain the processors for it, if no pivot is delayed.
 
     Returns whether it has them.
     """
@@ -250,7 +250,7 @@ def _borrows(state, job, now):
     begins, left_at, n = plan.begins, plan.left_at, part.size.size
     home, needed, end = part.partition[job], state.jobs.procs[job], now + state.jobs.estimate[job]
     mine = _reservation_of(part, job)
-    if mine != UNSET:  # nobody is in one's own way
+    if mine != UNSET:  # a job does not block itself
         put_back(plan, mine, needed, 1)
     enough, room = True, part.size[home] - part.used[home]
     for place in range(plan.at[N_RESERVED]):
@@ -282,9 +282,10 @@ def _reservation_of(part, job):
 
 @bare
 def _lend(part, home, needed, end):
-    """Let a partition take over from others what it lacks for a job until `end`, if they have it.
+    """Let a partition borrow the missing processors for a job until `end`, if others have them.
 
-    In order, and only what is idle and delays no reservation. Returns whether that was enough.
+    In order of the partitions; only idle processors, without delaying a reservation. Returns
+    whether that was enough.
     """
     plan, size, n = part.plan, part.size, part.size.size
     begins, left_at, idle, n_reserved = plan.begins, plan.left_at, plan.least, plan.at[N_RESERVED]
@@ -313,7 +314,7 @@ def _lend(part, home, needed, end):
 
 @inline
 def _start(state, job, now):
-    """Start a job that has its processors; whether it was the pivot of its partition."""
+    """Start a job that has its processors; return whether it was the pivot of its partition."""
     part, at = state.policy, state.policy.at
     home, procs = part.partition[job], state.jobs.procs[job]
     part.used[home] += procs
@@ -343,7 +344,7 @@ def _leave_demoted(part, job):
 
 @bare
 def _find(state, now):
-    """Find the reservations as a pass would find them that opens now."""
+    """Find the reservations as at the beginning of a pass."""
     name_pivots(state.policy, 0)
     find_reservations(state, True, now)
 

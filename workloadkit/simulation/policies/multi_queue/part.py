@@ -1,4 +1,4 @@
-"""Multiple queues in the compiled engine: what they keep from event to event."""
+"""The state of multiple-queue backfilling in the compiled engine."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.state import State
 
-# Places in Partitions.at: jobs that wait, and those of them that have just arrived; demoted jobs;
-# jobs that have ended since a week began; weeks that are over; processors that run nothing, with
-# those that are down; whether a waiting job may become a pivot; whether the reservations are
-# known; whether all that wait have been refused and stay so; whether a job has started in this
-# pass, and whether that moves reservations.
+# Places in Partitions.at: waiting jobs, and those of them that have just arrived; demoted jobs;
+# jobs that have ended since a week began; past weeks; processors that run nothing, including those
+# that are down; whether a waiting job may become a pivot; whether the reservations are known;
+# whether all waiting jobs have been refused and stay so; whether a job has started in this pass,
+# and whether that moves reservations.
 (
     N_LISTED, N_NEW, N_DEMOTED, N_ENDED, N_WEEKS, IDLE, LOOK, KNOWN, SETTLED, BEGUN, MOVED,
 ) = range(11)  # fmt: skip
@@ -19,16 +19,16 @@ from workloadkit.simulation.state import State
 # Places in PartitionPlan.at.
 N_STEPS, N_RESERVED = range(2)
 
-# The standing of a job: nothing was promised; promised as a pivot; demoted, keeps its reservation.
+# The standing of a job: no promise; promise as a pivot; demoted, with a kept reservation.
 ORDINARY, PROMISED, DEMOTED = range(3)
 
 UNSET = -1
 
 
 class PartitionPlan(NamedTuple):
-    """The profile of the partitions, and the reservations with what is left where they begin.
+    """The profile of the partitions, and the reservations with the levels at which they begin.
 
-    The last column of `left`, `left_at` and `least` is the machine's.
+    The last column of `left`, `left_at` and `least` is that of the machine.
 
     Parameters
     ----------
@@ -37,17 +37,17 @@ class PartitionPlan(NamedTuple):
     left : ndarray of int64, shape (most_steps, n_partitions + 1)
         Processors that are left from then on.
     reserved : ndarray of int64, shape (most_reserved,)
-        Who has a reservation.
+        Jobs with a reservation.
     begins, ends : ndarray, shape (most_reserved,)
-        From when to when. [s]
+        Begin and end of each reservation. [s]
     kept_for : ndarray of int64, shape (most_reserved, n_partitions)
-        What it takes of each partition.
+        Processors that it takes of each partition.
     left_at : ndarray of int64, shape (most_reserved, n_partitions + 1)
-        What is left as it begins.
+        Processors left as it begins.
     least : ndarray of int64, shape (n_partitions + 1,)
-        The least that is left for a while.
+        Smallest number of processors left during a period.
     at : ndarray of int64, shape (2,)
-        How many steps and reservations there are.
+        Numbers of steps and reservations.
     """
 
     times: NDArray
@@ -62,22 +62,22 @@ class PartitionPlan(NamedTuple):
 
 
 class Partitions(NamedTuple):
-    """A part of the state: partitions with a queue each.
+    """A part of the state: partitions with one queue each.
 
     Parameters
     ----------
     waiting : ndarray of int64, shape (n_jobs,)
-        The jobs that wait, in the order of arrival.
+        The waiting jobs, in the order of arrival.
     partition, standing : ndarray of int64, shape (n_jobs,)
-        Of the jobs that it has met.
+        Of the jobs that have arrived.
     promised : ndarray, shape (n_jobs,)
-        When pivots were promised to start, and demoted jobs are to. [s]
+        Promised starts of pivots, and reserved starts of demoted jobs. [s]
     ended : ndarray, shape (n_jobs,)
         Estimates of the jobs that have ended since a week began, in any order. [s]
     size, used, pivot : ndarray of int64, shape (n_partitions,)
-        Of each partition its processors, those that run jobs, its pivot or UNSET.
+        Of each partition: its processors, those in use, its pivot or UNSET.
     criteria : ndarray of float64, shape (n_partitions,)
-        A job belongs to the first partition whose criterion is above its estimate. [s]
+        A job belongs to the first partition with a criterion above its estimate. [s]
     demoted : ndarray of int64
         The demoted jobs, in order of arrival.
     plan : PartitionPlan
@@ -99,7 +99,7 @@ class Partitions(NamedTuple):
 
 
 def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
-    """Return partitions of such sizes that have met no job."""
+    """Return partitions of these sizes, without jobs."""
     n_jobs, dtype = state.jobs.submit.size, state.jobs.submit.dtype
     at = np.zeros(11, np.int64)
     at[IDLE], at[LOOK] = size.sum(), True
@@ -120,7 +120,7 @@ def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
 
 
 def new_plan(state: State, n_partitions: int, n_demoted: int) -> PartitionPlan:
-    """Return an empty profile, with room for the reservations of pivots and so many demoted."""
+    """Return an empty profile, with room for reservations of pivots and `n_demoted` jobs."""
     most, dtype = n_partitions + n_demoted, state.jobs.submit.dtype
     n_steps = state.ends.size + 2 * most + 2
     return PartitionPlan(

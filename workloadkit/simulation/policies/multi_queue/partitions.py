@@ -1,4 +1,4 @@
-"""How many processors each partition of a machine has left, from now on."""
+"""The processors left in each partition of a machine over time."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 
 class Reservation(NamedTuple):
-    """Processors of each partition that are kept for a job from one time to another.
+    """Processors of each partition that are reserved for a job for some time.
 
     Parameters
     ----------
     begin, end : int or float
         [s]
     procs : int
-        What the job needs of the machine.
+        Needs of the job.
     taken : list of int, shape (n_partitions,)
-        Where from; less than `procs` in all where partitions are over their shares.
+        Its processors by partition; less than `procs` in all if partitions exceed their shares.
     """
 
     begin: Any
@@ -26,37 +26,37 @@ class Reservation(NamedTuple):
 
 
 class PartitionProfile:
-    """Processors left over, by partition and in the whole machine, as a function of time.
+    """Processors left, by partition and in the whole machine, as a function of time.
 
     Parameters
     ----------
     now : int or float
         [s]
     left : sequence of int, shape (n_partitions,)
-        Processors that each partition has left now, those in use taken off.
+        Processors left in each partition now, without those in use.
     machine_left : int
         The same of the whole machine.
     """
 
     def __init__(self, now: Any, left: Sequence[int], machine_left: int) -> None:
         self.times = [now]
-        self.left = [[*left, machine_left]]  # a row a time, the last column is the machine's
+        self.left = [[*left, machine_left]]  # one row per step; the last column is the machine's
 
     def copy(self) -> "PartitionProfile":
-        """Return another one, to be changed apart."""
+        """Return an independent copy."""
         other = PartitionProfile(self.times[0], self.left[0][:-1], self.left[0][-1])
         other.times, other.left = list(self.times), [list(row) for row in self.left]
         return other
 
     def change(self, begin: Any, end: Any, by: Sequence[int], of_machine: int) -> None:
-        """Add so many processors to each partition, and to the machine, from `begin` to `end`."""
+        """Add processors to each partition, and to the machine, from `begin` to `end`."""
         first, last = self._step(begin), len(self.times) if end == inf else self._step(end)
         for row in self.left[first:last]:
             for place, count in enumerate((*by, of_machine)):
                 row[place] += count
 
     def _step(self, time: Any) -> int:
-        """Place of the step that begins at `time`, made if there is none."""
+        """Return the place of the step that begins at `time`; add it if necessary."""
         place = bisect_left(self.times, time)
         if place == len(self.times) or self.times[place] > time:
             self.times.insert(place, time)
@@ -64,16 +64,16 @@ class PartitionProfile:
         return place
 
     def least(self, begin: Any, end: Any) -> tuple[list[int], int]:
-        """Least that is left from `begin`, where a step begins, to `end`: by partition, in all."""
+        """Return the least that is left from the step at `begin` to `end`: by partition, in all."""
         first = self.times.index(begin)
         last = max(bisect_left(self.times, end), first + 1)
         *partitions, machine = map(min, zip(*self.left[first:last], strict=True))
         return partitions, machine
 
     def earliest(self, needed: int, length: Any, among: Iterable[int] | None = None) -> Any:
-        """First time from which on there is room for so long; inf if there never is.
+        """Return the first time with room for so long; inf if there is none.
 
-        Room on the partitions `among` together; on the whole machine without a look at them.
+        With `among`: room on these partitions together; without: on the whole machine alone.
         """
         for time in self.times:
             partitions, room = self.least(time, time + length)
@@ -84,13 +84,13 @@ class PartitionProfile:
         return inf
 
     def reserve(self, reservation: Reservation, sign: int = 1) -> None:
-        """Take off what a reservation takes; with a `sign` of -1 give it back."""
+        """Subtract the processors of a reservation; with a `sign` of -1 add them."""
         begin, end, procs, taken = reservation
         self.change(begin, end, [-sign * count for count in taken], -sign * procs)
 
 
 def share_out(needed: int, first: int, offers: Sequence[int]) -> list[int]:
-    """Take what is needed from what partitions offer: from `first` first, then in their order.
+    """Take the needed processors from the offers of partitions: `first`, then in their order.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def share_out(needed: int, first: int, offers: Sequence[int]) -> list[int]:
 
 
 def shares(machine: int, n_partitions: int) -> list[int]:
-    """Share a machine out equally, the remainder to the first partitions.
+    """Divide a machine equally; the first partitions receive the remainder.
 
     Examples
     --------

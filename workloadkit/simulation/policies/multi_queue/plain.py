@@ -20,21 +20,21 @@ class MultiQueueScheduler(Scheduler):
     Attributes
     ----------
     size : list of int
-        Processors of each partition; for those in use, those of its running jobs.
+        Processors of each partition; of those in use, the processors of its running jobs.
     partition : dict of JobView to int
         Partition of each job that has arrived, from 0.
     criteria : list of float
-        A job belongs to the first partition whose criterion is above its estimate. [s]
+        A job belongs to the first partition with a criterion above its estimate. [s]
     pivots : dict of int to JobView
         Of each partition that has one.
     promised : dict of JobView to time
-        What pivots were promised first, and what demoted jobs keep. [s]
+        First promised starts of pivots, and kept starts of demoted jobs. [s]
     demoted : list of JobView
-        Pivots that lost their partition to another; they keep a reservation. In order of arrival.
+        Pivots that lost their place to another; they keep a reservation. In order of arrival.
     ended : list of JobView
-        Since the criteria were last found.
+        Jobs since the last computation of the criteria.
     n_weeks : int
-        Weeks that are over.
+        Past weeks.
     """
 
     def __init__(self, partitions: int) -> None:
@@ -50,41 +50,41 @@ class MultiQueueScheduler(Scheduler):
         self.n_weeks = 0
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
-        """Return the partition of each job that it has met, from 1; 0 for others."""
+        """Return the partition of each job that has arrived, from 1; 0 for others."""
         return {"partition": [self.partition.get(job, -1) + 1 for job in jobs]}
 
     def job_arrives(self, job: JobView) -> None:
-        """Put a job into the queue of its partition."""
+        """Add a job to the queue of its partition."""
         self.share()
         self.turn_weeks()
         self.partition[job] = self.partition_of(job)
         super().job_arrives(job)
 
     def job_ends(self, job: JobView) -> None:
-        """Take note for the next criteria."""
+        """Record a job for the next criteria."""
         self.turn_weeks()
         if self.now > self.next_week - WEEK:
             self.ended.append(job)
         super().job_ends(job)
 
     def share(self) -> None:
-        """Begin with equal shares; what runs already belongs to the first partition."""
+        """Begin with equal shares; running jobs belong to the first partition."""
         if not self.size:
             self.size = shares(self._at.machine, self.n_partitions)
             self.partition |= dict.fromkeys(self.running, 0)
 
     @property
     def next_week(self) -> Any:
-        """When the criteria are to be computed again. [s]."""
+        """Time of the next computation of the criteria. [s]."""
         return self._at.first + (self.n_weeks + 1) * WEEK
 
     def turn_weeks(self) -> None:
-        """Find the criteria of the weeks that have begun before this second."""
+        """Compute the criteria at the ends of the weeks before this second."""
         while self.next_week < self.now:
             self.turn_week()
 
     def turn_week(self) -> None:
-        """Find the criteria that would have balanced the jobs of the past week, if it had enough.
+        """Compute the criteria that would have balanced the jobs of the past week, if enough ended.
 
         The i-th of P is the i/P quantile of their estimates.
         """
@@ -102,7 +102,7 @@ class MultiQueueScheduler(Scheduler):
         return next(above, self.n_partitions - 1)
 
     def allocate(self) -> None:
-        """Start the jobs that can without delaying a pivot, in the order of arrival."""
+        """Start jobs that delay no pivot, in the order of arrival."""
         self.share()
         self.release()
         if self.outages_ahead:
@@ -132,7 +132,7 @@ class MultiQueueScheduler(Scheduler):
                 profile.change(self.now, self.now + job.estimate, used, -job.procs)
 
     def allocate_around_outages(self) -> None:
-        """Do so where outages are ahead: reservations are of certain processors then."""
+        """Do the same if outages are ahead: reservations are of certain processors then."""
         self.name_pivots()
         for job in self.queue:
             if self.fits(job):
@@ -142,13 +142,13 @@ class MultiQueueScheduler(Scheduler):
                 self.reserve(job)
 
     def name_pivots(self) -> None:
-        """Let the first in the queue of a partition be its pivot where there is none."""
+        """Name the first job in the queue of each partition without a pivot its pivot."""
         for job in self.queue:
             if job not in self.demoted:
                 self.pivots.setdefault(self.partition[job], job)
 
     def start_on(self, job: JobView, lendable: Sequence[int]) -> list[int]:
-        """Start a job on what partitions can lend to its own; return what it takes of each."""
+        """Start a job with processors that others lend to its partition; return what it takes."""
         own = self.partition[job]
         taken = share_out(job.procs, own, lendable)
         for place, count in enumerate(taken):
@@ -163,7 +163,7 @@ class MultiQueueScheduler(Scheduler):
         return taken
 
     def idle(self) -> list[int]:
-        """Return the idle processors of each partition; negative where it is over its share."""
+        """Return the idle processors of each partition; negative if it exceeds its share."""
         idle = list(self.size)
         for job in self.running:
             idle[self.partition[job]] -= job.procs
@@ -172,13 +172,13 @@ class MultiQueueScheduler(Scheduler):
     def reservations(
         self, *, opening: bool = False
     ) -> tuple[dict[JobView, Reservation], PartitionProfile]:
-        """Find the reservations of demoted jobs and pivots, and what all that leaves.
+        """Find the reservations of demoted jobs and pivots, and the remaining profile.
 
         Parameters
         ----------
         opening : bool
-            Whether it is the opening of a pass: demoted jobs move, and pivots that have been
-            promised nothing yet are promised what is found.
+            Whether a pass begins: demoted jobs move, and pivots without a promise are promised the
+            start that is found.
         """
         self.name_pivots()
         profile = self._planned()
@@ -190,18 +190,18 @@ class MultiQueueScheduler(Scheduler):
                 self._reserve(job, max(self.promised[job], self.now), reserved, profile)
         for job in sorted(self.pivots.values(), key=self.queue.index):
             begin = self._earliest(job, profile)
-            if begin < inf:  # else too many processors are down for it
+            if begin < inf:  # else too many processors are down
                 self._reserve(job, begin, reserved, profile)
                 if opening:
                     self.promised.setdefault(job, begin)
         return reserved, profile
 
     def _planned(self) -> PartitionProfile:
-        """Return what the running jobs leave, by their planned ends."""
+        """Return the processors that running jobs leave, by their planned ends."""
         profile = PartitionProfile(self.now, self.size, self.machine_size)
         for job in self.running:
             planned_end = job.start + job.estimate
-            if planned_end > self.now:  # what is overdue counts as ending at this very second
+            if planned_end > self.now:  # an overdue job counts as ending at this very second
                 used = [-job.procs * (p == self.partition[job]) for p in range(self.n_partitions)]
                 profile.change(self.now, planned_end, used, -job.procs)
         return profile
@@ -222,14 +222,14 @@ class MultiQueueScheduler(Scheduler):
         profile.reserve(reserved[job])
 
     def _earliest(self, job: JobView, profile: PartitionProfile) -> Any:
-        """Return when a pivot can start: on its own partition, unless that is against a promise."""
+        """Return the start of a pivot: on its own partition, unless that breaks a promise."""
         begin = profile.earliest(job.procs, job.estimate, [self.partition[job]])
         if begin == inf or begin > self.promised.get(job, inf):
             begin = profile.earliest(job.procs, job.estimate, range(self.n_partitions))
         return begin
 
     def _move_demoted(self, planned: PartitionProfile) -> None:
-        """Let the demoted jobs, in order of arrival, start as soon as the others let them."""
+        """Move the demoted jobs, in order of arrival, to the earliest starts that others allow."""
         for job in self.demoted:
             profile = planned.copy()
             for other in self.demoted:
@@ -241,7 +241,7 @@ class MultiQueueScheduler(Scheduler):
             self.promised[job] = profile.earliest(job.procs, job.estimate)
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
-        """Take over the state of another one, with twins for its waiting and running jobs."""
+        """Take over the state of another scheduler, with its jobs replaced by their twins."""
         self.n_partitions, self.n_weeks = other.n_partitions, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)
         self.partition = {twin: other.partition[job] for job, twin in twins.items()}
@@ -250,14 +250,14 @@ class MultiQueueScheduler(Scheduler):
         self.demoted = [twins[job] for job in other.demoted]
 
     def repartition(self, n_partitions: int) -> None:
-        """Change the number of partitions: equal shares, and jobs sorted again by uniform criteria.
+        """Change the number of partitions: equal shares, jobs assigned again by uniform criteria.
 
-        The first pivot to come into a partition becomes its pivot; the others are demoted ([1]_,
+        The first pivot assigned to a partition becomes its pivot; the others are demoted ([1]_,
         appendix A).
 
         References
         ----------
-        .. [1] As of `MultiQueue`.
+        .. [1] See `MultiQueue`.
         """
         reserved, _ = self.reservations(opening=True)
         longest = self.criteria[-1]

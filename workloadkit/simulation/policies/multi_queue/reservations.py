@@ -1,7 +1,7 @@
-"""The reservations of multiple queues, compiled: a profile of what partitions have left.
+"""Compiled reservations of multiple queues: a profile of the processors left in partitions.
 
-The least that is left until a job would end is found where reservations begin: in between
-processors only become more. So after each start it is enough to keep what is left there.
+The smallest number left until a job's end occurs where a reservation begins: in between, processors
+only increase. So after each start it is enough to track the levels there.
 """
 
 from workloadkit._kernels.compile import bare
@@ -21,10 +21,10 @@ from workloadkit.simulation.state import N_RUNNING
 
 @bare
 def find_reservations(state, opens, now):
-    """Find the reservations of demoted jobs and pivots again, and what is left where they begin.
+    """Find the reservations of demoted jobs and pivots again, and the levels where they begin.
 
-    Where a pass opens the demoted ones move, and pivots are promised what is found first. Who needs
-    more than works at all gets none.
+    If a pass begins, demoted jobs move, and pivots are promised the first start that is found. Jobs
+    that need more processors than work get no reservation.
     """
     part, plan, estimate = state.policy, state.policy.plan, state.jobs.estimate
     reserved = plan.reserved
@@ -49,13 +49,13 @@ def find_reservations(state, opens, now):
             plan.left_at[place, column] = plan.left[step, column]
         plan.at[N_RESERVED] = place + 1
         put_back(plan, place, state.jobs.procs[job], -1)
-        if i + 1 < count:  # no room is looked for behind the last
+        if i + 1 < count:  # no further job needs the profile
             _take_off(plan, step, state.jobs.procs[job], place)
 
 
 @bare
 def put_back(plan, place, needed, sign):
-    """Give back what a reservation takes where others begin; with a `sign` of -1 take it."""
+    """Add the processors of a reservation where others begin; with a `sign` of -1 subtract them."""
     begins, left_at, kept_for = plan.begins, plan.left_at, plan.kept_for
     begin, end, n = begins[place], plan.ends[place], kept_for.shape[1]
     for other in range(plan.at[N_RESERVED]):
@@ -67,7 +67,7 @@ def put_back(plan, place, needed, sign):
 
 @bare
 def _lay_profile(state, now):
-    """Lay out what the running jobs leave; planned ends that have passed count as now."""
+    """Make the profile of the running jobs; planned ends that have passed count as now."""
     part, procs, partition = state.policy, state.jobs.procs, state.policy.partition
     times, left, n = part.plan.times, part.plan.left, part.size.size
     ends, jobs = state.planned_ends, state.planned_jobs
@@ -90,7 +90,7 @@ def _lay_profile(state, now):
 
 @bare
 def _move_demoted(state, now):
-    """Let the demoted jobs, in order of arrival, start as soon as the others let them."""
+    """Move the demoted jobs, in order of arrival, to the earliest starts that others allow."""
     part, plan = state.policy, state.policy.plan
     procs, estimate, promised = state.jobs.procs, state.jobs.estimate, part.promised
     n, demoted = part.size.size, part.demoted
@@ -130,7 +130,7 @@ def _list_reserved(part):
 
 @bare
 def _step_of_demoted(state, job, place, now):
-    """Where the reservation of a demoted job begins; the number of steps for never."""
+    """Return the begin of a demoted job's reservation; the number of steps for never."""
     part, plan, needed = state.policy, state.policy.plan, state.jobs.procs[job]
     if part.promised[job] == state.never:
         return plan.at[N_STEPS]
@@ -142,7 +142,7 @@ def _step_of_demoted(state, job, place, now):
 
 @bare
 def _step_of_pivot(state, job, place):
-    """Where that of a pivot begins: on its own partition, unless that is against a promise."""
+    """Return the begin of a pivot's reservation: on its partition, unless that breaks a promise."""
     part, plan = state.policy, state.policy.plan
     home, needed, length = part.partition[job], state.jobs.procs[job], state.jobs.estimate[job]
     latest = part.promised[job] if part.standing[job] == PROMISED else state.never
@@ -162,7 +162,7 @@ def _step_of_pivot(state, job, place):
 
 @bare
 def _step_at(plan, first, time):
-    """Place of the step that begins at `time`, `first` or later, made if there is none."""
+    """Return the place of the step that begins at `time`, `first` or later; add it if necessary."""
     times, left, n_steps = plan.times, plan.left, plan.at[N_STEPS]
     place = first
     while place < n_steps and times[place] < time:
@@ -182,9 +182,9 @@ def _step_at(plan, first, time):
 
 @bare
 def _earliest_in(plan, column, needed, length, latest):
-    """First step from which on a partition and the machine have room for so long.
+    """Return the first step with room in a partition and the machine for so long.
 
-    Returns the number of steps if that is after `latest`. With the column of the machine: in it.
+    Returns the number of steps if that is after `latest`. The machine's column stands for itself.
     """
     times, left, n_steps, n = plan.times, plan.left, plan.at[N_STEPS], plan.left.shape[1] - 1
     if times[0] > latest:
@@ -201,7 +201,7 @@ def _earliest_in(plan, column, needed, length, latest):
 
 @bare
 def _earliest_anywhere(plan, needed, length):
-    """First step from which on all partitions together, and the machine, have room for so long."""
+    """Return the first step with room in all partitions together, and the machine, for so long."""
     n_steps, n = plan.at[N_STEPS], plan.left.shape[1] - 1
     for begin in range(n_steps):
         if plan.left[begin, n] >= needed:
@@ -213,7 +213,7 @@ def _earliest_anywhere(plan, needed, length):
 
 @bare
 def _find_least(plan, begin, end):
-    """Find the least that is left from a step to a time; return the sum of those above 0."""
+    """Find the smallest numbers left from a step to a time; return the sum of those above 0."""
     times, left, least, n_steps = plan.times, plan.left, plan.least, plan.at[N_STEPS]
     for column in range(least.size):
         least[column] = left[begin, column]
@@ -230,9 +230,9 @@ def _find_least(plan, begin, end):
 
 @bare
 def _take_from(plan, needed, home, place):
-    """Say how many processors a reservation takes of each partition, by the least they have left.
+    """Set how many processors a reservation takes of each partition, by the least they have left.
 
-    Of partition `home` first, then in order; less than needed where there is no more.
+    First of partition `home`, then in order; fewer than needed if there are no more.
     """
     least, kept_for = plan.least, plan.kept_for
     kept_for[place, home] = missing = min(max(least[home], 0), needed)
@@ -245,7 +245,7 @@ def _take_from(plan, needed, home, place):
 
 @bare
 def _take_off(plan, begin, needed, place):
-    """Take a reservation off the profile, from the step at which it begins."""
+    """Subtract a reservation from the profile, from the step at which it begins."""
     left, kept_for = plan.left, plan.kept_for
     n = kept_for.shape[1]
     for step in range(begin, _step_at(plan, begin, plan.ends[place])):

@@ -1,4 +1,4 @@
-"""The schedule that the log tells of."""
+"""The recorded schedule of a log."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,23 +12,23 @@ from workloadkit.simulation.workload import Rules, Workload
 class Recorded:
     """Each job starts its recorded wait after its submission; an unknown wait counts as 0.
 
-    Estimates, the size of the machine and its outages play no part, and nothing is killed: real
-    logs hold more than the machine at times, by gang scheduling or by the errors of their clocks.
-    It is what the log's own scheduler did, to compare others with.
+    Estimates, the size of the machine and its outages have no effect, and no job is killed: real
+    logs exceed their machines at times, through gang scheduling or clock errors. The result is the
+    schedule of the log's own scheduler, as a reference for others.
     """
 
     name: ClassVar[str] = "recorded"
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.recorded.plain import RecordedScheduler
 
         return RecordedScheduler()
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.recorded.kernel import CompiledRecorded
 
-        if workload.users is None:  # there is nothing to decide
+        if workload.users is None:  # all starts are known
             return Outcome(workload.submit + workload.wait)
         return CompiledRecorded(workload, rules)

@@ -1,4 +1,4 @@
-"""The schedule that a log contains, compiled, for users who react to it all the same."""
+"""The recorded schedule of a log, compiled, for users who react."""
 
 import sys
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from workloadkit.simulation.state import N_WAITING, State
 
 
 class Due(NamedTuple):
-    """A part of the state: when the waiting jobs are to start.
+    """A part of the state: the starts of the waiting jobs.
 
     Parameters
     ----------
     wait : ndarray, shape (n_jobs,)
-        How long each job waited in the log. [s]
+        Wait of each job in the log. [s]
     time : ndarray, shape (n_jobs,)
-        Starts of those that wait, descending. [s]
+        Starts of waiting jobs, descending. [s]
     job : ndarray of int64, shape (n_jobs,)
         The jobs that start then.
     """
@@ -37,11 +37,11 @@ class CompiledRecorded(CompiledPolicy):
 
     @property
     def capacity(self) -> int:
-        """How many jobs can run at once: logs hold more than their machines."""
+        """Number of jobs that can run at once: logs may exceed their machines."""
         return int(self.workload.submit.size)
 
     def begin(self, state: State) -> State:
-        """Return the state with nothing due."""
+        """Return the state without waiting jobs."""
         submit = state.jobs.submit
         part = Due(self.workload.wait, np.empty_like(submit), np.empty(submit.size, np.int64))
         return state._replace(policy=part)
@@ -49,7 +49,7 @@ class CompiledRecorded(CompiledPolicy):
 
 @inline
 def job_arrived(state, job, now):
-    """Take note of when a job is to start."""
+    """Record the start of a job."""
     due = state.policy
     count = state.at[N_WAITING] - 1
     insert_end_in_order(due.time, due.job, count, now + due.wait[job], job)
@@ -57,13 +57,13 @@ def job_arrived(state, job, now):
 
 @inline
 def next_timer(state, what, now):
-    """When the next job is to start."""
+    """Return the start of the next job."""
     return state.policy.time[state.at[N_WAITING] - 1] if state.at[N_WAITING] > 0 else state.never
 
 
 @inline
 def allocate(state, new, now):
-    """Start the jobs whose time has come."""
+    """Start the jobs that are due."""
     due = state.policy
     while state.at[N_WAITING] > 0 and due.time[state.at[N_WAITING] - 1] <= now:
         start_job(state, due.job[state.at[N_WAITING] - 1], now)

@@ -1,4 +1,4 @@
-"""The schedule that the log contains, in plain Python."""
+"""The recorded schedule of a log, in plain Python."""
 
 from heapq import heappop, heappush
 from itertools import count
@@ -8,7 +8,7 @@ from workloadkit.simulation.engine import JobView, Scheduler
 
 
 class RecordedScheduler(Scheduler):
-    """The schedule that the log tells of, in plain Python."""
+    """The recorded schedule of a log, in plain Python."""
 
     overcommits = True
 
@@ -18,12 +18,12 @@ class RecordedScheduler(Scheduler):
         self._serial = count()
 
     def job_arrives(self, job: JobView) -> None:
-        """Take note of when the job is to start."""
+        """Record the start of a job."""
         heappush(self._due, (job.submit + job.recorded_wait, next(self._serial), job))
         self.sleep(job.recorded_wait)
 
     def allocate(self) -> None:
-        """Start the jobs whose time has come."""
+        """Start the jobs that are due."""
         while self._due and self._due[0][0] <= self.now:
             self.start(heappop(self._due)[2])
 

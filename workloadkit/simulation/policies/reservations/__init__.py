@@ -12,16 +12,16 @@ from workloadkit.simulation.workload import Rules, Workload
 
 @dataclass(frozen=True)
 class Reservations:
-    """EASY with more than one reservation: the first so many waiting jobs are promised a start.
+    """EASY with several reservations: the first waiting jobs get reservations.
 
-    In each pass the waiting jobs, in the order of arrival, take the earliest holes for their
-    whole estimates; those that cannot start now are reserved, until there are `depth` of them.
-    The others start if they can do so now without touching a reservation [1]_.
+    In each pass the waiting jobs, in the order of arrival, take the earliest slots for their whole
+    estimates; jobs that cannot start now are reserved, until there are `depth` of them. The others
+    start if they can do so now without delaying a reservation [1]_.
 
     Parameters
     ----------
     depth : int
-        Reservations; 1 is EASY.
+        Number of reservations; 1 is EASY.
 
     References
     ----------
@@ -38,9 +38,9 @@ class Reservations:
             raise ParameterError(f"scheduler {self.name}: depth is {self.depth}; at least 1")
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         return Easy(reservations=self.depth).plain()
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         return Easy(reservations=self.depth).compiled(workload, rules)

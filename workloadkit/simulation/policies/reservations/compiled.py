@@ -13,7 +13,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledReservations(CompiledPolicy):
-    """Several reservations, and jobs that overtake.
+    """Several reservations, and backfilling.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Backfilling with any number of reservations, in any settled orders, compiled.
+"""Compiled backfilling with any number of reservations, in any settled orders.
 
-A full pass makes the profile of the running jobs again and all reservations in it. It is needed
-after a termination, and then only if a waiting job fits now. Until the next planned end no
-reservation's time comes and no step of the profile is passed: reservations stay where they are, who
-was refused stays refused, and a job that arrives behind those reserved needs one look at itself.
+A full pass makes the profile of the running jobs again, with all reservations. It is necessary
+after a termination, and then only if a waiting job fits now. Until the next planned end, no
+reservation begins and no step of the profile is passed: reservations stay, refused jobs stay
+refused, and only a new job is examined if it arrives behind the reserved ones.
 """
 
 import sys
@@ -38,7 +38,7 @@ from workloadkit.simulation.profile import (
 from workloadkit.simulation.queue import comes_before, insert_waiting
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
-# Places in Reserving.at: jobs that wait; whether the profile holds the running jobs and the
+# Places in Reserving.at: waiting jobs; whether the profile contains the running jobs and the
 # reservations; jobs with a reservation; the last of them.
 WAIT, KNOWN, N_RESERVED, LAST_RESERVED = range(4)
 
@@ -53,11 +53,11 @@ class Reserving(NamedTuple):
     rank, backfill_rank : ndarray of float64, shape (n_jobs,)
         Place of each job in both orders.
     reservations : int
-        Waiting jobs that are promised a start.
+        Number of waiting jobs with a reservation.
     queue, others : ndarray of int64, shape (n_jobs,)
         The waiting jobs in both orders.
     apart : bool
-        Whether the two orders differ; else both lists are one.
+        Whether the two orders differ; otherwise both lists are one.
     waits : ndarray of bool, shape (n_jobs,)
         Whether each job waits.
     profile : StepProfile
@@ -107,20 +107,20 @@ job_arrived = settled.job_arrived
 
 @inline
 def job_ended(state, job, now):
-    """Ask for a full pass."""
+    """Request a full pass."""
     state.policy.at[KNOWN] = False
 
 
 @inline
 def job_returned(state, job, now):
-    """Let a job wait that was stopped."""
+    """Return a stopped job to the queue."""
     _join(state.policy, job)
     state.policy.at[KNOWN] = False
 
 
 @inline
 def plans_void(state, what, now):
-    """Ask for a full pass."""
+    """Request a full pass."""
     state.policy.at[KNOWN] = False
 
 
@@ -146,14 +146,14 @@ def allocate(state, new, now):
         elif _any_fits(state, now):
             _reserve_room(state, now)
             _backfill(state, False, now)
-            at[KNOWN] = True  # or else nothing is free, and nothing starts before the next one
+            at[KNOWN] = True  # otherwise nothing is free, and nothing starts before the next one
         if state.at[N_RUNNING] > count:
             _compact(policy)
 
 
 @inline
 def _come_behind(policy, new, arrived):
-    """Whether new jobs come behind those reserved, and one after the other in both orders."""
+    """Whether new jobs come behind the reserved ones, in the same sequence in both orders."""
     at = policy.at
     if new < arrived and at[N_RESERVED] > 0 and comes_before(policy.rank, new, at[LAST_RESERVED]):
         return False
@@ -162,7 +162,7 @@ def _come_behind(policy, new, arrived):
 
 @inline
 def _look_at_one(state, job, now):
-    """Start a new job that is in nobody's way, or let it wait."""
+    """Start a new job that delays no reservation, or add it to the queue."""
     policy, at = state.policy, state.policy.at
     need, end = need_of(state, job, now), now + state.jobs.estimate[job]
     if fits(state, job, now) and fits_now(state, policy.profile, need, end):
@@ -178,7 +178,7 @@ def _look_at_one(state, job, now):
 
 @inline
 def _join(policy, job):
-    """Let a job wait."""
+    """Add a job to the queue."""
     count = policy.at[WAIT]
     insert_waiting(policy.queue, 0, count, policy.rank, job)
     if policy.apart:
@@ -195,7 +195,7 @@ def _start(state, job, now):
 
 @bare
 def _reserve_slot(state, job, now):
-    """Take the earliest hole for a job; return when."""
+    """Reserve the earliest slot for a job; return its start."""
     holes, estimate = state.policy.profile, state.jobs.estimate[job]
     need = need_of(state, job, now)
     begin, first, last = find_slot(state, holes, need, estimate, state.never)
@@ -215,7 +215,7 @@ def _any_fits(state, now):
 
 @inline
 def _reserve_room(state, now):
-    """Start jobs in order or reserve the earliest holes for them."""
+    """Start jobs in order or reserve the earliest slots for them."""
     policy, at = state.policy, state.policy.at
     plan_running(state, policy.profile, now)
     at[N_RESERVED] = place = 0
@@ -231,7 +231,7 @@ def _reserve_room(state, now):
 
 @inline
 def _reserve_parts(state, now):
-    """Do the same where the machine reserves, which knows what lies ahead of it."""
+    """Do the same if changes of the machine are ahead, which then makes the reservations."""
     policy = state.policy
     n_reserved = place = 0
     while (
@@ -248,7 +248,7 @@ def _reserve_parts(state, now):
 
 @inline
 def _backfill(state, ahead, now):
-    """Start what delays no reservation."""
+    """Start jobs that delay no reservation."""
     policy = state.policy
     for place in range(policy.at[WAIT]):
         if is_full(state, 0, now):
@@ -265,7 +265,7 @@ def _backfill(state, ahead, now):
 
 @inline
 def _compact(policy):
-    """Take the jobs out of both lists that wait no more."""
+    """Remove jobs that no longer wait from both lists."""
     count = policy.at[WAIT]
     policy.at[WAIT] = _keep_waiting(policy.queue, count, policy.waits)
     if policy.apart:

@@ -1,4 +1,4 @@
-"""Self-adaptive parameterization: a scheduler that simulates what it would best do next."""
+"""Self-adaptive parameterization: a scheduler that selects its policy by simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
 
-#: What can be made small, of (wait, run).
+#: Measures to minimise, of (wait, run).
 MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "bounded_slowdown": lambda wait, run: 1 + wait / max(run, 10),
     "slowdown": lambda wait, run: 1 + wait / max(run, 1),
@@ -23,10 +23,10 @@ MEASURES: dict[str, Callable[[Any, Any], Any]] = {
 
 ONLY_REPLAYED = "scheduler self-adaptive: forecast is 'actual'; only for users who replay a log"
 
-#: The largest weight of criticality in the family "creasy"; the others lie evenly below.
+#: Largest weight of criticality in the family "creasy"; the others are evenly spaced below.
 _LARGEST_ALPHA = 6000
 
-#: Families of policies: so many of them.
+#: Families of policies, by number of members.
 FAMILIES: dict[str, Callable[[int], tuple[Policy, ...]]] = {
     "multi-queue": lambda most: tuple(MultiQueue(p + 1) for p in range(most)),
     "creasy": lambda most: tuple(
@@ -37,19 +37,19 @@ FAMILIES: dict[str, Callable[[int], tuple[Policy, ...]]] = {
 
 @dataclass(frozen=True)
 class SelfAdaptive:
-    """A scheduler that simulates, week by week, which policy serves best, and takes it [1]_.
+    """A scheduler that selects its policy week by week, by simulation [1]_.
 
-    It starts with the first of its candidates. At the start of each week, if the mean slowdown of
-    the jobs that ended in the past week exceeds a threshold, each candidate is simulated from
-    exactly the present state on. The one with the least mean over the jobs that end in the
-    simulated weeks is taken; of equals the present one, then the first.
+    It starts with its first candidate. At the start of each week, if the mean slowdown of the jobs
+    that ended in the previous week exceeds a threshold, each candidate is simulated from exactly
+    the present state. The candidate with the smallest mean over the jobs that end in the simulated
+    weeks is selected; among equal ones the present one, then the first.
 
-    What runs how long is not known in the simulations: every job runs as long as its estimate,
-    and what has outlived it ends at once. Nor is it known which jobs will arrive, or any outage.
+    The simulations do not know run times: every job runs for its estimate, and jobs that have
+    outlived it end at once. Nor do they know future jobs or outages.
 
-    The present candidate goes on with all that it knows, such as reservations. Another one meets
-    the jobs that wait as if they arrived now, in order of arrival; but multiple queues take over
-    the partitions of multiple queues [1]_.
+    The present candidate keeps its state, such as reservations. Another one receives the waiting
+    jobs as if they arrived now, in order of arrival; but multiple queues take over the partitions
+    of multiple queues [1]_.
 
     Parameters
     ----------
@@ -58,24 +58,25 @@ class SelfAdaptive:
     weeks : int
         Length of the simulations.
     most : int
-        Candidates of the family: multiple queues, 1 to `most`; or CREASY with so many weights
-        between 0 and 6000.
+        Candidates of the family: multiple queues with 1 to `most` partitions, or CREASY with `most`
+        weights between 0 and 6000.
     forecast : {"waiting", "replay", "actual"}, default "replay"
-        Which jobs arrive in the simulations: none but those that wait already, as the text of [1]_
-        may be read; those of the past weeks once more, with which alone the number of weeks makes
-        the difference that [1]_ finds; those that will indeed arrive, which no scheduler knows.
+        Jobs that arrive in the simulations. "waiting": none but those that wait already, a possible
+        reading of [1]_. "replay": those of the past weeks once more; only with these does the
+        number of weeks have the effect that [1]_ reports. "actual": the future jobs, unknown to a
+        real scheduler.
     measure : {"bounded_slowdown", "slowdown", "response", "wait"}
-        What is compared, and compared with the threshold. Bounded slowdown is that of [1]_, 1 +
+        The measure compared with the threshold and among candidates. Bounded slowdown is that of
         wait / max(10 s, run).
     family : {"multi-queue", "creasy"}
-        Which candidates.
+        Family of the candidates.
     candidates : tuple of policies, optional
-        Any policies, instead of a family.
+        Any policies, in place of a family.
 
     Notes
     -----
-    At the second in which a week starts, what ends and arrives is taken first, then there is one
-    pass, whatever the order of passes.
+    At the second in which a week starts, ends and arrivals come first, then there is one pass,
+    whatever the order of passes.
 
     References
     ----------
@@ -120,17 +121,17 @@ class SelfAdaptive:
 
     @property
     def policies(self) -> tuple[Policy, ...]:
-        """The candidates, or those of the family."""
+        """The candidates, or the members of the family."""
         return self.candidates or FAMILIES[self.family](self.most)
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.self_adaptive.plain import SelfAdaptiveScheduler
 
         return SelfAdaptiveScheduler(self)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.self_adaptive.compiled import CompiledSelfAdaptive
 
         return CompiledSelfAdaptive(self, workload, rules)

@@ -1,4 +1,4 @@
-"""Self-adaptive parameterization, compiled: copies of the state are played on estimates."""
+"""Compiled self-adaptive parameterization: copies of the state are simulated with estimates."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledSelfAdaptive(CompiledPolicy):
-    """The candidates of a policy, one of which serves.
+    """The candidates of a policy, one of which is active.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
 
     @property
     def present(self) -> CompiledPolicy:
-        """The candidate that serves."""
+        """The active candidate."""
         return self.candidates[self.decisions.present]
 
     def n_planned(self, n_jobs: int) -> int:
@@ -82,7 +82,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
                 state = self._decide(state, low, now, week)
 
     def _decide(self, state: State, low: int, now: Any, week: int) -> State:
-        """Simulate each candidate for the coming weeks; go over to the one that fares best."""
+        """Simulate each candidate for the coming weeks; switch to the best one."""
         present, means = self.policy.policies[self.decisions.present], []
         until = now + self.policy.weeks * WEEK
         for candidate in self.policy.policies:
@@ -103,9 +103,9 @@ class CompiledSelfAdaptive(CompiledPolicy):
     def _forecast_state(
         self, candidate: Any, state: State, low: int, now: Any
     ) -> tuple[State, CompiledPolicy]:
-        """Return a state to play on estimates from, of the jobs from `low` on, and a candidate.
+        """Return a state to simulate with estimates, of the jobs from `low` on, and a candidate.
 
-        What has outlived its estimate has ended.
+        Jobs that have outlived their estimates have ended.
         """
         which, submit = self._jobs_to_simulate(state, low, now)
         workload = self._workload(state, which, submit)
@@ -142,7 +142,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         return which, times
 
     def _workload(self, state: State, which: NDArray[np.int64], submit: NDArray) -> Workload:
-        """Return some of the jobs, as long as their estimates."""
+        """Return some of the jobs, with their estimates as run times."""
         w, utilities, estimate = self.workload, self.workload.utilities, state.jobs.estimate[which]
         if utilities is not None:
             utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
@@ -157,7 +157,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         )
 
     def columns(self, state: State) -> Mapping[str, Any]:
-        """Return what the candidates say of each job."""
+        """Return the candidates' columns for each job."""
         return self.present.columns(state)
 
     def history(self, state: State) -> Mapping[str, Any]:
@@ -171,12 +171,12 @@ def unfinished(state: State, low: int) -> NDArray[np.int64]:
 
 
 def ended_jobs(state: State, there: NDArray[np.int64], arrived: int) -> NDArray[np.int64]:
-    """Return the jobs that have ended, of those that were unfinished when so many had arrived."""
+    """Return the jobs that have ended, among those unfinished when `arrived` jobs had arrived."""
     there = np.concatenate((there, np.arange(arrived, state.at[ARRIVED])))
     return np.setdiff1d(there, unfinished(state, there.min(initial=arrived)))
 
 
 def waits_and_runs(state: State, ended: NDArray[np.int64]) -> list[tuple[Any, Any]]:
-    """Return (wait, run) of jobs that have ended."""
+    """Return (wait, run) of ended jobs."""
     wait = state.start[ended] - state.jobs.submit[ended]
     return list(zip(wait.tolist(), state.jobs.run[ended].tolist(), strict=True))

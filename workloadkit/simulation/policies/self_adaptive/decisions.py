@@ -1,4 +1,4 @@
-"""What self-adaptive parameterization decides at the starts of the weeks."""
+"""The weekly decisions of self-adaptive parameterization."""
 
 from collections.abc import Sequence
 from math import ceil, fsum, inf
@@ -11,12 +11,12 @@ from workloadkit.simulation.policies.self_adaptive import MEASURES, SelfAdaptive
 
 
 def label(policy: Policy) -> Any:
-    """Return what stands for a policy in the history: a number of partitions, or its name."""
+    """Return the label of a policy in the history: a number of partitions, or its name."""
     return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
 
 
 class Decisions:
-    """What was decided at the starts of the weeks.
+    """The decisions at the starts of the weeks.
 
     Parameters
     ----------
@@ -25,23 +25,23 @@ class Decisions:
 
     def __init__(self, policy: SelfAdaptive) -> None:
         self.policy = policy
-        self.present = 0  # which of the candidates
+        self.present = 0  # index of the active candidate
         self.tests = 0
         self.changes: list[dict[str, Any]] = []
 
     def are_due(self, ended: Sequence[tuple[Any, Any]]) -> bool:
-        """Whether candidates are to be simulated after a week that ended such jobs."""
+        """Whether candidates are to be simulated after a week in which such jobs ended."""
         return bool(ended) and self.mean(ended) > self.policy.threshold
 
     def mean(self, ended: Sequence[tuple[Any, Any]]) -> float:
-        """Mean of the measure over jobs given as (wait, run); inf over none."""
+        """Return the mean of the measure over jobs given as (wait, run); inf without jobs."""
         measure = MEASURES[self.policy.measure]
         if not ended:
             return inf
         return fsum(measure(wait, run) for wait, run in ended) / len(ended)
 
     def take_best(self, means: list[float], second: Any, week: int) -> bool:
-        """Take the candidate with the least mean; whether it is another one."""
+        """Select the candidate with the smallest mean; return whether it is another one."""
         self.tests += 1
         before, least = self.present, min(means)
         if means[before] > least:
@@ -60,6 +60,6 @@ class Decisions:
         return self.present != before
 
     def history(self, duration: Any) -> dict[str, Any]:
-        """Return the decisions of a simulation that lasted so long [s]."""
+        """Return the decisions of a simulation of this length [s]."""
         weeks = ceil(duration / WEEK)
         return {"weeks": weeks, "tests": self.tests, "changes": self.changes}

@@ -1,4 +1,4 @@
-"""When users who react first submit a job."""
+"""The first submission of users who react."""
 
 from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
@@ -8,7 +8,7 @@ from workloadkit.simulation.mechanisms import WAKE_UP, let_act
 
 @kernel
 def wait_for_first(users, jobs, by_event):
-    """Let users wake up until one is to submit a job; return whether anything is left to come."""
+    """Wake users until one is about to submit a job; return whether any event is left."""
     users, jobs = by_reference(users), by_reference(jobs)
     agenda = users.agenda
     while agenda.at[SIZE] > 0 and is_wake_up(agenda):

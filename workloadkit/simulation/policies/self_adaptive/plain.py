@@ -32,11 +32,11 @@ class SelfAdaptiveScheduler(Scheduler):
         self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
-        self.alarm: Any = -inf  # when it will be woken up
+        self.alarm: Any = -inf  # time of the next wake-up
 
     @property
     def queue(self) -> list[JobView]:
-        """The waiting jobs, in the order of their arrival: the queue of the present candidate."""
+        """The waiting jobs, in the order of arrival: the queue of the active candidate."""
         return self.inner.queue
 
     @queue.setter
@@ -44,7 +44,7 @@ class SelfAdaptiveScheduler(Scheduler):
         self.inner.queue = jobs
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
-        """Return what the candidates tell of each job."""
+        """Return the candidates' columns for each job."""
         return self.inner.columns(jobs)
 
     def history(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class SelfAdaptiveScheduler(Scheduler):
         return self.decisions.history(0 if last is None else last - self.first)
 
     def job_arrives(self, job: JobView) -> None:
-        """Hand the job to the present candidate."""
+        """Pass the job to the active candidate."""
         if self.first is None:
             self.first = self.now
             self._attach(self.inner)
@@ -61,40 +61,40 @@ class SelfAdaptiveScheduler(Scheduler):
         self.inner.job_arrives(job)
 
     def job_ends(self, job: JobView) -> None:
-        """Take note of how the job fared."""
+        """Record the service of a job."""
         if self.now > self.first + self.week * WEEK:
             self.ended.append(job)
         self.inner.job_ends(job)
 
     def job_interrupted(self, job: JobView) -> None:
-        """Hand the job back to the present candidate."""
+        """Pass the job to the active candidate."""
         self.inner.job_interrupted(job)
 
     def processors_down(self, count: int) -> None:
-        """Let the present candidate know."""
+        """Notify the active candidate."""
         self.inner.processors_down(count)
 
     def processors_up(self, count: int) -> None:
-        """Let the present candidate know."""
+        """Notify the active candidate."""
         self.inner.processors_up(count)
 
     def plans_void(self) -> None:
-        """Let the present candidate know."""
+        """Notify the active candidate."""
         self.inner.plans_void()
 
     def allocate(self) -> None:
-        """Let the present candidate do it; at the start of a week only when that was thought of."""
+        """Let the active candidate allocate; at the start of a week, after the decision."""
         if self.first is not None and self.now < self.next_week:
             self.inner.allocate()
             self._set_alarm()
 
     @property
     def next_week(self) -> Any:
-        """When the next week starts. [s]."""
+        """Start of the next week. [s]."""
         return self.first + (self.week + 1) * WEEK
 
     def wake_up(self) -> None:
-        """Start a week: simulate the candidates if the jobs of the past one fared badly."""
+        """Start a week: simulate the candidates if the previous week exceeded the threshold."""
         if isinstance(self.inner, MultiQueueScheduler):
             self.inner.turn_week()
         self.week += 1
@@ -107,18 +107,18 @@ class SelfAdaptiveScheduler(Scheduler):
         self._set_alarm()
 
     def _set_alarm(self) -> None:
-        """Ask to be woken up next week, unless those who still wait wait for ever."""
+        """Request a wake-up next week, unless the remaining jobs wait for ever."""
         if self.alarm < self.next_week and (self.running or not self._at.is_idle):
             self.alarm = self.next_week
             self.sleep(self.alarm - self.now)
 
     def _attach(self, scheduler: Scheduler) -> None:
-        """Let a scheduler work on this simulation and this queue."""
+        """Attach a scheduler to this simulation and this queue."""
         scheduler._simulation, scheduler.queue = self._simulation, self.queue
         self.inner = scheduler
 
     def _change_to(self, policy: Policy) -> None:
-        """Go over to another candidate, which meets the jobs that wait as if they arrived now."""
+        """Switch to another candidate, which receives the waiting jobs as if they arrived now."""
         if isinstance(self.inner, MultiQueueScheduler) and isinstance(policy, MultiQueue):
             self.inner.repartition(policy.partitions)
             return
@@ -130,7 +130,7 @@ class SelfAdaptiveScheduler(Scheduler):
             self.inner.job_arrives(job)
 
     def _simulated(self, policy: Policy) -> float:
-        """Mean of the measure if a policy served the coming weeks."""
+        """Return the mean of the measure if a policy served the coming weeks."""
         until = self.now + self.policy.weeks * WEEK
         coming, scheduler = ForecastUser(), plain_form(policy)
         coming.jobs = list(self._forecast(coming, until))
@@ -147,7 +147,7 @@ class SelfAdaptiveScheduler(Scheduler):
         for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
             records[job].start = job.start
             show(records[job])
-            if job.planned_end > self.now:  # else it has ended
+            if job.planned_end > self.now:  # otherwise it has ended
                 simulation.resume(records[job], job.planned_end)
         for job in self.queue:
             simulation.arrive(records[job])
@@ -169,11 +169,11 @@ class SelfAdaptiveScheduler(Scheduler):
         )
 
     def _forecast(self, submitter: User, until: Any) -> Iterator[Job]:
-        """Yield whatever is taken to arrive until then."""
+        """Yield the jobs that are assumed to arrive until then."""
         length = self.policy.weeks * WEEK
         if self.policy.forecast == "replay":
             past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
-            # other jobs, with numbers of their own: those of one second come as they came then
+            # new jobs with new numbers: jobs of one second keep their order
             for number, job in enumerate(past, 1):
                 twin = _twin(job, submitter)
                 twin.submit, twin.number = job.submit + length, number
@@ -188,7 +188,7 @@ class SelfAdaptiveScheduler(Scheduler):
 
 
 class ForecastUser(User):
-    """Who submits the jobs that are forecast, once they are set."""
+    """A user who submits the forecast jobs, once they are set."""
 
     jobs: Sequence[Job] = ()
 
@@ -199,7 +199,7 @@ class ForecastUser(User):
 
 
 def _twin(job: Job | JobView, submitter: User) -> Job:
-    """Return a job like another one that has not started, and runs as long as its estimate."""
+    """Return a copy of a job that has not started, with its estimate as run time."""
     twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
     twin.queue, twin.utility = job.queue, job.utility
     return twin

@@ -1,4 +1,4 @@
-"""The User Priority Scheduler: EASY with the jobs of users first who may submit more."""
+"""The User Priority Scheduler: EASY that favours users who are likely to submit more."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
@@ -14,26 +14,26 @@ By = Literal["load", "recency"]
 
 @dataclass(frozen=True)
 class UserPriority(Backfilling):
-    """EASY with the jobs of the users first who are thought to submit more [1]_.
+    """EASY that favours the jobs of users who are likely to submit more [1]_.
 
-    The users with waiting jobs are put in order; the i-th has the priority 1 / i. A job's priority
-    is alpha_user / i + (1 - alpha_user) · wait / 4 h, ties by arrival. In this order jobs start
-    until the first that does not fit, which gets the reservation. The others are backfilled by the
-    order of their users, then by arrival. All is computed again in each pass, at its beginning. As
-    long as alpha_user is below 1 no job starves.
+    The users with waiting jobs are ordered; the i-th has the priority 1 / i. A job's priority is
+    alpha_user / i + (1 - alpha_user) · wait / 4 h, ties by arrival. Jobs start in this order until
+    the first that does not fit, which gets the reservation. The others are backfilled in the order
+    of their users, then by arrival. All is computed again at the beginning of each pass. If
+    alpha_user is below 1, no job starves.
 
     Parameters
     ----------
     alpha_user : float
-        Weight of the users' priorities, from 0 to 1. With 0 jobs start in the order of arrival
-        like EASY's, but are backfilled by user. The default is the first example of the source:
-        four hours of wait outweigh all priority of users.
+        Weight of the users' priorities, from 0 to 1. With 0, jobs start in the order of arrival as
+        under EASY, but are backfilled by user. The default is the first example of the source: four
+        hours of wait outweigh all priority of users.
     by : {"load", "recency"}
-        First comes the user with the least work in his waiting jobs (estimate times processors,
-        summed in the order of arrival), or the one who submitted last, be that job waiting or
-        not; ties by user number. By load the source found higher throughput.
+        First comes the user with the least work in the waiting jobs (estimate times processors,
+        summed in the order of arrival), or the one with the latest submission, whether that job
+        waits or not; ties by user number. The source found higher throughput by load.
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------
@@ -51,7 +51,7 @@ class UserPriority(Backfilling):
         overtaking_of(self)
         if not 0 <= self.alpha_user <= 1:
             raise ParameterError(
-                f"scheduler {self.name}: alpha_user is {self.alpha_user}; it is from 0 to 1"
+                f"scheduler {self.name}: alpha_user is {self.alpha_user}; it must be from 0 to 1"
             )
         if self.by not in get_args(By):
             raise ParameterError(
@@ -59,13 +59,13 @@ class UserPriority(Backfilling):
             )
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.user_priority.plain import UserPriorityScheduler
 
         return UserPriorityScheduler(self.alpha_user, self.by, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
 
         how = self.alpha_user, self.by == "load"

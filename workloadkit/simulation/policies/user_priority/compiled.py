@@ -22,12 +22,13 @@ class CompiledUserPriority(LongQueuePolicy):
     alpha_user : float
         Weight of the users' priorities.
     by_load : bool
-        Whether the user with the least work waiting comes first, not the last one to submit.
+        Whether the user with the least waiting work comes first, not the last one to submit.
     **how
         Of `LongQueuePolicy`.
     """
 
     trees: ClassVar[Any] = trees
+    tree_part: ClassVar[type] = trees.UserTrees
 
     def __init__(
         self, workload: Workload, rules: Rules, alpha_user: float, by_load: bool, **how: Any
@@ -41,7 +42,7 @@ class CompiledUserPriority(LongQueuePolicy):
         if users is None:
             numbers, user = np.unique(state.jobs.user, return_inverse=True)
             n_users = numbers.size
-        else:  # counted already; the agenda has room for a plan of each of them
+        else:  # numbered already; the agenda has room for one plan of each
             user, n_users = state.jobs.user, users.agenda.time.size
         ranking = new_ranking(
             user,
@@ -53,7 +54,7 @@ class CompiledUserPriority(LongQueuePolicy):
         return self.with_queue(state, Rings(self.empty_queue(state, n_users), ranking))
 
     def continue_from(self, state: State, other: State, low: int) -> State:
-        """Return the state with users who submitted when they did in another one."""
+        """Return the state with the latest submissions of users in another one."""
         state = self.take_over(state, other, low)
         if not self.by_load:
             n_there, mine, theirs = state.at[ARRIVED], state.policy.ranking, other.policy.ranking

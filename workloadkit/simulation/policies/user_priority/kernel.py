@@ -1,8 +1,8 @@
-"""The User Priority Scheduler, compiled: a ring of the waiting jobs of each user.
+"""The compiled User Priority Scheduler: a ring of the waiting jobs of each user.
 
-Of the waiting jobs of a user the first to arrive has the highest priority: so the first in order
-is found among the first of each user. The rest is as in `dynamic`; long queues of jobs that are all
-known are searched by `trees`.
+Among the waiting jobs of a user, the first to arrive has the highest priority: so the first in
+order is among the first of each user. The rest is as in `dynamic`; `trees` search long queues of
+jobs that are all known.
 """
 
 import sys
@@ -20,11 +20,11 @@ from workloadkit.simulation.policies.user_priority import priority as priorities
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED
 
-# Whole numbers up to this are exact in float64, and so are their sums.
+# Whole numbers up to this, and their sums, are exact in float64.
 EXACT = 2.0**53
 
-# Places in Queue.at: how many users are listed; where backfilling stands: place of the user, and
-# the next job; the smallest job that was refused.
+# Places in Queue.at: number of listed users; position of backfilling: place of the user, and the
+# next job; the smallest job that was refused.
 N_LISTED, PLACE, NEXT, LEAST = MORE, MORE + 1, MORE + 2, MORE + 3
 
 _priority, _work = inline(priorities.priority), inline(priorities.work)
@@ -38,16 +38,16 @@ class UserRanking(NamedTuple):
     alpha : float
         Weight of the users' priorities; the rest is that of the wait.
     by_load : bool
-        Whether the user with the least work waiting comes first, not the last one to submit.
+        Whether the user with the least waiting work comes first, not the last one to submit.
     whole_seconds : bool
     user : ndarray of int64, shape (n_jobs,)
         User of each job: 0, 1, …, in the order that breaks ties.
     key : ndarray of float64, shape (n_users,)
-        What users are ordered by, smallest first.
+        Key by which users are ordered, smallest first.
     is_stale : ndarray of bool, shape (n_users,)
-        Users whose load is to be summed.
+        Whether the load of a user must be summed.
     order : ndarray of int64, shape (n_users,)
-        The users with waiting jobs, in order as of the last ranking, then those that have come.
+        The users with waiting jobs, in the order of the last ranking, then new ones.
     place_of : ndarray of int64, shape (n_users,)
         Place of each user in `order`, -1 for none.
     """
@@ -97,7 +97,7 @@ job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
 
 @inline
 def job_arrived(state, job, now):
-    """Remember when a user has last submitted."""
+    """Record the latest submission of a user."""
     ranking = state.policy.ranking
     if not ranking.by_load:
         ranking.key[ranking.user[job]] = -state.jobs.submit[job]
@@ -105,20 +105,20 @@ def job_arrived(state, job, now):
 
 @inline
 def join(state, job, now):
-    """Let a job wait."""
+    """Add a job to the queue."""
     ranking, queue, jobs = state.policy.ranking, state.policy.queue, state.jobs
     user = ranking.user[job]
     dynamic.join_ring(state, job, user)
     if ranking.by_load and queue.after[job] == state.start.size + user:
         ranking.key[user] += _work(jobs.estimate[job], jobs.procs[job])
-    else:  # in another order the sum is another
+    else:  # another order of summation gives another sum
         ranking.is_stale[user] = True
     _list(state, user)
 
 
 @inline
 def _list(state, user):
-    """Let a user be ranked."""
+    """Add a user to the ranking."""
     ranking, at = state.policy.ranking, state.policy.queue.at
     if ranking.place_of[user] < 0:
         ranking.place_of[user] = at[N_LISTED]
@@ -128,7 +128,7 @@ def _list(state, user):
 
 @inline
 def leave(state, job, now):
-    """Let a job wait no more."""
+    """Remove a job from the queue."""
     queue, ranking, jobs = state.policy.queue, state.policy.ranking, state.jobs
     unlink(queue.after, queue.before, job)
     user = ranking.user[job]
@@ -168,7 +168,7 @@ def rank(state, what, now):
 
 @inline
 def _sum_loads(state):
-    """Sum the work that users have waiting, in the order of arrival, where it is not known."""
+    """Sum the waiting work of users, in the order of arrival, where it is unknown."""
     ranking, after, jobs = state.policy.ranking, state.policy.queue.after, state.jobs
     for place in range(state.policy.queue.at[N_LISTED]):
         user = ranking.order[place]
@@ -184,7 +184,7 @@ def _sum_loads(state):
 
 @inline
 def first_in_order(state, what, now):
-    """Job of the highest priority; of equal ones the first to arrive."""
+    """Return the job of the highest priority; ties by arrival."""
     ranking, queue, submit = state.policy.ranking, state.policy.queue, state.jobs.submit
     best, highest = -1, -1.0
     for place in range(queue.at[N_LISTED]):
@@ -198,7 +198,7 @@ def first_in_order(state, what, now):
 
 @inline
 def backfill_all(state, what, now):
-    """First job, by user and arrival, that may pass the head."""
+    """Return the first job, by user and arrival, that may pass the head."""
     order, procs = state.policy.ranking.order, state.jobs.procs
     after, at, n_jobs = state.policy.queue.after, state.policy.queue.at, state.start.size
     if not at[AGAIN]:
@@ -221,7 +221,7 @@ def backfill_all(state, what, now):
 
 @inline
 def backfill_new(state, what, now):
-    """First new job, by user and arrival, that may pass the head."""
+    """Return the first new job, by user and arrival, that may pass the head."""
     ranking, at = state.policy.ranking, state.policy.queue.at
     if not at[AGAIN]:
         at[PLACE], at[NEXT] = 0, -1

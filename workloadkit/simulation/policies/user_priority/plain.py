@@ -11,7 +11,7 @@ from workloadkit.simulation.policies.user_priority.priority import priority, wor
 
 
 class UserPriorityScheduler(OrderedScheduler):
-    """EASY in the order of users and waits, as it is at the beginning of a pass."""
+    """EASY in the order of users and waits at the beginning of a pass."""
 
     def __init__(self, alpha_user: float, by: str, overtaking: Overtaking = AS_USUAL) -> None:
         super().__init__(overtaking=overtaking)
@@ -20,16 +20,16 @@ class UserPriorityScheduler(OrderedScheduler):
         self.place: dict[int, int] = {}  # of each user with waiting jobs: 1, 2, …
 
     def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
-        """Take over when users submitted last."""
+        """Take over the latest submissions of users."""
         self.last_submit = dict(other.last_submit)
 
     def job_arrives(self, job: JobView) -> None:
-        """Remember when each user has last submitted."""
+        """Record the latest submission of each user."""
         super().job_arrives(job)
         self.last_submit[job.user] = max(job.submit, self.last_submit.get(job.user, -inf))
 
     def in_order(self) -> list[JobView]:
-        """Return the waiting jobs, of equal priority in the order of arrival."""
+        """Return the waiting jobs by priority, ties by arrival."""
         users = {job.user for job in self.queue}
         if self.by == "load":
             key = dict.fromkeys(users, 0.0)
@@ -39,7 +39,7 @@ class UserPriorityScheduler(OrderedScheduler):
             key = {user: -self.last_submit[user] for user in users}
         ranked = sorted(users, key=lambda user: (key[user], user))
         self.place = {user: i for i, user in enumerate(ranked, 1)}
-        return sorted(self.queue, key=self._priority, reverse=True)  # stable, reversed or not
+        return sorted(self.queue, key=self._priority, reverse=True)  # stable with reverse, too
 
     def to_backfill(self, jobs: list[JobView]) -> list[JobView]:
         """Return waiting jobs in the order of their users, then of arrival."""

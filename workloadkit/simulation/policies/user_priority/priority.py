@@ -1,6 +1,6 @@
-"""How the User Priority Scheduler ranks users and jobs."""
+"""Priorities of users and jobs under the User Priority Scheduler."""
 
-#: A job that has waited so long has as much priority as the first user gives. [s]
+#: A job that has waited this long has as much priority as the first user gives. [s]
 FULL_WAIT = 14400
 
 

@@ -1,4 +1,4 @@
-"""The User Priority Scheduler, compiled: long queues, by classes of equal user and size."""
+"""The compiled User Priority Scheduler for long queues, by classes of equal user and size."""
 
 import sys
 from typing import Any, NamedTuple
@@ -34,9 +34,9 @@ class UserTrees(NamedTuple):
     classes : Classes
         Of each user's jobs.
     shortest : ndarray, shape (n_users,)
-        No job of a user that waits has a smaller estimate. [s]
+        Lower bound of the estimates of each user's waiting jobs. [s]
     smallest : ndarray of int64, shape (n_users,)
-        The class of the smallest jobs of each user that wait, -1 for none.
+        The class of each user's smallest waiting jobs, -1 for none.
     longest : scalar
         The largest of all estimates. [s]
     slack : scalar
@@ -53,7 +53,7 @@ class UserTrees(NamedTuple):
 
 
 def as_trees(state: State, classes: Classes) -> UserTrees:
-    """Return what holds the waiting jobs of a state whose policy are `Rings`."""
+    """Return the trees for the waiting jobs of a state with `Rings`."""
     jobs, n_users = state.jobs, state.policy.ranking.key.size
     trees = UserTrees(
         queue=state.policy.queue,
@@ -69,7 +69,7 @@ def as_trees(state: State, classes: Classes) -> UserTrees:
 
 
 def as_rings(state: State) -> Rings:
-    """Return the rings of a state whose policy are `UserTrees`, which are left empty."""
+    """Return the rings of a state with `UserTrees`, which are emptied."""
     trees = state.policy
     _fill(trees, np.full(state.start.size, state.never), state.never)
     return Rings(trees.queue, trees.ranking)
@@ -93,7 +93,7 @@ def _set(classes, job, estimate):
 
 @inline
 def _look_at_user(trees, user, never):
-    """Find the smallest estimate and the smallest size of what a user has waiting."""
+    """Find the smallest estimate and the smallest size of a user's waiting jobs."""
     tree, root, first = trees.classes.tree, trees.classes.root, trees.classes.group_first
     shortest, smallest = never, -1
     for c in range(first[user + 1] - 1, first[user] - 1, -1):
@@ -111,7 +111,7 @@ rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.bac
 
 @inline
 def join(state, job, now):
-    """Let a job wait."""
+    """Add a job to the queue."""
     rings.join(state, job, now)
     trees, estimate = state.policy, state.jobs.estimate[job]
     user, c = trees.ranking.user[job], trees.classes.job_class[job]
@@ -123,7 +123,7 @@ def join(state, job, now):
 
 @inline
 def leave(state, job, now):
-    """Let a job wait no more."""
+    """Remove a job from the queue."""
     rings.leave(state, job, now)
     _set(state.policy.classes, job, state.never)
     _look_at_user(state.policy, state.policy.ranking.user[job], state.never)
@@ -131,7 +131,7 @@ def leave(state, job, now):
 
 @inline
 def backfill_all(state, what, now):
-    """First job, by user and arrival, that may pass the head."""
+    """Return the first job, by user and arrival, that may pass the head."""
     trees, at, classes = state.policy, state.policy.queue.at, state.policy.classes
     size, limit = classes.size, state.machine.shadow[0] - now + trees.slack
     if not at[AGAIN]:
@@ -155,7 +155,7 @@ def backfill_all(state, what, now):
 
 @inline
 def _first_of_user(state, user, now):
-    """First job of a user to arrive that may pass the head; n_jobs for none."""
+    """Return the first job of a user to arrive that may pass the head; n_jobs for none."""
     trees, classes = state.policy, state.policy.classes
     tree, member, best = classes.tree, classes.member, state.start.size
     limit = state.machine.shadow[0] - now + trees.slack

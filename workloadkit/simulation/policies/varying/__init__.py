@@ -17,9 +17,9 @@ class InVaryingOrder(Backfilling):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+        Order of backfilling: "same" for that of the queue, a settled one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
     """
 
     name: ClassVar[str]
@@ -35,13 +35,13 @@ class InVaryingOrder(Backfilling):
         overtaking_of(self)
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
         return VaryingScheduler(VARYING[self.order], self.backfill, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 
         order = varying(self.order)

@@ -17,11 +17,11 @@ from workloadkit.simulation.policies.varying import groups, kernel
 from workloadkit.simulation.state import N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 
-# A queue longer than this is searched by groups, until it is half as long. Measured: below it a
-# look at each waiting job is as fast.
+# A queue longer than this is searched by groups, until it is half as long. Measured: for shorter
+# ones, an examination of each waiting job is as fast.
 LONG_QUEUE = 64
-# To find the groups takes about as long as to look at so many jobs for each job of the log. As
-# much is first spent on looking through longer queues: few logs have such queues for long.
+# Finding the groups takes about as long as this many examinations for each job of the log. As much
+# time is first spent on lists of longer queues: few logs have such queues for long.
 PATIENCE = 32
 
 
@@ -74,7 +74,7 @@ class CompiledVarying(CompiledPolicy):
         return state._replace(policy=line, **self.overtaking._asdict())
 
     def go_on(self, state: State) -> State:
-        """Go over to groups as the queue has become long, or back to the list."""
+        """Switch to groups when the queue has become long, or back to the list."""
         if isinstance(state.policy, groups.Groups):
             return state._replace(policy=groups.as_line(state))
         if self.group is None:
@@ -84,7 +84,7 @@ class CompiledVarying(CompiledPolicy):
 
 
 class CompiledCustomOrder(CompiledVarying):
-    """EASY in a custom order, a function as of `CustomOrder`."""
+    """EASY in a custom order, a function as in `CustomOrder`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class CompiledCustomOrder(CompiledVarying):
         super().__init__(workload, rules, order, backfill, overtaking)
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
-        """Go on as any policy does, if the function can be compiled."""
+        """Run as any policy does, if the function can be compiled."""
         try:
             return super().run(state, begin, until)
         except (NumbaError, UnsupportedBytecodeError) as error:

@@ -11,13 +11,13 @@ from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_o
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
 
-#: What an order is a function of.
+#: The arguments of an order.
 _GIVEN = ("now", "submit", "estimate", "procs", "user")
 
 
 @dataclass(frozen=True)
 class CustomOrder(Backfilling):
-    """EASY in a custom order, in both engines; in Python only.
+    """EASY in a custom order, in both engines; available in Python only.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class CustomOrder(Backfilling):
         compile or compiled by it already. Its values are taken as floats: the smallest comes
         first, ties by arrival, NaN last. They are computed again at the beginning of each pass.
     backfill : str
-        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+        Order of backfilling: "same" for that of the queue, a settled one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     Notes
     -----
-    The compiled engine compiles the function, and its event loop around it, again in each process:
-    that takes some seconds at the first simulation.
+    The compiled engine compiles the function, with the event loop, again in each process: this
+    takes some seconds in the first simulation.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class CustomOrder(Backfilling):
             self._refuse(repr(self.order))
         try:
             taken = signature(getattr(self.order, "py_func", self.order))
-        except ValueError:  # nobody knows what it takes
+        except ValueError:  # the signature is unknown
             taken = None
         try:
             if taken:
@@ -71,14 +71,14 @@ class CustomOrder(Backfilling):
         )
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.varying.plain import VaryingScheduler
 
         order = getattr(self.order, "py_func", self.order)
         return VaryingScheduler(order, self.backfill, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
+        """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.varying.compiled import CompiledCustomOrder
 
         return CompiledCustomOrder(workload, rules, self.order, self.backfill, overtaking_of(self))

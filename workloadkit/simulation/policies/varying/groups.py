@@ -1,9 +1,9 @@
-"""EASY in orders that vary with time, compiled: long queues of jobs that are all known, in groups.
+"""Compiled EASY in orders that vary with time, for long queues of known jobs: search by groups.
 
-Jobs of the same processors and the same estimate form a group. The orders that are built in rise
-with the wait, and so does each step of their arithmetic, rounded or not: within a group who came
-first is never behind, and equal values go by arrival. So a pass need only evaluate the first of
-each group; logs have few groups, since users ask for round numbers.
+Jobs of equal processors and estimate form a group. The built-in orders increase with the wait, and
+so does each step of their arithmetic, rounded or not: within a group, the first to arrive is never
+behind, and ties go by arrival. So a pass evaluates only the first job of each group; logs have few
+groups, since users request round numbers.
 """
 
 import sys
@@ -31,22 +31,22 @@ from workloadkit.simulation.policies.arrivals import COUNT, LOOK, WaitingList
 from workloadkit.simulation.policies.varying.kernel import VaryingList
 from workloadkit.simulation.state import ARRIVED, N_WAITING, Jobs, State
 
-# Places in Groups.at: groups of which a job waits; no waiting job is smaller.
+# Places in Groups.at: groups with waiting jobs; lower bound of the size of waiting jobs.
 N_GROUPS, SMALLEST = range(2)
 
 
 class WaitingGroups(NamedTuple):
-    """The groups of which a job waits, in any order; each array of shape (n_groups,).
+    """The groups with waiting jobs, in any order; each array of shape (n_groups,).
 
     Parameters
     ----------
     group : ndarray of int64
     first, last : ndarray of int64
-        The first and the last of its waiting jobs; within a pass the first is -1 for none.
+        The first and the last of its waiting jobs; during a pass the first is -1 for none.
     submit, estimate, procs : ndarray
         Of its first job.
     value : ndarray of float64
-        What its first job is ordered by in this pass.
+        Value of its first job in this pass.
     """
 
     group: NDArray[np.int64]
@@ -64,7 +64,7 @@ class Groups(NamedTuple):
     Parameters
     ----------
     line : Line
-        The list, of which the jobs go over into the groups at the first pass.
+        The list, whose jobs move into the groups at the first pass.
     queue : WaitingList
         That of the list.
     group : ndarray of int64, shape (n_jobs,)
@@ -75,9 +75,9 @@ class Groups(NamedTuple):
         Place of each group in `present`, -1 for none.
     present : WaitingGroups
     candidate : ndarray of int64, shape (n_groups,)
-        Places of those whose first job may still be backfilled.
+        Places of groups whose first job may still be backfilled.
     few : int
-        With fewer waiting jobs a list is better.
+        With fewer waiting jobs a list is faster.
     at : ndarray of int64, shape (2,)
     """
 
@@ -93,7 +93,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(jobs: Jobs) -> NDArray[np.int64]:
-    """Group of each job, from 0 on.
+    """Return the group of each job, from 0 on.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def find_groups(jobs: Jobs) -> NDArray[np.int64]:
 
 
 def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
-    """Return groups for the waiting jobs of a state whose policy is a `VaryingList`."""
+    """Return groups with the waiting jobs of a state with a `VaryingList`."""
     line, submit = state.policy, state.jobs.submit
     n_groups = int(group.max()) + 1
     whole: Any = partial(np.empty, n_groups, np.int64)
@@ -134,7 +134,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
 
 
 def as_line(state: State) -> VaryingList:
-    """Return the list of the waiting jobs of a state whose policy are `Groups`."""
+    """Return a list with the waiting jobs of a state with `Groups`."""
     groups, queue = state.policy, state.policy.queue
     waiting = []
     for job in groups.present.first[: groups.at[N_GROUPS]].tolist():
@@ -148,13 +148,13 @@ def as_line(state: State) -> VaryingList:
 
 @inline
 def job_ended(state, job, now):
-    """Look whether some job fits."""
+    """Request a look for jobs that fit."""
     state.policy.queue.at[LOOK] = True
 
 
 @inline
 def must_return(state, what, now):
-    """Whether so few wait that a list is better."""
+    """Whether the queue is short enough for a list."""
     return state.at[N_WAITING] < state.policy.few
 
 
@@ -185,7 +185,7 @@ def allocate(state, new, now):
 
 @inline
 def _join(state, job):
-    """Let a job wait, the last of its group."""
+    """Add a job to the queue, as the last of its group."""
     groups, present, at = state.policy, state.policy.present, state.policy.at
     group = groups.group[job]
     place = groups.place[group]
@@ -203,7 +203,7 @@ def _join(state, job):
 
 @inline
 def _leave(groups, place):
-    """Take out a group of which no job waits; the last one takes its place."""
+    """Remove a group without waiting jobs; the last one takes its place."""
     present, at = groups.present, groups.at
     last = at[N_GROUPS] - 1
     at[N_GROUPS] = last
@@ -218,7 +218,7 @@ def _leave(groups, place):
 
 @inline
 def _smallest(groups):
-    """Processors of the smallest waiting job."""
+    """Return the processors of the smallest waiting job."""
     procs, smallest = groups.present.procs, np.iinfo(np.int64).max
     for place in range(groups.at[N_GROUPS]):
         smallest = min(smallest, procs[place])
@@ -227,7 +227,7 @@ def _smallest(groups):
 
 @inline
 def _evaluate(groups, now):
-    """Find what the first job of each group is ordered by; place of the group that comes first."""
+    """Evaluate the first job of each group; return the place of the group that comes first."""
     present, code = groups.present, groups.line.order.code
     submit, estimate, procs, value = present.submit, present.estimate, present.procs, present.value
     for place in range(groups.at[N_GROUPS]):
@@ -237,7 +237,7 @@ def _evaluate(groups, now):
 
 @inline
 def _foremost(groups):
-    """Place of the group whose first job comes first, ties by arrival; -1 for none."""
+    """Return the place of the group whose first job comes first, ties by arrival; -1 for none."""
     value, first = groups.present.value, groups.present.first
     count = groups.at[N_GROUPS]
     found = 0 if count > 0 else -1
@@ -251,7 +251,7 @@ def _foremost(groups):
 
 @inline
 def _start_first(state, place, now):
-    """Start the first job of a group; the next one is the first then."""
+    """Start the first job of a group; the next one becomes its first."""
     groups, present = state.policy, state.policy.present
     job = present.first[place]
     start_job(state, job, now)
@@ -267,9 +267,9 @@ def _start_first(state, place, now):
 
 @inline
 def _backfill(state, now):
-    """Start the jobs that may pass, in the order of backfilling.
+    """Start jobs that may pass, in the order of backfilling.
 
-    That of the head may not: its whole group is too large.
+    The group of the head is too large as a whole.
     """
     groups, present, candidate = state.policy, state.policy.present, state.policy.candidate
     procs, first = present.procs, present.first
@@ -287,7 +287,7 @@ def _backfill(state, now):
         passes(state, first[chosen], now)
         _start_first(state, chosen, now)
         emptied = emptied or first[chosen] < 0
-        kept = 0  # those of which one may still start
+        kept = 0  # groups of which a job may still start
         for i in range(n):
             job = first[candidate[i]]
             if job >= 0 and may_pass(state, job, now):

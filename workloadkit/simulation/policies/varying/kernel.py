@@ -1,8 +1,8 @@
-"""EASY in orders that vary with time, compiled: a list of the waiting jobs.
+"""Compiled EASY in orders that vary with time: a list of the waiting jobs.
 
-The head of the queue may be another one at each pass, and with it the shadow time. So each pass in
-which a waiting job fits evaluates the order of all that wait, once. The list is looked through,
-never sorted: for the jobs at its head, and for those to backfill.
+The head of the queue may change in each pass, and with it the shadow time. So each pass in which a
+waiting job fits evaluates all waiting jobs, once. The list is searched, never sorted: for the jobs
+at its head, and for those to backfill.
 
 Long queues of jobs that are all known are searched by `groups`.
 """
@@ -37,27 +37,27 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
 
 
 class VaryingList(NamedTuple):
-    """A part of the state: the waiting jobs, and how they are ordered.
+    """A part of the state: the waiting jobs, and their orders.
 
     Parameters
     ----------
     queue : WaitingList
     order : NamedTuple
-        One that varies, see `orders`.
+        One that varies with time, see `orders`.
     backfill_order : NamedTuple or None
-        A settled one; None where the places of all jobs are known, or it is the same.
+        A settled one; None if the places of all jobs are known, or if it is the same.
     rank : ndarray of float64, shape (n_jobs,)
-        Place of each job in the order of backfilling; without any it is that of the queue.
+        Place of each job in the order of backfilling; unused if that is the order of the queue.
     backfills : bool
         Whether jobs may overtake.
     value : ndarray of float64, shape (n_jobs,)
-        What the jobs of the list are ordered by in this pass.
+        Values of the listed jobs in this pass.
     candidate : ndarray of int64, shape (n_jobs,)
-        Places in the list of those that may still be backfilled.
+        Places in the list of jobs that may still be backfilled.
     long_queue : int
         Longest queue that is searched without end; for longer ones there is patience.
     patience : ndarray of int64, shape (1,)
-        Jobs of longer queues that may still be looked at.
+        Remaining examinations of jobs in longer queues.
     """
 
     queue: WaitingList
@@ -97,7 +97,7 @@ def new_line(
 
 @inline
 def job_arrived(state, job, now):
-    """Give a job its place in the order of backfilling, if it has none yet."""
+    """Set a job's place in the order of backfilling, if it has none yet."""
     line = state.policy
     if line.backfill_order is not None:
         line.rank[job] = key_of(state, line.backfill_order, job)
@@ -105,7 +105,7 @@ def job_arrived(state, job, now):
 
 @inline
 def must_return(state, what, now):
-    """Whether the queue is long, and patience is over."""
+    """Whether the queue is long, and patience is exhausted."""
     line = state.policy
     return line.patience[0] <= 0 and line.queue.at[COUNT] > line.long_queue
 
@@ -128,7 +128,7 @@ def allocate(state, new, now):
 
 @inline
 def _evaluate(state, now):
-    """Find what the waiting jobs are ordered by."""
+    """Evaluate the waiting jobs."""
     line, count = state.policy, state.policy.queue.at[COUNT]
     waiting, value = line.queue.waiting, line.value
     if count > line.long_queue:
@@ -139,7 +139,7 @@ def _evaluate(state, now):
 
 @inline
 def _foremost(line):
-    """Place of the job that comes first, ties by arrival; -1 for none."""
+    """Return the place of the job that comes first, ties by arrival; -1 for none."""
     waiting, value = line.queue.waiting, line.value
     first = -1
     for place in range(line.queue.at[COUNT]):
@@ -157,7 +157,7 @@ def _start(state, place, now):
 
 @inline
 def _backfill(state, head, now):
-    """Start the jobs that may pass, in the order of backfilling."""
+    """Start jobs that may pass, in the order of backfilling."""
     line = state.policy
     waiting, value, rank, candidate = line.queue.waiting, line.value, line.rank, line.candidate
     n = 0
@@ -175,7 +175,7 @@ def _backfill(state, head, now):
                 chosen = candidate[i]
         passes(state, waiting[chosen], now)
         _start(state, chosen, now)
-        kept = 0  # those that may still start
+        kept = 0  # jobs that may still start
         for i in range(n):
             job = waiting[candidate[i]]
             if job >= 0 and may_pass(state, job, now):

@@ -28,7 +28,7 @@ class VaryingScheduler(OrderedScheduler):
         self.order = order
 
     def in_order(self) -> list[JobView]:
-        """Return the waiting jobs in the order of the queue, as it is at the start of a pass."""
+        """Return the waiting jobs in the order of the queue at the start of a pass."""
         return sorted(self.queue, key=self._value)
 
     def _value(self, job: JobView) -> float:

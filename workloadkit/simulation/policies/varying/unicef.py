@@ -1,4 +1,4 @@
-"""UNICEF: quick service for small jobs."""
+"""UNICEF: fast service for small jobs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,9 +15,9 @@ class Unicef(InVaryingOrder):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+        Order of backfilling: "same" for that of the queue, a settled one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------

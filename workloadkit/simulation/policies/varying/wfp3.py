@@ -1,4 +1,4 @@
-"""WFP3: those first that have waited long for what they asked for, and the large ones of them."""
+"""WFP3: jobs that have waited long relative to their requests come first, large ones above all."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,9 +15,9 @@ class Wfp3(InVaryingOrder):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a fixed one, or "none".
+        Order of backfilling: "same" for that of the queue, a settled one, or "none".
     spare, strict
-        As of `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
     References
     ----------

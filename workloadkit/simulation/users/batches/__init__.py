@@ -1,9 +1,8 @@
-"""Users who go through what they did in a log, batch by batch.
+"""Users of a log who submit their recorded batches, one after the other.
 
-The batches of a user keep their order. One is *released* at the first instant when all jobs of the
-batch before have been submitted and all that it depends on has ended. When it arrives then is what
-behaviours differ in [1]_. Within a batch jobs keep their recorded gaps.
-
+The batches of a user keep their order. A batch is *released* at the first instant when all jobs of
+the previous batch have been submitted and all that it depends on has ended. Behaviours differ in
+the time from this release to its arrival [1]_. Within a batch, jobs keep their recorded gaps.
 .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
    of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
    on feedback-based simulation, sections VI and VII.
@@ -22,24 +21,24 @@ from workloadkit.simulation.populations.present import Incarnations, Present
 
 
 class BatchContext:
-    """What all users of a simulation act out, in Python's own numbers.
+    """The recorded activities that all users of a simulation share, in Python's own numbers.
 
     Parameters
     ----------
     present : Present
     rng : Generator
-        For whatever users draw, shared by all.
+        For all random draws of the users, who share it.
 
     Attributes
     ----------
     activities : Activities
-        Of lists.
+        With lists in place of arrays.
     users : Incarnations
-        Of lists.
+        With lists in place of arrays.
     batch : list of int
         The batch of each job of `Activities.job`.
     first_time, pause : list
-        As of `Present`. [s]
+        As in `Present`. [s]
     """
 
     def __init__(self, present: Present, rng: np.random.Generator) -> None:
@@ -56,18 +55,18 @@ class BatchContext:
         self._jobs = [getattr(present.workload, name).tolist() for name in columns]
 
     def beginning_again(self, member: int, now: Any, before: Any) -> tuple[Any, Any]:
-        """Say when one who has done with everything now begins again, and with what shift."""
+        """Return when a user who has finished begins again, and the shift of the activities."""
         from workloadkit._kernels.local_time import seconds, weeks_until
 
         zone, first = self.present.clock.for_kernels(), self.first_time[member]
         shift = weeks_until(*zone, first, now + self.pause[member])
-        if seconds(*zone, first + shift) <= before:  # all took no time, and would never end
+        if seconds(*zone, first + shift) <= before:  # all jobs took no time: this would never end
             shift += WEEK
         arrival = seconds(*zone, first + shift)
         return (int(arrival), int(shift)) if isinstance(now, int) else (arrival, shift)
 
     def job(self, user: User, place: int, batch: int, submit: Any) -> Job:
-        """Make a job of the log, to be submitted by a user at some second."""
+        """Create a job of the log, to be submitted by a user at some second."""
         of, procs, run, estimate, number, killed, queue, wait = (
             values[place] for values in self._jobs
         )
@@ -82,26 +81,26 @@ class BatchContext:
 
 
 class BatchUser(User):
-    """One who goes through the batches of a user of a log; `decide` says when each arrives.
+    """A user who submits the batches of a log's user; `decide` returns when each arrives.
 
     Parameters
     ----------
     context : BatchContext
     who : int
-        Who it is, a place in `Incarnations`.
+        Index in `Incarnations`.
 
     Attributes
     ----------
     batches : range
-        All of the user's, in `Activities`.
+        The user's batches in `Activities`.
     next : int
-        The batch that is next in line.
+        The next batch.
     sent : list of Job
-        The jobs of the batch before.
+        The jobs of the previous batch.
     last_submission : int or float
-        When the last of these is, or was, submitted. [s]
+        Submission of the last of these. [s]
     shift : int or float
-        Local time of what the user does less that of the member: whole weeks. [s]
+        Local time of the user's activities minus that of the member's: whole weeks. [s]
     """
 
     def __init__(self, context: BatchContext, who: int) -> None:
@@ -113,21 +112,21 @@ class BatchUser(User):
         self._first_session = activities.first_session[member]
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
-        """Say when a batch arrives that is released now; `inf` for never.
+        """Return when a batch that is released now arrives; `inf` for never.
 
         Parameters
         ----------
         batch : int
         by_end : bool
-            Whether the end of a job has released it, the last that it waited for; else the last
-            submission of the batch before has.
+            Whether the end of a job released it, the last for which it waited; otherwise the last
+            submission of the previous batch did.
         """
-        raise NotImplementedError(f"{type(self).__name__} must say when a batch arrives")
+        raise NotImplementedError(f"{type(self).__name__} must define decide")
 
     def all_ended(self) -> None:
-        """Begin again, if that is what the user does: after a pause, with the very first job.
+        """Begin again, if the user does so: after a pause, with the first job.
 
-        It comes at the same weekday and time of day as it did.
+        It keeps its recorded weekday and time of day.
         """
         context = self.context
         if context.users.again[self.who]:
@@ -140,7 +139,7 @@ class BatchUser(User):
         self.set_out(users.opening[who], users.begin[who], users.shift[who])
 
     def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
-        """Begin with a job, a place in `Activities.job`, as if all before had been done."""
+        """Begin with a job, a place in `Activities.job`, as if all before it had been done."""
         self.shift, self._began = shift, arrival
         activities = self.context.activities
         first = self.context.batch[opening]
@@ -157,7 +156,7 @@ class BatchUser(User):
         self._send(opening, arrival)
 
     def job_ended(self, job: Job) -> None:
-        """Release the next batch if this was what it waited for."""
+        """Release the next batch if it waited for this job."""
         batch = job.notes["batch"]
         self._to_end -= 1
         self._left[batch] -= 1
@@ -176,29 +175,29 @@ class BatchUser(User):
             self.all_ended()
 
     def wake_up(self) -> None:
-        """Release the next batch, the first of a session, if it waited for the one before."""
+        """Release the next batch, the first of a session, if it waited for the previous one."""
         self._submitted = True
         if self._all_over():
             self._release(by_end=False)
 
     def _opens_session(self, batch: int) -> bool:
-        """Whether a batch that is not the user's first opens a session."""
+        """Whether a batch opens a session; not for the user's first."""
         session = self.context.activities.session
         return session[batch] != session[batch - 1]
 
     def _all_over(self) -> bool:
-        """Whether all sessions have ended that the next batch, the first of one, depends on."""
+        """Whether all sessions have ended on which the next batch, the first of one, depends."""
         return self._n_over >= self.context.activities.needs[self.next]
 
     def _close(self, session: int) -> None:
-        """Count the sessions, by recorded end, that have ended without one that has not between."""
+        """Count the leading sessions, by recorded end, that have all ended."""
         self._over.add(self.context.activities.place[session])
         while self._n_over in self._over:
             self._n_over += 1
 
     def _release(self, *, by_end: bool) -> None:
         arrival = self.decide(self.next, by_end=by_end)
-        # written so that NaN is refused, and what a decision without a return gives
+        # written so that NaN is refused, and the None of a decision without a return
         if not (isinstance(arrival, Real) and arrival >= self.now):
             raise WorkloadError(
                 f"{type(self).__name__} decides at {self.now} s that a batch arrives at {arrival} s"
@@ -206,7 +205,7 @@ class BatchUser(User):
         self._send(self.context.activities.first_job[self.next], arrival)
 
     def _send(self, opening: int, arrival: Any) -> None:
-        """Hand over the jobs of a batch from one on, and go on to the next batch."""
+        """Submit the jobs of a batch from one on, and continue with the next batch."""
         activities, batch = self.context.activities, self.context.batch[opening]
         until = self.context.users.until[self.who]
         rest = range(opening, activities.first_job[batch + 1])
@@ -221,7 +220,7 @@ class BatchUser(User):
         self.next = batch + 1
         self.last_submission = times[-1]
         self._submitted = False
-        # inside a session the next batch waits for the end of this one, and so for its submissions
+        # within a session the next batch waits for the end of this one, and so for its submissions
         opens = self.next < self.batches.stop and self._opens_session(self.next)
         if opens and self.last_submission < until:
             self._at.wake_at(self, self.last_submission)

@@ -12,13 +12,13 @@ from workloadkit.simulation.users.batches import BatchContext, BatchUser
 
 @dataclass(frozen=True)
 class Adjusted:
-    """Each batch arrives as long after the event that released it as it did in the log.
+    """Each batch arrives as long after its releasing event as in the log.
 
-    A user's first batch arrives at its recorded time. Where the end of a job releases a batch, it
-    arrives its recorded think time after that end; where the last submission of the batch before
-    does, its recorded inter-arrival time after that submission [1]_. Under the scheduler
-    `recorded` the log comes out again: exactly where its times are whole, and in fractions of
-    seconds that floats hold exactly, else up to the rounding of their sums.
+    A user's first batch arrives at its recorded time. If the end of a job releases a batch, it
+    arrives its recorded think time after that end; if the last submission of the previous batch
+    does, its recorded inter-arrival time after that submission [1]_. Under the scheduler `recorded`
+    this reproduces the log: exactly if its times are whole, or fractions of seconds that floats
+    represent exactly, otherwise up to the rounding of their sums.
 
     References
     ----------
@@ -30,15 +30,15 @@ class Adjusted:
     name: ClassVar[str] = "adjusted"
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return users in plain Python, fresh for one simulation."""
+        """Return users in plain Python, for one simulation."""
         context = BatchContext(present, rng)
         return [AdjustedUser(context, who) for who in range(present.users.member.size)]
 
 
 class AdjustedUser(BatchUser):
-    """One whose batches keep their recorded think and inter-arrival times."""
+    """A user whose batches keep their recorded think and inter-arrival times."""
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
-        """After the recorded think time from an end, or inter-arrival time from a submission."""
+        """Wait the recorded think time from an end, or inter-arrival time from a submission."""
         activities = self.context.activities
         return self.now + (activities.think_time if by_end else activities.interarrival)[batch]

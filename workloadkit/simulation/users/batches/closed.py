@@ -16,17 +16,17 @@ Think = Literal["none", "recorded"]
 
 @dataclass(frozen=True)
 class Closed:
-    """Each user's next job comes when the last has ended, whatever the log's submit times.
+    """Each user's next job arrives after the end of the previous one, whatever its submit time.
 
     The jobs keep their order.
 
     Parameters
     ----------
     think : {"none", "recorded"}, default "none"
-        How long a user thinks before the next job: not at all, and all users begin with the first
-        of them, but those of a resampled population when they come; or as long as in the log from
-        the end of the job before, not at all where the next one did not wait for it, and each
-        begins with the own first job.
+        Time before the next job. "none": no time, and all users begin with their first jobs at
+        once, except those of a resampled population, who begin on arrival. "recorded": the time
+        from the end of the previous job in the log, 0 if the next one did not wait for it; each
+        user begins with the recorded first job.
     """
 
     name: ClassVar[str] = "closed"
@@ -37,7 +37,7 @@ class Closed:
         check_choice("think", self.think, Think)
 
     def adapted(self, present: Present) -> Present:
-        """Return users whose batches are of one job and depend on the one before."""
+        """Return users whose batches are single jobs that depend on the previous one."""
         acts = one_at_a_time(present.activities, think=self.think == "recorded")
         users = present.users
         if self.think == "none" and present.numbered and users.begin.size:
@@ -45,24 +45,15 @@ class Closed:
         return replace(present, activities=acts, users=users)
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return users in plain Python, fresh for one simulation."""
+        """Return users in plain Python, for one simulation."""
         return Adjusted().plain(present, rng)
 
 
 def one_at_a_time(acts: Activities, *, think: bool) -> Activities:
-    """Let each job be a batch of its own, and all of a user one session.
+    """Return activities with each job as one batch, and one session per user.
 
-    Parameters
-    ----------
-    acts : Activities
-    think : bool
-        Whether users think, as long as from the end of the job before, 0 s where the next one did
-        not wait for it; else not at all.
-
-    Returns
-    -------
-    Activities
-        Their jobs are in the same order.
+    With `think`, users think for the time from the end of the previous job, 0 s if the next one did
+    not wait for it; otherwise for no time. The jobs keep their order.
     """
     n_users, n_jobs = acts.user.size, acts.job.size
     first = acts.first_job[acts.first_batch]  # job of each user

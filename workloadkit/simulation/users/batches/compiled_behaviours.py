@@ -1,4 +1,4 @@
-"""How users behave who draw their times, in the form that kernels take."""
+"""Behaviours of users who draw their times, in the form for kernels."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from workloadkit.simulation.users.batches.times_between_batches import times_bet
 
 
 def working_hours(present: Present, *, of_last: bool) -> Any:
-    """Return the behaviour of users who work in shifts, fresh for one simulation.
+    """Return the behaviour of users who work in shifts, for one simulation.
 
-    `of_last` is whether the response that counts of a batch is that of the job submitted last.
+    With `of_last`, the response of a batch is that of the job submitted last.
     """
     from workloadkit.simulation.users.batches.hours_kernel import Hours
 
@@ -37,7 +37,7 @@ def flow(
     leave: float,
     overtime: bool,
 ) -> Any:
-    """Return the behaviour of users who keep their sessions, fresh; parameters as of `Fluid`."""
+    """Return the behaviour of users who keep their sessions; parameters as in `Fluid`."""
     from workloadkit.simulation.users.batches.recycled_kernel import RecycledBehaviour
     from workloadkit.simulation.users.batches.reinserted_kernel import ReinsertedBehaviour
 
@@ -124,14 +124,14 @@ def _rounds(present: Present) -> Any:
 
 
 def _bounds(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each of some parts begins, and where the last one ends."""
+    """Return the boundaries of consecutive parts of these sizes."""
     return np.append(0, np.cumsum(sizes))
 
 
 def _latest_so_far(times: NDArray, first: NDArray[np.int64]) -> NDArray:
-    """Return the latest of each time and those before it, among the same member's."""
+    """Return the cumulative maximum of the times of each member."""
     latest = times.copy()
-    # where a running maximum over all would take over from the member before, begin again
+    # where the maximum over all would continue from the previous member, begin again
     for low, high in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
         np.maximum.accumulate(times[low:high], out=latest[low:high])
     return latest

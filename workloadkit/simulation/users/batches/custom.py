@@ -1,4 +1,4 @@
-"""Users of a log who behave as a custom class says."""
+"""Users of a log with a custom behaviour, defined by a class."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,9 +13,9 @@ from workloadkit.simulation.users.batches import BatchContext, BatchUser
 
 @dataclass(frozen=True)
 class CustomUsers:
-    """Users go through their batches as in the log; a class says when each arrives.
+    """Users submit their recorded batches; a custom class decides when each arrives.
 
-    The plain engine runs them. `simulate` takes the class itself, too.
+    They run in the plain engine. `simulate` accepts the class itself as well.
 
     Parameters
     ----------
@@ -47,6 +47,6 @@ class CustomUsers:
             )
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return the users, fresh for one simulation; they share `rng`."""
+        """Return the users, for one simulation; they share `rng`."""
         context = BatchContext(present, rng)
         return [self.user(context, who) for who in range(present.users.member.size)]

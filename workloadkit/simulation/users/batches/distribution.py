@@ -1,4 +1,4 @@
-"""Users with working hours, who go on with a session or take a break."""
+"""Users with working hours, who continue a session or take a break."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -17,24 +17,24 @@ Response = Literal["last", "end"]
 
 @dataclass(frozen=True)
 class Distribution:
-    """Users work in shifts, and go on with a session the rather the sooner the system responded.
+    """Users work in shifts, and are more likely to continue a session after a short response.
 
     Each works by day (7:30 to 17:30; 70 %) or by night, on weekdays (80 %) or at weekends, moved by
-    up to an hour. A batch that is released outside these hours arrives as they begin again. Within
-    them its user goes on with a probability of 0.8 / (0.05 r + 1), where r is the response time
-    of the work before in minutes: the batch arrives after one of the user's own think times within
-    sessions, where the end of a job released it, or inter-arrival times, where the last submission
-    before did. Else it arrives after one of the user's own such times between sessions of less
-    than 8 h or, if that is outside the hours, as they begin again [1]_. The model is adapted from
-    that of [2]_. Users without any such time draw from those of all.
+    up to an hour. A batch released outside these hours arrives at their next begin. Within them,
+    the user continues with a probability of 0.8 / (0.05 r + 1), where r is the response time of the
+    previous work in minutes: the batch arrives after a time drawn from the user's recorded think
+    times within sessions (if the end of a job released it) or inter-arrival times (if a submission
+    did). Otherwise it arrives after a time drawn from those between the user's sessions, of less
+    than 8 h, or, if that is outside the hours, at their next begin [1]_. The model is adapted from
+    that of [2]_. Users without such a time draw from those of all users.
 
     A user's first batch arrives at its recorded time, whatever the hours.
 
     Parameters
     ----------
     response : {"last", "end"}, default "last"
-        The response time that counts of the batch before: of the job submitted last, as in [2]_, or
-        of the last to end. If that has not ended yet, its time so far; if several have not, that of
+        Response time of the previous batch: that of the job submitted last, as in [2]_, or of the
+        last to end. If that job has not ended yet, its time so far; if several have not, that of
         the first.
 
     References
@@ -55,25 +55,25 @@ class Distribution:
         check_choice("response", self.response, Response)
 
     def compiled(self, present: Present) -> Any:
-        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        """Return the behaviour in the form for kernels, for one simulation."""
         return working_hours(present, of_last=self.response == "last")
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return users in plain Python, fresh for one simulation."""
+        """Return users in plain Python, for one simulation."""
         times = DrawnTimes(BatchContext(present, rng))
         n_users = present.users.member.size
         return [ShiftUser(times, who, of_last=self.response == "last") for who in range(n_users)]
 
 
 class ShiftUser(DrawingUser):
-    """One who works in shifts.
+    """A user who works in shifts.
 
     Parameters
     ----------
     times : DrawnTimes
     who : int
     of_last : bool
-        Whether the response that counts is that of the job submitted last.
+        Whether the response is that of the job submitted last.
     """
 
     def __init__(self, times: DrawnTimes, who: int, *, of_last: bool) -> None:
@@ -81,14 +81,14 @@ class ShiftUser(DrawingUser):
         self.of_last = of_last
 
     def begin(self) -> None:
-        """Choose the hours, and plan the first batch."""
+        """Draw the hours, and plan the first batch."""
         from workloadkit._kernels.shifts import draw_shift
 
         self.hours = draw_shift(self.context.rng)
         super().begin()
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
-        """Go on with the session or take a break, or wait for the next shift."""
+        """Continue the session, take a break, or wait for the next shift."""
         if not self._works_at(self.now):
             return self._next_shift(self.now)
         if self.continues_session(self.response(of_last=self.of_last)):
@@ -107,4 +107,4 @@ class ShiftUser(DrawingUser):
         from workloadkit._kernels.shifts import next_beginning
 
         begin = self.times.seconds(next_beginning(self.times.local(time), *self.hours))
-        return max(begin, time)  # clocks that are put back show it twice
+        return max(begin, time)  # clocks that are set back show it twice

@@ -1,4 +1,4 @@
-"""Users who draw the times between their batches from those in the log, in plain Python."""
+"""Users who draw the times between their batches from recorded ones, in plain Python."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,15 +7,15 @@ from workloadkit.simulation.engine import Job
 from workloadkit.simulation.users.batches import BatchContext, BatchUser
 from workloadkit.simulation.users.batches.times_between_batches import times_between_batches
 
-#: What is counted of users who draw, by the names in `Schedule.history`: values that those without
-#: any of their own drew from all users'; users who left for good; how often users who were at work
-#: went on with it, and did not.
+#: Counts of users who draw, by the names in `Schedule.history`: values that users without recorded
+#: ones drew from those of all; users who left for good; how often users at work continued, and did
+#: not.
 COUNTED = ("borrowed", "left", "continued", "aborted")
 
 
 @dataclass
 class DrawnTimes:
-    """What users draw from, and what they count.
+    """Recorded times to draw from, and counts.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class DrawnTimes:
 
 
 class DrawingUser(BatchUser):
-    """One who draws, and who knows how long the work before took.
+    """A user who draws, and knows the response time of the previous work.
 
     Parameters
     ----------
@@ -71,24 +71,24 @@ class DrawingUser(BatchUser):
         self.times = times
 
     def _send(self, opening: int, arrival: Any) -> None:
-        """Hand over a batch; none of its jobs has ended, as far as the user knows."""
+        """Submit a batch; none of its jobs has ended, as far as the user knows."""
         self._ended: list[Job] = []
         super()._send(opening, arrival)
 
     def job_ended(self, job: Job) -> None:
-        """Note which jobs of the previous batch have ended, in the order of their ends."""
+        """Record which jobs of the previous batch have ended, in the order of their ends."""
         if job.notes["batch"] == self.next - 1:
             self._ended.append(job)
         super().job_ended(job)
 
     def response(self, *, of_last: bool) -> Any:
-        """Return the response of the batch before, or how long it has taken so far. [s].
+        """Return the response of the previous batch, or its time so far. [s].
 
         Parameters
         ----------
         of_last : bool
-            That of the job submitted last; or of the last to end. If several have not ended, the
-            one that was submitted first has taken the longest so far.
+            Of the job submitted last; otherwise of the last to end. If several have not ended, the
+            one submitted first has taken the longest so far.
         """
         running = [job for job in self.sent if job not in self._ended]
         last = running[0] if running else self._ended[-1]
@@ -96,9 +96,9 @@ class DrawingUser(BatchUser):
         return (self.now if job.end is None else job.end) - job.submit
 
     def continues_session(self, waited: Any) -> bool:
-        """Draw whether the user goes on after so long a response, by Shmueli's curve. [s]."""
+        """Draw whether the user continues after this response [s], by Shmueli's curve."""
         return bool(self.context.rng.random() < 0.8 / (0.05 * (waited / 60) + 1))
 
     def history(self) -> dict[str, int]:
-        """Return what all users counted."""
+        """Return the counts of all users."""
         return self.times.counts

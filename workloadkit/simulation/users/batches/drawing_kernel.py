@@ -1,7 +1,7 @@
-"""Users who draw the times between their batches from what they themselves did in the log.
+"""Users who draw the times between their batches from their recorded ones, compiled.
 
-They draw think times and inter-arrival times, within sessions and between them, and know how long
-the work before took.
+They draw think times and inter-arrival times, within sessions and between them, and know the
+response time of the previous work.
 """
 
 from typing import NamedTuple
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 
-# Lists of values: of a released batch, the first or a later one of its session. Odd numbers are
-# think times, even ones inter-arrival times.
+# Lists of values, for a released batch that is the first or a later one of its session. Odd numbers
+# are think times, even ones inter-arrival times.
 WITHIN, BETWEEN = 0, 2
 
-CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability of going on: 0.8 / (0.05 r + 1)
+CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability: 0.8 / (0.05 r + 1)
 
 # Places in DrawingState.counts.
 BORROWED, LEFT, CONTINUED, ABORTED = range(4)
 
 
 class DrawingState(NamedTuple):
-    """What users draw from, and what they know of the batch before.
+    """Recorded times to draw from, and the state of the previous batch.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class DrawingState(NamedTuple):
     first_value : ndarray of int64, shape (4, n_members + 1)
         Where those of each kind and member begin.
     first_ended : ndarray of int64, shape (n_users + 1,)
-        Where the jobs of each begin in `ended`.
+        Where the jobs of each user begin in `ended`.
     ended : ndarray of bool
-        Whether jobs of the batch before have ended.
+        Whether jobs of the previous batch have ended.
     response_of_last, response : ndarray of float64, shape (n_users,)
-        Of the batch before, where it is known: of the job submitted last, of the last to end. [s]
+        Of the previous batch, if known: of the job submitted last, of the last to end. [s]
     counts : ndarray of int64, shape (4,)
-        Values drawn from others; users who left; sessions gone on with, and not.
+        Values drawn from others; users who left; sessions continued, and not.
     """
 
     value: NDArray
@@ -51,7 +51,7 @@ class DrawingState(NamedTuple):
 
 @bare
 def forget_ends(users, batch_of, opening):
-    """Go on to another batch, of which all jobs from one on are about to be submitted."""
+    """Reset the ends for another batch, of which the jobs from one on are about to be submitted."""
     who, batch = batch_of
     activities, drawing = users.activities, users.behaviour.drawing
     base = (
@@ -64,7 +64,7 @@ def forget_ends(users, batch_of, opening):
 
 @bare
 def note_end(users, place, took):
-    """Keep the response of a job of the batch before."""
+    """Record the response of a job of the previous batch."""
     activities, drawing = users.activities, users.behaviour.drawing
     who, at = users.tables.user[place], users.tables.at[place]
     batch = activities.batch[at]
@@ -82,7 +82,7 @@ def note_end(users, place, took):
 
 @bare
 def response(users, who, batch, of_last, now):
-    """Return the response of a batch, the one before: how long it took, or has taken so far."""
+    """Return the response of a batch, the previous one: its time, or its time so far."""
     activities, drawing = users.activities, users.behaviour.drawing
     base = (
         drawing.first_ended[who]
@@ -103,13 +103,13 @@ def response(users, who, batch, of_last, now):
 
 @bare
 def continues_session(users, waited):
-    """Draw whether a user goes on after so long a response."""
+    """Draw whether a user continues after this response."""
     return users.rng.random() < CONTINUES / (BY_THE_MINUTE * (waited / 60) + 1)
 
 
 @bare
 def draw(users, who, kind):
-    """Draw one of the user's own values; of all values if he has none."""
+    """Draw one of the user's recorded values; one of all values if there are none."""
     drawing, member = users.behaviour.drawing, users.incarnations.member[who]
     first = drawing.first_value[kind]
     low, high = first[member], first[member + 1]

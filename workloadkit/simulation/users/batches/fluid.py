@@ -1,4 +1,4 @@
-"""Users whose sessions stay where they are, while their batches flow from one to another."""
+"""Users whose sessions keep their times, while batches move between them."""
 
 from dataclasses import dataclass
 from math import inf
@@ -26,45 +26,45 @@ from workloadkit.simulation.users.batches.session_times import (
 class Fluid:
     """Users keep the times of their sessions; batches arrive within them, earlier or later.
 
-    A batch that is released during a session arrives after a time drawn from the user's own between
-    the batches of one session: a think time where the end of a job released it, an inter-arrival
-    time where the last submission before did. If that is after the session's end, or there is no
-    session at the time, it arrives as the next session begins [1]_. Users who have no such time
-    draw from those of all. The first batch arrives at its recorded time.
+    A batch released during a session arrives after a time drawn from the user's recorded times
+    between batches of one session: a think time if the end of a job released it, an inter-arrival
+    time if the last submission did. If that is after the session's end, or if no session is under
+    way, it arrives at the begin of the next session [1]_. Users without such a time draw from those
+    of all users. The first batch arrives at its recorded time.
 
     Parameters
     ----------
     end : {"submit", "end", "threshold"}, default "threshold"
-        Until when a session lasts: its last submission, the latest end of its jobs, or 60 min after
-        its last submission. At its very begin and end it is there.
+        End of a session: its last submission, the latest end of its jobs, or 60 min after its last
+        submission. Begin and end belong to the session.
     skipped : {"recycle", "reinsert"}, default "recycle"
-        Where sessions come from when those recorded are over: all of them come again, as many weeks
-        later as they last [1]_; or each in which nothing was submitted is there again a week later,
-        until it is used, and when all have been used, all are there again [2]_. Weekdays and times
-        of day stay.
+        Sessions after the recorded ones. "recycle": all of them are repeated after their length in
+        whole weeks [1]_. "reinsert": each session without a submission is repeated weekly until it
+        is used; when all have been used, all are available again [2]_. Weekdays and times of day
+        stay.
     patience : float, default inf
-        A user who waited longer than this for the last of the work before does not go on in this
-        session. [s]
+        A user who waited longer than this for the last of the previous work does not continue in
+        this session. [s]
     leave : float, default inf
-        One who waited longer than this leaves for good; in a resampled population, does not begin
-        again either. [s]
+        A user who waited longer than this leaves for good and, in a resampled population, does not
+        begin again. [s]
     overtime : bool, default False
-        Whether users go on beyond the end of a session where service is good. A batch that would
-        have to wait for the next session arrives after a drawn time all the same, if that is before
-        the next session, with a probability of 0.8 / (0.05 r + 1), where r is the response time
-        of the last of the work before in minutes.
+        Whether users continue beyond the end of a session if service is good. A batch that would
+        have to wait for the next session arrives after a drawn time instead, if that is before the
+        next session, with a probability of 0.8 / (0.05 r + 1), where r is the response time of the
+        last of the previous work in minutes.
 
     Notes
     -----
     The source leaves to future work that "a user may leave the system due to poor performance or
-    send more jobs if the performance is good" [1]_, section IX. `leave` is the same as of users of
-    a site. The form of `overtime` is ours; its probability is that of `Distribution`.
+    send more jobs if the performance is good" [1]_, section IX. `leave` is as for users of a site.
+    The form of `overtime` is this project's; its probability is that of `Distribution`.
 
-    The source does not say when a session ends. With 60 min after the last submission, recycled,
-    mean waits under EASY come nearest to those that it prints; with the last submission they are
-    shorter by half (study ``zakay-feedback``). Under the source's own EASY, which uses no spare
-    processors and lets estimates be outlived, they then meet those of HPC2N, SDSC-SP2 and SDSC-DS
-    within 4 %, and miss those of KTH by 8 %, of SDSC-BLUE by 11 % and of LANL-CM5 by 23 %.
+    The source does not specify when a session ends. With 60 min after the last submission,
+    recycled, mean waits under EASY come closest to its printed values; with the last submission
+    they are half as long (study ``zakay-feedback``). Under the source's own EASY, without spare
+    processors and with late jobs, they are then within 4 % of those for HPC2N, SDSC-SP2 and
+    SDSC-DS, and differ from those for KTH by 8 %, SDSC-BLUE by 11 % and LANL-CM5 by 23 %.
 
     References
     ----------
@@ -93,11 +93,11 @@ class Fluid:
                 raise ParameterError(f"{name} is {value:g}; it must be 0 or more")
 
     def compiled(self, present: Present) -> Any:
-        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        """Return the behaviour in the form for kernels, for one simulation."""
         return flow(present, **vars(self))
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return users in plain Python, fresh for one simulation."""
+        """Return users in plain Python, for one simulation."""
         times = DrawnTimes(BatchContext(present, rng))
         recorded, local = (
             list(zip(*(column.tolist() for column in columns), strict=True))
@@ -108,7 +108,7 @@ class Fluid:
 
 
 class FluidUser(DrawingUser):
-    """One whose batches arrive within the sessions.
+    """A user whose batches arrive within sessions.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class FluidUser(DrawingUser):
     who : int
     behaviour : Fluid
     recorded, local : list of (number, number)
-        Begin and end of all sessions, as of `session_times`. [s]
+        Begin and end of all sessions, as in `session_times`. [s]
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class FluidUser(DrawingUser):
         self._recorded, self._local = recorded[own], local[own]
 
     def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
-        """Take up the sessions, moved by so much."""
+        """Begin with the sessions moved by `shift`."""
         sessions = self._recorded, self._local, shift
         if self.behaviour.skipped == "recycle":
             self.sessions = Recycled(*sessions, seconds=self.times.seconds)
@@ -146,7 +146,7 @@ class FluidUser(DrawingUser):
         super().set_out(opening, arrival, shift)
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
-        """Go on in the session that is under way, or wait for the next."""
+        """Continue in the present session, or wait for the next."""
         counts, sessions, behaviour = self.times.counts, self.sessions, self.behaviour
         waited = self.response(of_last=False)
         if self._leaves(waited):
@@ -172,7 +172,7 @@ class FluidUser(DrawingUser):
             super().all_ended()
 
     def _leaves(self, waited: Any) -> bool:
-        """Whether the user leaves for good who has waited so long."""
+        """Whether the user leaves for good after waiting this long."""
         leaves = waited > self.behaviour.leave
         self.times.counts["left"] += leaves
         return bool(leaves)

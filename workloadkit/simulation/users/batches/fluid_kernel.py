@@ -1,6 +1,6 @@
-"""What users whose sessions stay where they are have in common, wherever those come from.
+"""The common part of users whose sessions keep their times, compiled.
 
-How users behave says which sessions there are: `latest_end`, `next_begin` and `use` act for it, see
+The behaviour defines the sessions by its functions `latest_end`, `next_begin` and `use`, see
 `parts`.
 """
 
@@ -30,7 +30,7 @@ _latest_end = by_part("behaviour", "latest_end", options=BARE)
 #: (users, who, now): when the next session begins, after now.
 _next_begin = by_part("behaviour", "next_begin", options=BARE)
 
-#: (users, who, arrival): a batch arrives then, and uses the session that is there.
+#: (users, who, arrival): a batch arrives, and uses the present session.
 _use = by_part("behaviour", "use", _nothing, BARE)
 
 
@@ -42,14 +42,14 @@ def begins_again(users, who, shift):
 
 @bare
 def returns(users, who, now):
-    """Whether a user who has done with everything will begin again, and has not left."""
+    """Whether a user who has finished begins again, and has not left."""
     waited = response(users, who, users.progress.next_batch[who] - 1, False, now)
     return not _leaves(users, waited)
 
 
 @bare
 def arrival(users, released, now):
-    """When a batch arrives that is released now; `inf` for never."""
+    """Return when a batch that is released now arrives; `inf` for never."""
     who, batch, by_end = released
     behaviour = users.behaviour
     counts = behaviour.drawing.counts
@@ -77,7 +77,7 @@ def arrival(users, released, now):
 
 @bare
 def _leaves(users, waited):
-    """Whether a user leaves for good who has waited so long."""
+    """Whether a user leaves for good after waiting this long."""
     if waited > users.behaviour.leave:
         users.behaviour.drawing.counts[LEFT] += 1
         return True

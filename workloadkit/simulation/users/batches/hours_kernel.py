@@ -1,4 +1,4 @@
-"""Users who work in shifts, and go on with a session the rather the sooner the system responded."""
+"""Users who work in shifts, and are more likely to continue after a short response, compiled."""
 
 import sys
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from workloadkit.simulation.users.batches.drawing_kernel import (
 
 
 class Hours(NamedTuple):
-    """How they behave.
+    """The behaviour.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Hours(NamedTuple):
         Whether the response of a batch is that of the job submitted last, or of the last to end.
     by_day, on_weekdays : ndarray of bool, shape (n_users,)
     later : ndarray of int64, shape (n_users,)
-        Working hours, see `shifts`; by how much they are moved. [s]
+        Working hours, see `shifts`; the time by which they are moved. [s]
     """
 
     drawing: DrawingState
@@ -57,7 +57,7 @@ def sets_out(users, who, begin):
 
 @bare
 def arrival(users, released, now):
-    """When a batch arrives that is released now."""
+    """Return when a batch that is released now arrives."""
     who, batch, by_end = released
     behaviour, zone = users.behaviour, users.zone
     hours = behaviour.by_day[who], behaviour.on_weekdays[who], behaviour.later[who]

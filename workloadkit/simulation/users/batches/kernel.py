@@ -1,8 +1,8 @@
-"""Users who go through what they did in a log, batch by batch.
+"""Users of a log who submit their recorded batches, compiled.
 
-Each user is an incarnation of a member: of a user of the log whose batches, sessions and
-dependencies are known. He hands over all jobs of a batch at once; after the last of them is
-submitted, and after all that the next batch depends on has ended, he decides when that one arrives.
+Each user is an incarnation of a member: a user of the log with known batches, sessions and
+dependencies. A batch is submitted as a whole. After its last submission, and after the end of all
+on which the next batch depends, the behaviour decides when that one arrives.
 """
 
 import sys
@@ -21,18 +21,18 @@ from workloadkit.simulation.parts import by_part, register_functions
 # An item of the agenda: place of a job in `MemberActivities.job`; from this bit on, its user.
 USER = 32
 
-# What releases a batch. (Of Python's own, the compiler would make a function for each.)
+# Events that release a batch. (Plain constants: the compiler would make a function for each enum.)
 BY_SUBMISSION, BY_END = np.bool_(False), np.bool_(True)
 
 
 class Adjusting(NamedTuple):
-    """Users who keep their recorded think and inter-arrival times, and count nothing."""
+    """Users who keep their recorded think and inter-arrival times; nothing is counted."""
 
     counts: NDArray[np.int64]
 
 
 class MemberActivities(NamedTuple):
-    """What the members did; see `workloadkit.dependencies.Activities`.
+    """The activities of the members; see `workloadkit.dependencies.Activities`.
 
     `batch` is the batch of each job; the others are as there.
     """
@@ -66,7 +66,7 @@ class JobTable(NamedTuple):
 
 
 class IncarnationTable(NamedTuple):
-    """Who is there.
+    """The incarnations of a simulation.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ class IncarnationTable(NamedTuple):
     opening : ndarray of int64, shape (n_users,)
         The job that comes first, a place in `MemberActivities.job`.
     begin : ndarray, shape (n_users,)
-        When it is submitted. [s]
+        Time of its submission. [s]
     again : ndarray of bool, shape (n_users,)
         Whether the user begins again after the end of the last job.
     until : ndarray, shape (n_users,)
-        From then on the user submits nothing. [s]
+        End of the user's submissions. [s]
     pause, first_time : ndarray, shape (n_users,)
-        How long after it, at least, and the local time of the member's first job. [s]
+        Pause after the last job, and local time of the member's first job. [s]
     first_left, first_over : ndarray of int64, shape (n_users + 1,)
-        Where the batches and the sessions of each begin in `Progress`.
+        Where the batches and the sessions of each begin in `UserProgress`.
     """
 
     member: NDArray[np.int64]
@@ -97,17 +97,17 @@ class IncarnationTable(NamedTuple):
 
 
 class UserProgress(NamedTuple):
-    """How far each user has come.
+    """The progress of each user.
 
     Parameters
     ----------
     next_batch : ndarray of int64, shape (n_users,)
     submitted : ndarray of bool, shape (n_users,)
-        Whether the batch before has been submitted to its last job.
+        Whether the last job of the previous batch has been submitted.
     last_submission : ndarray, shape (n_users,)
-        When that is, or was, the case. [s]
+        Time of that submission. [s]
     n_over : ndarray of int64, shape (n_users,)
-        How many sessions, by recorded end, have ended without one among them that has not.
+        Number of leading sessions, by recorded end, that have all ended.
     to_end : ndarray of int64, shape (n_users,)
         Jobs that have not ended, submitted or not.
     left : ndarray of int64
@@ -126,7 +126,7 @@ class UserProgress(NamedTuple):
 
 
 def new_progress(incarnations: IncarnationTable, dtype: np.dtype) -> UserProgress:
-    """Return what it is before any user has set out."""
+    """Return the progress before the first batch."""
     n_users = incarnations.member.size
     return UserProgress(
         next_batch=np.zeros(n_users, np.int64),
@@ -140,7 +140,7 @@ def new_progress(incarnations: IncarnationTable, dtype: np.dtype) -> UserProgres
 
 
 class BatchTables(NamedTuple):
-    """What is known of each job that has arrived, in addition to `state.Jobs`.
+    """Information on each job that has arrived, in addition to `state.Jobs`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class BatchTables(NamedTuple):
     at : ndarray of int64, shape (room,)
         Its place in `MemberActivities.job`.
     wait : ndarray, shape (room,)
-        How long it waited in the log. [s]
+        Wait in the log. [s]
     """
 
     row: NDArray[np.int64]
@@ -169,10 +169,10 @@ def new_tables(room: int, dtype: np.dtype) -> BatchTables:
 
 
 class BatchUsers(NamedTuple):
-    """A mechanism of `users`.
+    """The mechanism of users with recorded batches.
 
-    `behaviour` is a part of its own, see below. `by_event` is whether there is a pass after each
-    event: then submissions of one second keep the order in which they were planned.
+    `behaviour` is a part with functions, see below. With `by_event` there is a pass after each
+    event; submissions of one second then keep the order in which they were planned.
     """
 
     agenda: Agenda
@@ -205,7 +205,7 @@ _sets_out = by_part("behaviour", "sets_out", _nothing)
 #: (users, (who, batch), arrival): a user begins with a batch.
 _takes_up = by_part("behaviour", "takes_up", _nothing)
 
-#: (users, who, shift): a user begins again, so much later.
+#: (users, who, shift): a user begins again, later by `shift`.
 _begins_again = by_part("behaviour", "begins_again", _nothing)
 
 #: (users, (who, batch), opening): the jobs of a batch are planned from one on.
@@ -217,7 +217,7 @@ def _always(users, who, now):
     return True
 
 
-#: (users, who, now): whether a user who has done with everything will begin again.
+#: (users, who, now): whether a user who has finished begins again.
 _returns = by_part("behaviour", "returns", _always)
 
 #: (users, place, response): a job has ended.
@@ -230,7 +230,7 @@ _arrival = by_part("behaviour", "arrival", _recorded_arrival)
 
 @bare
 def set_out(users):
-    """Let all users plan the first batch."""
+    """Plan the first batch of all users."""
     incarnations = users.incarnations
     for who in range(incarnations.member.size):
         _sets_out(users, who, incarnations.begin[who])
@@ -239,7 +239,7 @@ def set_out(users):
 
 @bare
 def _begin(users, who, position, arrival):
-    """Let a user begin with a job at some time, as if all before had been done."""
+    """Begin with a job at some time, as if all before it had been done."""
     activities, incarnations, progress = users.activities, users.incarnations, users.progress
     member = incarnations.member[who]
     opening = activities.batch[position]
@@ -259,7 +259,7 @@ def _begin(users, who, position, arrival):
 
 @bare
 def submit(users, jobs, place, item):
-    """Fill in the job that an item stands for."""
+    """Fill in the job of an item."""
     activities, source, tables = users.activities, users.source, users.tables
     at = item & ((1 << USER) - 1)
     jobs.run[place], jobs.estimate[place] = source.run[at], source.estimate[at]
@@ -272,7 +272,7 @@ def submit(users, jobs, place, item):
 
 @bare
 def job_ended(users, jobs, place, now):
-    """Tell the user of a job that it has ended."""
+    """Notify the user of a job of its end."""
     activities, progress = users.activities, users.progress
     who, batch = users.tables.user[place], activities.batch[users.tables.at[place]]
     _job_ended(users, place, now - jobs.submit[place])
@@ -309,7 +309,7 @@ def job_ended(users, jobs, place, now):
 
 @bare
 def wake_up(users, jobs, who, now):
-    """Wake a user, as the last job of a batch has been submitted."""
+    """Wake a user after the last submission of a batch."""
     progress = users.progress
     progress.submitted[who] = True
     if progress.n_over[who] >= users.activities.needs[progress.next_batch[who]]:
@@ -318,9 +318,9 @@ def wake_up(users, jobs, who, now):
 
 @bare
 def _begin_again(users, who, now):
-    """Let a user who has done everything begin again, after a pause, at the same hour.
+    """Let a user who has finished begin again, after a pause, at the same weekday and time.
 
-    Not in the same second as before, where all took no time: that would never end.
+    Not in the same second as before if no time has passed, as that would never end.
     """
     activities, incarnations = users.activities, users.incarnations
     begins, offsets, start = users.zone.begins, users.zone.offsets, users.zone.start
@@ -340,7 +340,7 @@ def _begin_again(users, who, now):
 
 @bare
 def _close_session(users, who, session):
-    """Take note that all of a session has ended."""
+    """Record that all of a session has ended."""
     activities, progress = users.activities, users.progress
     base = users.incarnations.first_over[who]
     member = users.incarnations.member[who]
@@ -354,7 +354,7 @@ def _close_session(users, who, session):
 
 @bare
 def _release(users, who, now, by_end):
-    """Decide when the next batch arrives; a job's end or a submission has released it."""
+    """Decide when the next batch arrives, after a job's end or a submission has released it."""
     progress = users.progress
     batch = progress.next_batch[who]
     arrival = _arrival(users, (who, batch, by_end), now)
@@ -362,13 +362,13 @@ def _release(users, who, now, by_end):
         progress.next_batch[who] = batch + 1
         progress.submitted[who] = False
         return
-    progress.last_submission[who] = arrival  # of the type that times have
+    progress.last_submission[who] = arrival  # in the type of the simulation's times
     _send(users, who, users.activities.first_job[batch], progress.last_submission[who])
 
 
 @bare
 def _send(users, who, position, arrival):
-    """Plan the submissions of the next batch, from a position on, and go on to the one after."""
+    """Plan the submissions of the next batch, from a position on, and continue with the next."""
     activities, progress, agenda = users.activities, users.progress, users.agenda
     until = users.incarnations.until[who]
     batch = activities.batch[position]

@@ -1,7 +1,7 @@
-"""Fluid users whose sessions all come again, once those recorded are over.
+"""Fluid users whose sessions are all repeated after the recorded ones, compiled.
 
-Each user lives through the sessions of his member, moved by whole weeks of local time: after the
-last of them all come again.
+Each user has the sessions of the member, moved by whole weeks of local time; after the last one,
+all are repeated.
 """
 
 import sys
@@ -33,17 +33,17 @@ __all__ = [
 
 
 class RecycledBehaviour(NamedTuple):
-    """How they behave.
+    """The behaviour.
 
     Parameters
     ----------
     drawing : DrawingState
     patience, leave : float
-        Response after which a user goes away until the next session, and for ever. [s]
+        Response after which a user leaves until the next session, and for ever. [s]
     overtime : bool
-        Whether users go on beyond the end of a session.
+        Whether users continue beyond the end of a session.
     shift : ndarray of float64, shape (n_users,)
-        By how much the sessions of each are moved, in local time: whole weeks. [s]
+        Shift of each user's sessions in local time: whole weeks. [s]
     sessions : Sessions
     """
 
@@ -57,7 +57,7 @@ class RecycledBehaviour(NamedTuple):
 
 @bare
 def latest_end(users, who, now):
-    """Latest end of all sessions that have begun by now; later than now if one is under way."""
+    """Return the latest end of all sessions that have begun; later than now if one is under way."""
     sessions, moved = users.behaviour.sessions, users.behaviour.shift[who]
     member = users.incarnations.member[who]
     first = sessions.first[member]
@@ -75,7 +75,7 @@ def latest_end(users, who, now):
 
 @bare
 def next_begin(users, who, now):
-    """When the next session begins, after now."""
+    """Return the begin of the next session, after now."""
     sessions, member = users.behaviour.sessions, users.incarnations.member[who]
     first, end = sessions.first[member], sessions.first[member + 1]
     cycle, begun = _begun(sessions, member, users.behaviour.shift[who], now)
@@ -87,13 +87,13 @@ def next_begin(users, who, now):
 
 @bare
 def _begun(sessions, member, moved, now):
-    """How far the sessions are moved that are there now, and how many of those have begun."""
+    """Return the shift of the present repetition, and how many of its sessions have begun."""
     first, end = sessions.first[member], sessions.first[member + 1]
     begin, local_begin, zone = sessions.begin, sessions.local_begin, sessions.zone
     local = local_time(zone.begins, zone.offsets, zone.start, now)
     period = sessions.period[member]
     cycle = moved + period * max(floor((local - moved - local_begin[first]) / period), 0)
-    # where clocks are put back, what they show now they have shown before
+    # where clocks are set back, they show the same time twice
     if when(sessions, begin, local_begin, first, cycle + period) <= now:
         cycle += period
     low = first_after(local_begin, first, end, local - cycle)

@@ -1,8 +1,8 @@
-"""Fluid users whose skipped sessions come again, each one a week later until it is used.
+"""Fluid users whose skipped sessions are repeated weekly until they are used, compiled.
 
-Of the sessions that were skipped and come again weekly there may be thousands. They stand in a tree
-by weekday and time of day: its leaves are in the order in which they come within a week, and hold
-when they end, in seconds from the begin of that week.
+There may be thousands of skipped sessions that are repeated weekly. A tree holds them by weekday
+and time of day: its leaves are in the order of their begins within a week, and contain their ends,
+in seconds from the begin of that week.
 """
 
 import sys
@@ -40,14 +40,14 @@ __all__ = [
 ]
 
 ABSENT = -inf
-RECORDED = -1  # the round in which sessions are where they were recorded
+RECORDED = -1  # the round in which sessions have their recorded times
 
 
 class Rounds(NamedTuple):
-    """Which sessions each user has used, where they are reinserted.
+    """The used sessions of each user, where skipped ones are reinserted.
 
-    In a round each session is used once. It is there from its first begin in the round on, and then
-    weekly until it is used.
+    In a round each session is used once. It is available from its first begin in the round on, and
+    then weekly until it is used.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class Rounds(NamedTuple):
     tree : ndarray of float64
         Each node holds the latest of what is below it. A user's tree has its top at node 1.
     n_used, n_begun : ndarray of int64, shape (n_users,)
-        Sessions that were used in the round; that have begun in it.
+        Sessions used in the round; sessions that have begun in it.
     start : ndarray of int64, shape (n_users,)
-        The round's first begin: weeks × sessions + rank. `RECORDED` for the first round.
+        First begin of the round: weeks × sessions + rank. `RECORDED` for the first round.
     used_until : ndarray of float64, shape (n_users,)
-        Latest end of the sessions used so far, as they were when they were used. [s]
+        Latest end of the sessions used so far, at the time of their use. [s]
     """
 
     first_used: NDArray[np.int64]
@@ -75,7 +75,7 @@ class Rounds(NamedTuple):
 
 
 class ReinsertedBehaviour(NamedTuple):
-    """How they behave; `rounds` apart as of `RecycledBehaviour`."""
+    """The behaviour; as `RecycledBehaviour`, with `rounds`."""
 
     drawing: DrawingState
     patience: float
@@ -88,7 +88,7 @@ class ReinsertedBehaviour(NamedTuple):
 
 @bare
 def takes_up(users, begins, arrival):
-    """Let a user's sessions be where they are as the user sets out with a batch."""
+    """Set a user's sessions for the begin with a batch."""
     who, opening = begins
     member = users.incarnations.member[who]
     _reset(users, who, users.activities.session[opening] - users.activities.first_session[member])
@@ -97,7 +97,7 @@ def takes_up(users, begins, arrival):
 
 @bare
 def latest_end(users, who, now):
-    """Latest end of the sessions that have begun by now; later than now if one is under way."""
+    """Return the latest end of the sessions that have begun; later than now if one is under way."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
     member, moved = users.incarnations.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
@@ -122,9 +122,9 @@ def latest_end(users, who, now):
 
 @bare
 def next_begin(users, who, now):
-    """When the next session begins that was not used, after now.
+    """Return the begin of the next unused session, after now.
 
-    What is under way now will not be used any more: it counts with its next begin, a week later.
+    A session that is under way is no longer available: its next begin, a week later, counts.
     """
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
     member, moved = users.incarnations.member[who], users.behaviour.shift[who]
@@ -152,7 +152,7 @@ def next_begin(users, who, now):
 
 @bare
 def use(users, who, now):
-    """Take note that something is submitted: whatever is under way then is used."""
+    """Record a submission: it uses all sessions that are under way."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
     member, moved = users.incarnations.member[who], users.behaviour.shift[who]
     _go_on(sessions, rounds, who, member, moved, now)
@@ -193,7 +193,7 @@ def use(users, who, now):
 
 @bare
 def _reset(users, who, n_over):
-    """Begin, the first `n_over` sessions being used."""
+    """Begin, with the first `n_over` sessions used."""
     sessions, rounds = users.behaviour.sessions, users.behaviour.rounds
     member = users.incarnations.member[who]
     n, base = sessions.first[member + 1] - sessions.first[member], rounds.first_used[who]
@@ -207,7 +207,7 @@ def _reset(users, who, n_over):
 
 @bare
 def _go_on(sessions, rounds, who, member, moved, now):
-    """Let the sessions that have begun by now, and were not used, come again each week."""
+    """Repeat weekly the sessions that have begun by now and were not used."""
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
     place = rounds.n_begun[who]
@@ -223,7 +223,7 @@ def _go_on(sessions, rounds, who, member, moved, now):
 
 @bare
 def _session_in_round(sessions, rounds, who, member, place):
-    """Return the session, from 0, whose first begin in a round has a place."""
+    """Return the session, from 0, with this place among the first begins of a round."""
     if rounds.start[who] == RECORDED:
         return place
     first = sessions.first[member]
@@ -233,7 +233,7 @@ def _session_in_round(sessions, rounds, who, member, place):
 
 @bare
 def _begin_in_round(sessions, rounds, who, member, moved, place):
-    """When that session begins for the first time in the round."""
+    """Return the first begin of that session in the round."""
     if rounds.start[who] == RECORDED:
         session = sessions.first[member] + place
         return when(sessions, sessions.begin, sessions.local_begin, session, moved)
@@ -248,7 +248,7 @@ def _is_used(sessions, rounds, who, member, place):
 
 @bare
 def _use(sessions, rounds, who, member, session, end):
-    """Take a session, from 0, which ends then, out of the round."""
+    """Remove a session, from 0, with this end, from the round."""
     rounds.used[rounds.first_used[who] + session] = True
     rounds.n_used[who] += 1
     rounds.used_until[who] = max(rounds.used_until[who], end)
@@ -273,7 +273,7 @@ def _following(sessions, member, now):
 
 @bare
 def _weekly_begin(sessions, member, at):
-    """When a session begins, given weeks × sessions + rank."""
+    """Return the begin of a session, given weeks × sessions + rank."""
     first = sessions.first[member]
     n = sessions.first[member + 1] - first
     zone = sessions.zone
@@ -286,7 +286,7 @@ def _weekly_begin(sessions, member, at):
 
 @bare
 def _nothing_comes_again(rounds, who):
-    """Whether none of the sessions that have begun in the round is left to be used."""
+    """Whether no session that has begun in the round is left to be used."""
     return rounds.tree[rounds.first_node[who] + 1] == ABSENT
 
 
@@ -322,7 +322,7 @@ def _latest(rounds, who, low, high):
 
 @bare
 def _next_leaf(rounds, who, low, least):
-    """Return the first leaf from `low` on that holds so much; the number of leaves for none."""
+    """Return the first leaf from `low` on with at least `least`; the number of leaves for none."""
     tree, top = rounds.tree, rounds.first_node[who]
     width = (rounds.first_node[who + 1] - top) // 2
     if low >= width:

@@ -1,4 +1,4 @@
-"""The times of a user's sessions, and how they come again, in plain Python."""
+"""The times of a user's sessions and their repetitions, in plain Python."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -13,7 +13,7 @@ from workloadkit.simulation.populations.present import Present
 End = Literal["submit", "end", "threshold"]
 Skipped = Literal["recycle", "reinsert"]
 
-#: Longest silence in a session; see `delimit_sessions`. [s]
+#: Longest time between two submissions of a session; see `delimit_sessions`. [s]
 THRESHOLD = 3600
 
 #: Begin and end. [s]
@@ -21,22 +21,22 @@ BeginEnd = tuple[Any, Any]
 
 
 def session_times(present: Present, end: End) -> tuple[tuple[NDArray, ...], tuple[NDArray, ...]]:
-    """Return begin and end of the sessions of all members, before users are moved.
+    """Return begin and end of the sessions of all members, without shifts.
 
     Parameters
     ----------
     present : Present
     end : {"submit", "end", "threshold"}
-        Until when a session lasts: its last submission, the latest end of its jobs, or 60 min after
-        its last submission.
+        End of a session: its last submission, the latest end of its jobs, or 60 min after its last
+        submission.
 
     Returns
     -------
     when : tuple of ndarray, shape (n_sessions,)
         [s]
     local : tuple of ndarray, shape (n_sessions,)
-        The same by the clock on the wall, where none ends before it begins, even if clocks are put
-        back meanwhile. [s]
+        The same in local time, where none ends before it begins, even if clocks are set back in
+        between. [s]
     """
     acts, clock = present.activities, present.clock
     which = "end" if end == "end" else "until"
@@ -57,16 +57,16 @@ def session_times(present: Present, end: End) -> tuple[tuple[NDArray, ...], tupl
 
 
 class Recycled:
-    """Sessions that all come again, so many whole weeks after the last of them as they last.
+    """Sessions that are all repeated, after their total length in whole weeks.
 
     Parameters
     ----------
     recorded : sequence of (number, number)
         Begin and end of each session, in the order of the begins. [s]
     local : sequence of (number, number)
-        The same by the clock on the wall. [s]
+        The same in local time. [s]
     shift : int or float
-        By how many weeks all are moved. [s]
+        Shift of all sessions. [s]
     seconds : callable
         From local time to seconds.
 
@@ -75,7 +75,7 @@ class Recycled:
     >>> sessions = Recycled([(0, 60), (8 * 86400, 8 * 86400)], seconds=int)
     >>> sessions.latest_end(60), sessions.latest_end(61)
     (60, None)
-    >>> sessions.next_begin(8 * 86400) // 86400  # all come again after two weeks
+    >>> sessions.next_begin(8 * 86400) // 86400  # all are repeated after two weeks
     14
     """
 
@@ -93,7 +93,7 @@ class Recycled:
         self.seconds = seconds
 
     def when(self, session: int, moved: Any) -> BeginEnd:
-        """Return begin and end of a session that is moved by so many weeks [s]."""
+        """Return begin and end of a session, with a shift [s]."""
         if moved == 0:
             return self.recorded[session]
         begin, end = self.local[session]
@@ -108,10 +108,10 @@ class Recycled:
         return min(begin for begin, _ in self._about(time) if begin > time)
 
     def use(self, time: Any) -> None:
-        """Take note that something is submitted."""
+        """Record a submission."""
 
     def _about(self, time: Any) -> list[BeginEnd]:
-        """Return all sessions up to the first time that they come again after a time."""
+        """Return all sessions up to the first repetition after a time."""
         first, last = self.local[0][0], self.local[-1][0]
         period = ((last - first) // WEEK + 1) * WEEK
         found, moved = [], self.shift
@@ -124,7 +124,7 @@ class Recycled:
 
 
 class Reinserted(Recycled):
-    """Sessions that come again a week later until they are used; and all, when all were used.
+    """Sessions that are repeated weekly until they are used; once all are used, all are repeated.
 
     Parameters are those of `Recycled`.
 
@@ -158,15 +158,15 @@ class Reinserted(Recycled):
         return max((end for end in [*ends, self.used_until] if end >= time), default=None)
 
     def next_begin(self, time: Any) -> Any:
-        """Return when the next session begins that was not used, after a time.
+        """Return the begin of the next unused session, after a time.
 
-        What is under way then will not be used any more: it counts with its next begin.
+        A session that is under way is no longer available: its next begin counts.
         """
         self._skip(time)
         return min(self._begin_after(session, time) for session in self._unused())
 
     def use(self, time: Any) -> None:
-        """Take note that something is submitted: the sessions that are under way are used."""
+        """Record a submission: it uses the sessions that are under way."""
         self._skip(time)
         for session in self._unused():
             begin, end = self.when(session, self.moved[session])
@@ -183,7 +183,7 @@ class Reinserted(Recycled):
         return [session for session, used in enumerate(self.used) if not used]
 
     def _skip(self, time: Any) -> None:
-        """Let the sessions that are over, and were not used, come again a week later."""
+        """Repeat sessions that are over and were not used, a week later."""
         for session in self._unused():
             while self.when(session, self.moved[session])[1] < time:
                 self.moved[session] += WEEK

@@ -1,4 +1,4 @@
-"""When the sessions of members are there, as they were recorded or moved by weeks of local time."""
+"""The times of members' sessions, as recorded or moved by weeks of local time, compiled."""
 
 from typing import NamedTuple
 
@@ -19,18 +19,16 @@ class Sessions(NamedTuple):
     first : ndarray of int64, shape (n_members + 1,)
         The sessions of member m are `first[m]` to `first[m + 1] - 1`.
     begin, until, reach : ndarray, shape (n_sessions,)
-        When each begins, when it is over, and the latest of that among the member's sessions up to
-        this one. [s]
+        Begin and end of each, and the latest end among the member's sessions up to this one. [s]
     local_begin, local_until, local_reach : ndarray of float64, shape (n_sessions,)
-        The same in local time, before users are moved. They do not fall where clocks are put back.
-        [s]
+        The same in local time, without shifts. They do not decrease where clocks are set back. [s]
     period : ndarray of float64, shape (n_members,)
-        After how long, in local time, a member's sessions come again: whole weeks. [s]
+        Time after which a member's sessions are repeated, in local time: whole weeks. [s]
     by_phase, rank : ndarray of int64, shape (n_sessions,)
-        The member's sessions, from 0, in the order in which they come within a week; and where each
-        is in that order.
+        The member's sessions, from 0, in their order within a week; and the place of each in that
+        order.
     phase : ndarray of float64, shape (n_sessions,)
-        In that order: begin, from the begin of the week. [s]
+        In that order: begin, since the begin of the week. [s]
     zone : ZoneArrays
     """
 
@@ -50,7 +48,7 @@ class Sessions(NamedTuple):
 
 @bare
 def first_after(times, low, high, limit):
-    """Return the first place from `low` on, before `high` if any is, of a time after a limit."""
+    """Return the first place from `low` on of a time after a limit; `high` if there is none."""
     while low < high:
         middle = (low + high) // 2
         if times[middle] <= limit:
@@ -62,7 +60,7 @@ def first_after(times, low, high, limit):
 
 @bare
 def when(sessions, times, local_times, session, moved):
-    """Tell a time of a session that is moved so far; one that is not keeps its own."""
+    """Return a time of a session with a shift; without a shift it keeps its recorded one."""
     if moved == 0:
         return float(times[session])
     zone = sessions.zone

@@ -1,4 +1,4 @@
-"""The users of one simulation who go through batches: who is there, and how they behave."""
+"""The users of one simulation who submit recorded batches."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,18 +16,18 @@ from workloadkit.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class SimulatedBatchUsers:
-    """Users who go through what they, or others, did in a log.
+    """Users who submit the recorded batches of a log's users.
 
     Parameters
     ----------
     population : object
-        Who is there, see `workloadkit.simulation.populations`.
+        Who is present, see `workloadkit.simulation.populations`.
     behaviour : object
-        How they behave, see `workloadkit.simulation.users`.
+        Their behaviour, see `workloadkit.simulation.users`.
     trace : Trace
         The log.
     present : Present
-        What the population made of it.
+        The result of the population for this log.
     """
 
     population: Any
@@ -37,11 +37,11 @@ class SimulatedBatchUsers:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs to expect."""
+        """Expected number of jobs."""
         activities, users = self.present.activities, self.present.users
         first_job = activities.first_job[activities.first_batch]
         jobs = (first_job[users.member + 1] - users.opening).sum()
-        # how often a user begins again is not known; where it is more than once, there is no room
+        # Unknown is how often a user begins again; if more than once, the tables are too small.
         return int(jobs + np.diff(first_job)[users.member[users.again]].sum())
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -49,7 +49,7 @@ class SimulatedBatchUsers:
         return self.behaviour.plain(self.present, rng)
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables with room for so many jobs, and the users who will fill them in."""
+        """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
         from workloadkit.simulation.users.batches import kernel as kernels
@@ -93,13 +93,13 @@ class SimulatedBatchUsers:
         )
 
     def _numbers(self) -> NDArray[np.int64] | None:
-        """Return the numbers of the users in the log, where they have any."""
+        """Return the numbers of the users in the log, if they have any."""
         if not self.present.numbered:
             return None
         return self.present.activities.user[self.present.users.member]
 
     def _activities(self) -> Any:
-        """Return what the members did."""
+        """Return the activities of the members."""
         from workloadkit.simulation.users.batches.kernel import MemberActivities
 
         activities = self.present.activities
@@ -110,7 +110,7 @@ class SimulatedBatchUsers:
         return MemberActivities(**known, batch=batch)
 
     def _incarnations(self) -> Any:
-        """Return who is there."""
+        """Return the incarnations."""
         from workloadkit.simulation.users.batches.kernel import IncarnationTable
 
         activities, users = self.present.activities, self.present.users
@@ -131,7 +131,7 @@ class SimulatedBatchUsers:
         )
 
     def _source(self) -> Any:
-        """Return the jobs in the order in which each user comes to them; it is kept."""
+        """Return the jobs in the order of the users' activities; the result is kept."""
         from workloadkit.simulation.agenda import UNNUMBERED
         from workloadkit.simulation.users.batches.kernel import JobTable
 
@@ -179,12 +179,12 @@ class SimulatedBatchUsers:
         return self._history(users[0].history() if isinstance(users[0], DrawingUser) else {})
 
     def _history(self, counts: dict[str, Any]) -> dict[str, Any]:
-        """Say until when users submit jobs, where that ends, and what they counted."""
+        """Return the end of submissions, if there is one, and the counts of the users."""
         until, dtype = self.present.until, self.present.workload.submit.dtype
         return counts if until == no_end(dtype) else {"until": dtype.type(until).item(), **counts}
 
     def result(
         self, workload: Workload, notes: Notes, machine: int
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        """Return the log of the jobs, and the jobs as a workload of that log."""
         return self.population.result(self.present, self.trace, workload, notes)

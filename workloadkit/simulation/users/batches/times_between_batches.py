@@ -1,4 +1,4 @@
-"""What users who react draw from: the times between the batches that were their own."""
+"""The recorded times between each user's batches."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ LONGEST_BREAK = 8 * 3600
 
 
 def times_between_batches(acts: Activities) -> tuple[NDArray, NDArray[np.int64]]:
-    """List the times between the batches of each user, apart by kind.
+    """List the times between the batches of each user, separately by kind.
 
     Parameters
     ----------
