@@ -1,5 +1,6 @@
 """Tuples that kernels hand on by reference."""
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,9 @@ def test_nobody_stays_nobody():
 def test_classes_of_one_name_in_two_modules_stay_two_types():
     from numba import types
 
-    from workloadkit.simulation.users.dependent.kernel import Tables as OfOne
-    from workloadkit.simulation.users.queueing.kernel import Tables as OfOther
+    OfOne, OfOther = (
+        namedtuple("Tables", ["row", "user"], module=module) for module in ("one", "other")
+    )
 
     one, other = (
         Reference(types.NamedUniTuple(types.int64[::1], len(each._fields), each))

@@ -57,7 +57,7 @@ def users_named(text: str) -> Any:
     if isinstance(found, str):
         users.parse(found)
     is_batch_user = isinstance(found, type) and issubclass(found, users.BatchUser)
-    return users.OwnUsers(found) if is_batch_user else found
+    return users.CustomUsers(found) if is_batch_user else found
 
 
 def import_modules(names: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from workloadkit.settings import Experiment as InCommon
 from workloadkit.settings import Sweep as Asked
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
-from workloadkit.simulation.arranging import identity_of
+from workloadkit.simulation.selection import identity_of
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import scaled_machine
