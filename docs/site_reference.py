@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import reduce
 from importlib import import_module
@@ -185,19 +185,21 @@ def _kind(schema: dict[str, Any]) -> str:
 def _choices(module: ModuleType) -> Iterator[str]:
     """Yield a section for each scheduler, users, population or model that is built in."""
     package = module.__name__.rpartition(".")[2]
-    for name, thing in module.known().items():
+    known = module.known()
+    shared = {k: v for thing in known.values() for k, v in _meanings(thing).items()}
+    for name, thing in known.items():
         yield f"## {name}\n\n{_summary(thing)}\n"
         if thing.__name__ in module.__all__:
             path = f"workloadkit.{package}.{thing.__name__}"
             yield f"In Python: [`{path.replace('workloadkit', 'wk')}`](generated/api/{path}.rst).\n"
-        if parameters := list(_parameters(thing)):
+        if parameters := list(_parameters(thing, shared)):
             yield _table(("parameter", "values", "default", "meaning"), parameters)
 
 
-def _parameters(thing: Any) -> Iterator[tuple[str, str, str, str]]:
-    documented: dict[str, tuple[str, str]] = {}
-    for owner in reversed(inspect.getmro(thing) if inspect.isclass(thing) else [thing]):
-        documented |= _documented(inspect.cleandoc(owner.__doc__ or ""))
+def _parameters(thing: Any, shared: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    if inspect.isclass(thing) and issubclass(thing, Settings):
+        yield from (_setting(declared)[:4] for declared in settings_of(thing).values())
+        return
     if is_dataclass(thing):
         declared = [(f.name, f.type, f.default) for f in fields(thing) if f.init]
     else:
@@ -206,10 +208,20 @@ def _parameters(thing: Any) -> Iterator[tuple[str, str, str, str]]:
             for p in parameters_of(thing).values()
             if p.kind is p.KEYWORD_ONLY
         ]
+    documented = {**shared, **_meanings(thing)}
     for name, kind, default in declared:
         shown = "" if default is MISSING or default is None else f"`{default!r}`"
         values, meaning = documented.get(name, ("", ""))
         yield f"`{name}`", _plain(values) or f"`{_type(kind)}`", shown, _plain(meaning)
+
+
+def _meanings(thing: Any) -> dict[str, tuple[str, str]]:
+    """Type and meaning of each parameter, of the class or the one that it is derived from."""
+    found: dict[str, tuple[str, str]] = {}
+    for owner in reversed(inspect.getmro(thing) if inspect.isclass(thing) else [thing]):
+        documented = _documented(inspect.cleandoc(owner.__doc__ or ""))
+        found |= {k: v for k, v in documented.items() if not v[1].startswith("As of ")}
+    return found
 
 
 def _type(kind: Any) -> str:
@@ -221,7 +233,7 @@ def _type(kind: Any) -> str:
 
 def _documented(docstring: str) -> dict[str, tuple[str, str]]:
     """Type and meaning of each parameter of a docstring."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w.*\n-+\n|\Z)", docstring, re.S | re.M)
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", docstring, re.S | re.M)
     entries = re.findall(r"^(\S.*)\n((?:[ \t]+.*\n?|\n)*)", section[1] if section else "", re.M)
     return {
         name: (re.sub(r", default .*", "", kind), " ".join(text.split()))

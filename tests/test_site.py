@@ -65,6 +65,13 @@ def test_the_reference_has_each_public_name(package, pages):
             assert f"api/{public}.rst" in pages
 
 
+def test_each_parameter_of_a_choice_has_its_meaning(pages):
+    for name in ("schedulers.md", "populations.md", "models.md"):
+        rows = [line for line in pages[name].splitlines() if line.startswith("| `")]
+        assert rows
+        assert not [row for row in rows if row.endswith("|  |")]
+
+
 def test_each_page_by_hand_that_includes_a_table_has_it(pages):
     included = {
         line.rpartition("generated/")[2]
