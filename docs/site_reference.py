@@ -19,6 +19,8 @@ import workloadkit
 from analysis.studies import load_study, study_names
 from workloadkit import models, populations, schedulers, settings, users
 from workloadkit.cli import app
+from workloadkit.cli.commands import Command
+from workloadkit.cli.topics import TOPICS
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.io.record_fields import RECORD_FIELDS
@@ -134,7 +136,7 @@ def _first_line(command: typer.core.TyperCommand) -> str:
     return _plain((command.help or "").partition("\n\n")[0].replace("\n", " "))
 
 
-def _command(path: tuple[str, ...], command: typer.core.TyperCommand) -> str:
+def _command(path: tuple[str, ...], command: Command) -> str:
     context = typer.Context(command, info_name=" ".join(("workloadkit", *path)))
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     text = [f"# workloadkit {' '.join(path)}", "", "```text", usage, "```", ""]
@@ -143,12 +145,10 @@ def _command(path: tuple[str, ...], command: typer.core.TyperCommand) -> str:
         rows = (parameter.get_help_record(context) for parameter in parameters)
         cells = ((f"`{row[0]}`", _plain(row[1])) for row in rows if row)
         text += [f"## {title}", "", _table((title.lower().rstrip("s"), "meaning"), cells)]
-    for part in re.split(r"\x08\n", command.epilog or ""):
-        heading, _, body = part.strip("\n").partition("\n")
-        if body and not heading.startswith(" "):
-            text += [f"## {heading.rstrip(':')}", "", "```text", inspect.cleandoc(body), "```", ""]
-        elif part.strip():
-            text += ["```text", inspect.cleandoc("\n" + part.strip("\n")), "```", ""]
+    lists = {"Examples": "\n".join(command.examples)}
+    lists |= {TOPICS[topic].title: TOPICS[topic].text().strip() for topic in command.topics}
+    for heading, body in lists.items():
+        text += [f"## {heading}", "", "```text", body, "```", ""]
     return "\n".join(text)
 
 

@@ -247,7 +247,7 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
     ("arguments", "message"),
     [
         (("-o", "log.txt"), "the suffix does not determine a format"),
-        (("-o", "log.swf", "--key", "export.txt"), "anonymize too"),
+        (("-o", "log.swf", "--key", "export.txt"), "error: --key requires --anonymize"),
         (("-o", "log.swf", "--tz", "Mars"), "tz is 'Mars'"),
         (("-o", "log.swf", "--from", "sacct"), "'sacct' is not one of"),
     ],
@@ -263,7 +263,7 @@ def test_wrong_usage_is_told(run, export, tmp_path, monkeypatch, arguments, mess
 def test_options_of_accounting_are_not_for_logs(run, export, tmp_path):
     run(export, "-o", tmp_path / "log.swf")
     code, _, error = run(tmp_path / "log.swf", "-o", tmp_path / "other.swf", "--anonymize")
-    assert (code, error) == (2, "error: anonymize: not for Standard Workload Format\n")
+    assert (code, error) == (2, "error: --anonymize: not supported for Standard Workload Format\n")
 
 
 def test_one_log_at_a_time(run, export, tmp_path):

@@ -57,7 +57,7 @@ def test_what_is_judged_and_what_is_not_is_counted(tmp_path):
     assert others
     assert f"of {judged} measure" in result.stdout.splitlines()[-2]
     assert result.stdout.splitlines()[-1] == (
-        f"not judged, as the theory states no error of them: {others} others"
+        f"not judged, as the theory states no error: {others} others"
     )
     assert result.exit_code == (False in holds)
 
@@ -89,7 +89,10 @@ def test_a_difference_is_exit_code_1(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("mm9", "lam=0.5"), "error: unknown model 'mm9'; known: mm1, mmc"),
+        (
+            ("mm9", "lam=0.5"),
+            "error: unknown model 'mm9'; did you mean mmc or mm1? known: mm1, mmc",
+        ),
         (("mm1", "lam=0.5"), "error: mm1 needs S"),
         (("mm1", "lam=0.5", "S=1", "N=3"), "error: unknown parameter 'N'; known: lam, S"),
         (("mm1", "lam=1.5", "S=1"), "error: lam is 1.5"),
@@ -107,7 +110,7 @@ def test_wrong_usage_is_exit_code_2_and_one_line(words, message):
 
 
 def test_help_is_within_80_columns():
-    lines = run("--help").stdout.splitlines()
+    lines = run("--help-all").stdout.splitlines()
     assert any("crosscheck reopen" in line for line in lines)
     assert all(len(line) <= 80 for line in lines)
 

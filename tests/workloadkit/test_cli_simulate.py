@@ -6,13 +6,12 @@ import signal
 import sys
 
 import pytest
-from workloadkit.cli.schedulers import SCHEDULERS
 
 import analysis
 import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit import cli
-from workloadkit.cli.users import USERS
+from workloadkit.cli.topics import SCHEDULERS, USERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
 METRICS = (
@@ -431,7 +430,7 @@ def test_the_help_lists_all_schedulers_within_80_columns(run):
     }
     assert listed == set(wk.schedulers.known())
     assert max(map(len, SCHEDULERS.splitlines())) <= 76
-    _, help_text, _ = run("--help")
+    _, help_text, _ = run("--help-all")
     for line in SCHEDULERS.strip().splitlines():
         assert line.rstrip() in help_text
 
@@ -565,7 +564,7 @@ def test_factors_change_what_is_simulated_and_are_told(run, log):
 
 
 def test_the_help_lists_all_users(run):
-    code, out, _ = run("--help")
+    code, out, _ = run("--help-all")
     assert code == 0
     assert all(name in out for name in wk.users.known())
     assert max(map(len, USERS.splitlines())) <= 76
