@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
-from workloadkit.cleaning.filters import Comparison, Filter
+from workloadkit.cleaning.filters import FieldComparison, Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.trace import Trace
 
@@ -202,7 +202,7 @@ def change(
     before = int(np.count_nonzero(submit < when))
     sign, count = ("<", before) if 2 * before <= trace.n_jobs else (">=", trace.n_jobs - before)
     evidence = evidence | {"when": when, "jobs_before": before, "jobs_after": submit.size - before}
-    condition = Comparison("submit", sign, int(when) if when == int(when) else when)
+    condition = FieldComparison("submit", sign, int(when) if when == int(when) else when)
     return Anomaly(
         CHANGE, title, strength, reason, evidence, (when, when), Filter(condition, count)
     )

@@ -78,7 +78,7 @@ _COUNT = re.compile(r"\(\s*(\d[\d,]{0,20})\s+jobs?\s+removed\s*\)\s*\Z", re.IGNO
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FieldComparison:
     """A field, or the hour of the day, compared with a number."""
 
     field: str
@@ -126,7 +126,7 @@ class Junction:
         return held
 
 
-Condition = Comparison | Not | Junction
+Condition = FieldComparison | Not | Junction
 
 
 def _bracketed(condition: Condition) -> str:
@@ -141,7 +141,7 @@ class Filter(Displayed):
 
     Parameters
     ----------
-    condition : Comparison, Not or Junction
+    condition : FieldComparison, Not or Junction
         True for the jobs to remove.
     count : int, optional
         Number of jobs that it removed, as stated with it.
@@ -309,11 +309,11 @@ class _Parser:
         self.take()
         return condition
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> FieldComparison:
         """Parse a field, an operator and a number, in this order or reversed."""
         if self.token[:1].isalpha():
             field, sign = self.field(), self.operator()
-            return Comparison(field, sign, self.value(field))
+            return FieldComparison(field, sign, self.value(field))
         at = self.next  # position of the number: its field decides how to parse it
         if not re.match(r"[-+]?[\d.]", self.token):
             self.refuse("a field is expected")
@@ -322,7 +322,7 @@ class _Parser:
         after, self.next = self.next, at
         value = self.value(field)
         self.next = after
-        return Comparison(field, _MIRRORED.get(sign, sign), value)
+        return FieldComparison(field, _MIRRORED.get(sign, sign), value)
 
     def field(self) -> str:
         """Parse the name of a field."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workloadkit.cleaning.activity import day_of
 from workloadkit.cleaning.anomaly import FLURRY, Anomaly
-from workloadkit.cleaning.filters import Comparison, Condition, Filter, Junction
+from workloadkit.cleaning.filters import Condition, FieldComparison, Filter, Junction
 from workloadkit.clock import DAY, Clock
 from workloadkit.trace import Trace
 
@@ -168,8 +168,8 @@ def _anomaly(
     submit, rows = trace.column("submit"), stretch.rows
     begin, end = float(submit[rows[0]]), float(submit[rows[-1]])
     shared = _shared(trace, rows, limits)
-    kind: list[Condition] = [Comparison("user", "=", stretch.user)]
-    kind += [Comparison(name, "=", value) for name, (value, _) in shared.items()]
+    kind: list[Condition] = [FieldComparison("user", "=", stretch.user)]
+    kind += [FieldComparison(name, "=", value) for name, (value, _) in shared.items()]
     condition = _within(trace, kind, rows)
     count = int(np.count_nonzero(Filter(condition).mask(trace)))
     whole = ""
@@ -255,7 +255,7 @@ def _within(trace: Trace, kind: list[Condition], rows: NDArray) -> Condition:
     number = trace.column("job")
     name = "job" if (number[1:] > number[:-1]).all() else "submit"
     first, last = (trace.column(name)[row].item() for row in (rows[0], rows[-1]))
-    bounds = (Comparison(name, ">=", _plain(first)), Comparison(name, "<=", _plain(last)))
+    bounds = (FieldComparison(name, ">=", _plain(first)), FieldComparison(name, "<=", _plain(last)))
     return _joined([*kind, Junction("and", bounds)])
 
 

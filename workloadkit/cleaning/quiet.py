@@ -8,7 +8,7 @@ from scipy.special import pdtr
 
 from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Anomaly
-from workloadkit.cleaning.filters import Comparison, Filter
+from workloadkit.cleaning.filters import FieldComparison, Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.trace import Trace
 
@@ -98,7 +98,7 @@ def _quiet_end(
     if chance > ALPHA:
         return None
     sign = "<" if kind == START_UP else ">"
-    condition = Comparison("submit", sign, _plain(submit[row]))
+    condition = FieldComparison("submit", sign, _plain(submit[row]))
     count = int(np.count_nonzero(Filter(condition).mask(trace)))
     rate, users, users_else = _per_week(trace, rows, length)
     usual = 7 * activity.ordinary_day
@@ -209,12 +209,12 @@ def _dead_period(
     condition, note = None, "It contains no jobs to remove."
     if evidence["jobs_before"] <= ISLAND * trace.n_jobs:
         condition, note = (
-            Comparison("submit", "<=", _plain(begin)),
+            FieldComparison("submit", "<=", _plain(begin)),
             "The filter removes the jobs before it.",
         )
     elif evidence["jobs_after"] <= ISLAND * trace.n_jobs:
         condition, note = (
-            Comparison("submit", ">=", _plain(end)),
+            FieldComparison("submit", ">=", _plain(end)),
             "The filter removes the jobs after it.",
         )
     running = (
