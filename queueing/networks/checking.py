@@ -98,6 +98,7 @@ class Laws(Displayed):
         ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.set_xlabel("difference of measured sides [%]")
+        ax.set_ylabel("operational law")
         ax.legend()
         return ax
 
