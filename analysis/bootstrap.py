@@ -1,4 +1,4 @@
-"""Intervals by drawing users anew: jobs of one user are alike, so users are what is sampled."""
+"""Bootstrap intervals with users as the sampling units, since jobs of one user are alike."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, takes_rng
 
-#: How many times users are drawn anew. Limits then differ from draw to draw by some hundredths
-#: of the interval's width.
+#: Number of resamples. The limits of two runs then differ by some hundredths of the interval's
+#: width.
 N_RESAMPLES = 500
 
-#: Share of cases in which an interval holds the true value, if its method is right.
+#: Coverage probability of the intervals.
 LEVEL = 0.95
 
 
@@ -22,9 +22,9 @@ def resample_users(
     *,
     rng: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Draw as many users as there are, with replacement, many times over.
+    """Draw users with replacement, as many as there are.
 
-    Each draw takes users with all their jobs: the bootstrap of clusters [1]_.
+    Each draw takes users with all their jobs: the cluster bootstrap [1]_.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def resample_users(
     Returns
     -------
     weights : ndarray of float, shape (n_resamples, n_users)
-        How many times each user was drawn. All NaN for a single user, who tells nothing about how
-        users differ.
+        Number of times that each user was drawn. All NaN for a single user, from whom no variation
+        between users can be estimated.
 
     Raises
     ------
     ParameterError
-        If there is no user or nothing is drawn.
+        If `n_users` or `n_resamples` is below 1.
 
     References
     ----------
@@ -64,20 +64,20 @@ def resample_users(
 
 
 def interval(values: ArrayLike, *, level: float = LEVEL) -> NDArray[np.float64]:
-    """Return the percentile interval of what the draws gave.
+    """Return the percentile interval of bootstrap draws.
 
     Parameters
     ----------
     values : array_like, shape (n_resamples, ...)
-        A statistic of each draw, NaN where the draw had nothing to compute it from.
+        Statistic of each draw, NaN if undefined in the draw.
     level : float, default 0.95
 
     Returns
     -------
     ndarray of float, shape (2, ...)
-        Lower and upper limit; NaN where more than a tenth of the draws gave nothing, as for a
-        statistic of fewer than three users, and where all draws gave the same, which tells
-        nothing of how far off it may be.
+        Lower and upper limit; NaN if the statistic is undefined in more than 10 % of the draws, as
+        with fewer than three users, and if all draws are equal, since they then carry no
+        information on the error.
 
     Examples
     --------
@@ -94,16 +94,16 @@ def interval(values: ArrayLike, *, level: float = LEVEL) -> NDArray[np.float64]:
         above = np.minimum(below + 1, np.maximum(n_known - 1, 0))
         low, high = (np.take_along_axis(ordered, i[None], axis=0)[0] for i in (below, above))
         limits.append(low + (place - below) * (high - low))
-    told = (n_known >= 0.9 * len(values)) & (
+    defined = (n_known >= 0.9 * len(values)) & (
         np.nanmax(ordered, axis=0, initial=-np.inf) > ordered[0]
     )
-    return np.where(told, limits, np.nan)
+    return np.where(defined, limits, np.nan)
 
 
 def totals_by_user(
     values: ArrayLike, user: NDArray[np.integer], n_users: int
 ) -> NDArray[np.float64]:
-    """Add up values of jobs by user.
+    """Sum values of jobs by user.
 
     Parameters
     ----------
@@ -128,19 +128,19 @@ def totals_by_user(
 def resampled_ratios(
     above: NDArray[np.float64], below: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the ratio of two totals, as a share or a mean is one, in each draw.
+    """Return the ratio of two totals (a share or a mean) in each draw.
 
     Parameters
     ----------
     above, below : ndarray, shape (n_users, ...)
-        What each user adds to the two totals.
+        Contribution of each user to the two totals.
     weights : ndarray, shape (n_resamples, n_users)
-        As `resample_users` gives them.
+        Result of `resample_users`.
 
     Returns
     -------
     ndarray of float, shape (n_resamples, ...)
-        NaN where the lower total is 0.
+        NaN if the total of `below` is 0.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def resampled_ratios(
 def resampled_medians(
     values: ArrayLike, user: NDArray[np.integer], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the median of the jobs of each draw.
+    """Return the median over the jobs of each draw.
 
     Parameters
     ----------
@@ -167,12 +167,12 @@ def resampled_medians(
     user : ndarray of int, shape (n_jobs,)
         Column of each job's user in `weights`.
     weights : ndarray, shape (n_resamples, n_users)
-        As `resample_users` gives them.
+        Result of `resample_users`.
 
     Returns
     -------
     ndarray of float, shape (n_resamples,)
-        NaN where no user with such a job was drawn.
+        NaN if no user with jobs was drawn.
 
     Examples
     --------
@@ -192,11 +192,11 @@ def resampled_medians(
 def resampled_rank_correlation(
     x: ArrayLike, y: ArrayLike, user: NDArray[np.integer], weights: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return Spearman's rank correlation of jobs, and about what it is in each draw.
+    """Return Spearman's rank correlation of jobs, and an approximation of it in each draw.
 
-    To rank all jobs anew in each draw takes long. Instead each job's influence on the correlation,
-    ranks included, is added up by user [1]_, on Fisher's scale, where a correlation spreads alike
-    all over its range.
+    Ranking all jobs again in each draw is slow. Instead, the influence of each job on the
+    correlation, ranks included, is summed by user [1]_, on Fisher's scale, where the variance of a
+    correlation hardly depends on its value.
 
     Parameters
     ----------
@@ -204,12 +204,12 @@ def resampled_rank_correlation(
     user : ndarray of int, shape (n_jobs,)
         Column of each job's user in `weights`.
     weights : ndarray, shape (n_resamples, n_users)
-        As `resample_users` gives them.
+        Result of `resample_users`.
 
     Returns
     -------
     correlation : float
-        NaN where either has a single value only.
+        NaN if `x` or `y` is constant.
     draws : ndarray of float, shape (n_resamples,)
 
     References
@@ -244,7 +244,7 @@ def resampled_rank_correlation(
 def _mid_ranks(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-    """Ranks from -1/2 to 1/2, those of ties alike; and what sums up others over larger values."""
+    """Return mid-ranks from -1/2 to 1/2, and a function that sums others over larger values."""
     n = values.size
     order = np.argsort(values)
     begin = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)  # of each different value
@@ -253,7 +253,7 @@ def _mid_ranks(
     level[order] = np.repeat(np.arange(begin.size), end - begin)
 
     def above(others: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean over all of `others` where the value is larger; of ties the half."""
+        """Mean of `others` where the value is larger; ties count half."""
         sums = np.append(np.cumsum(others[order][::-1])[::-1], 0.0) / n
         return ((sums[begin] + sums[end]) / 2)[level]
 

@@ -1,4 +1,4 @@
-"""Numbers written for people: thousands separated, few digits, units that fit."""
+"""Formatting of numbers and texts for readers: thousands separators, few digits, units."""
 
 import math
 import re
@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pandas as pd
 
-#: What stands for a number that is not known.
+#: Text for an unknown number.
 UNKNOWN = "–"
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
-# What moves the text around it, or is no character: controls, marks that turn the direction of
-# writing (a name that holds one could make its neighbours read otherwise), halves of surrogates.
+# Control characters, marks that change the direction of writing (which could reorder the text
+# around a name), and unpaired surrogates.
 _BLANK = re.compile(r"[\t-\r\x85\u2028\u2029]+")
 _UNFIT = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
@@ -20,15 +20,15 @@ _UNFIT = re.compile(
 
 
 def printable(text: str, width: int | None = None) -> str:
-    r"""Write a text of unknown origin so that it stays in its place, in a page or in a figure.
+    r"""Replace characters that cannot be printed or that change the surrounding text.
 
-    Line breaks become blanks; controls, marks of direction and what is no character become �.
+    Line breaks become blanks; control characters, direction marks and non-characters become �.
 
     Parameters
     ----------
     text : str
     width : int, optional
-        Letters to cut it to.
+        Maximum number of characters.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def printable(text: str, width: int | None = None) -> str:
 
 
 def count(value: float) -> str:
-    """Write a whole number.
+    """Format a whole number.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def count(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with three significant digits, or to the unit where it is larger.
+    """Format a number with three significant digits, or as a whole number if it is larger.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def number(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def share(value: float) -> str:
 
 
 def coefficient(value: float) -> str:
-    """Write a correlation or an exponent with two decimals.
+    """Format a correlation or an exponent with two decimals.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def coefficient(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a time in the units that a person would use.
+    """Format a time in the largest suitable units.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def duration(seconds: float) -> str:
 
 
 def is_time(metric: str) -> bool:
-    """Whether a metric of schedules is a time [s], by its name.
+    """Whether a metric of schedules is a time [s].
 
     Examples
     --------
@@ -141,17 +141,17 @@ def is_time(metric: str) -> bool:
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric of schedules is a share, by its name."""
+    """Whether a metric of schedules is a share."""
     return metric in ("utilization", "later_than_fcfs", "aborted_share", "backlog_growth")
 
 
 def is_percentage(metric: str) -> bool:
-    """Whether a metric of schedules counts percent, by its name."""
+    """Whether a metric of schedules is a percentage."""
     return metric.startswith("earned_p")
 
 
 def metric(name: str, value: float) -> str:
-    """Write a metric of schedules in the unit that its name tells of.
+    """Format a metric of schedules in the unit that its name implies.
 
     Examples
     --------
@@ -166,18 +166,18 @@ def metric(name: str, value: float) -> str:
 
 
 def metric_title(name: str) -> str:
-    """Write the name of a metric of schedules in words.
+    """Return the title of a metric of schedules.
 
     Examples
     --------
     >>> metric_title("mean_bounded_slowdown"), metric_title("wait_p98")
     ('mean bounded slowdown', 'wait, 98th percentile')
     >>> metric_title("earned_p25"), metric_title("earned_p100")
-    ('earned by the best 25 %', 'earned by all')
+    ('utility earned by the best 25 %', 'utility earned by all')
     """
     quantity, _, percent = name.rpartition("_p")
-    if is_percentage(name):  # from the best
-        return f"earned by {'all' if percent == '100' else f'the best {percent} %'}"
+    if is_percentage(name):
+        return f"utility earned by {'all' if percent == '100' else f'the best {percent} %'}"
     if percent.isdigit():
         name = f"{quantity}, {percent}th percentile" if percent != "100" else f"largest {quantity}"
     return name.replace("_", " ").replace("fcfs", "FCFS")
@@ -186,7 +186,7 @@ def metric_title(name: str) -> str:
 def with_interval(
     value: float, low: float, high: float, form: Callable[[float], str] = share
 ) -> str:
-    """Write a number with its interval in brackets, if that is known.
+    """Format a number with its interval in brackets, if known.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def with_interval(
 
 
 def day(date: pd.Timestamp) -> str:
-    """Write a date.
+    """Format a date.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def day(date: pd.Timestamp) -> str:
 
 
 def plural(n: float, one: str, many: str = "") -> str:
-    """Write a number with its noun.
+    """Format a number with its noun.
 
     Examples
     --------

@@ -17,14 +17,14 @@ from workloadkit.provenance import provenance
 from workloadkit.sample import is_sample
 from workloadkit.trace import Trace
 
-_LONGEST = 4000  # letters of a text in a page; the JSON has all
+_LONGEST = 4000  # characters of a text on a page; the JSON has all
 
 
 @dataclass(frozen=True, eq=False)
 class Report(Displayed):
-    """What is said of a log.
+    """Base class of reports on a log.
 
-    Each kind of report says by `kind`, in a few words, what it is.
+    Each subclass names its kind of report in `kind`.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ class Report(Displayed):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What made it: version of workloadkit, name and digest of the log, parameters."""
+        """Version of workloadkit, name and digest of the log, and parameters."""
         parameters: dict[str, Any] = {}
         for section in self.sections:
             parameters |= section.parameters
         return provenance(self.source, **parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers in full precision, as JSON knows them; None is what is unknown."""
+        """Return all numbers in full precision as JSON values; an unknown value is None."""
         return {
             "provenance": self.provenance,
             "findings": [finding for _, finding in self.findings],
@@ -100,7 +100,7 @@ class Report(Displayed):
         return pd.DataFrame(rows, columns=["section", "title", "finding"])
 
     def to_html(self) -> str:
-        """Return one page that needs nothing else."""
+        """Return a self-contained HTML page."""
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
         environment = Environment(
@@ -126,7 +126,7 @@ class Report(Displayed):
         Parameters
         ----------
         directory : str or path
-            Made if it is not there.
+            Created if it does not exist.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Report(Displayed):
 
 
 def _fit(value: Any) -> Any:
-    """Let what others wrote be text and no more; what is escaped already stays as it is."""
+    """Make foreign text printable and limit its length; markup is not changed."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return printable(value, _LONGEST)
     return value

@@ -1,4 +1,4 @@
-"""The characterisation of a log: its sections, as a page, as JSON and as figures."""
+"""The characterization of a log as a page, as JSON and as figures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
-#: The sections of a characterisation, in the order of the page: each a function of the jobs that
-#: were submitted in the log's window, which returns None where it is not for logs of this kind.
+#: Sections of a characterization in the order of the page: functions of the jobs submitted in the
+#: log's window, which return None if the section does not apply to the log.
 SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     overview.section,
     load.section,
@@ -46,13 +46,13 @@ SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
     overview.reading_section,
 )
 
-#: What is outside the window does not concern the others.
+#: These sections get all jobs of the log, also those outside its window.
 _OF_ALL = (overview.section, load.section, overview.reading_section)
 
 
 @dataclass(frozen=True, eq=False)
 class Characterization(Report):
-    """What a log tells.
+    """Characterization of a log.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class Characterization(Report):
     sections : tuple of Section
     """
 
-    kind: ClassVar[str] = "What is in the log"
+    kind: ClassVar[str] = "Workload characterization"
 
 
 def characterize(trace: Trace) -> Characterization:
-    """Say what is in a log.
+    """Characterize a log.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def characterize(trace: Trace) -> Characterization:
     """
     check_trace(trace)
     if not trace.n_jobs:
-        raise WorkloadError(f"{trace.name} has no jobs, so there is nothing to characterise")
+        raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
     inside = trace.within_window()
     sections = (section(trace if section in _OF_ALL else inside) for section in SECTIONS)
     return Characterization(trace, tuple(filter(None, sections)))

@@ -1,4 +1,4 @@
-"""What a section of a report is made of."""
+"""Parts of a report: sections, tables and figures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -12,19 +12,19 @@ from analysis.formats import share, with_interval
 from workloadkit.display import Displayed
 from workloadkit.provenance import plain
 
-#: For each column to show, its title and the function that formats a cell.
+#: Title and cell formatter of each column to show.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
 
-#: Seed of whatever is drawn for a report, so that the same log gives the same page.
+#: Seed of all random draws in a report, so that the same log gives the same page.
 SEED = 1
 
-_HALF_PAGE = 60  # letters in a line of a table that shares the page's width with another
+_HALF_PAGE = 60  # characters in a row of a table that stands next to another
 
 
 class Result(Displayed):
-    """What a measure of logs returns: a frozen dataclass of numbers, texts and tables.
+    """Base class of analysis results: a frozen dataclass of numbers, texts and tables.
 
-    Each draws itself by ``plot(ax=None)``, which returns the Axes.
+    Subclasses draw themselves with ``plot(ax=None)``, which returns the Axes.
 
     Examples
     --------
@@ -37,17 +37,17 @@ class Result(Displayed):
     """
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it on the given Axes, else on the current ones."""
+        """Draw the result on the given Axes, or on the current Axes."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain Python values; a table as its rows."""
+        """Return the contents as plain Python values; a table becomes a list of rows."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table: its numbers, and how people read them.
+    """A table: its data, and the formatted text.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Table:
     data : DataFrame
         The numbers, in full precision.
     shown : DataFrame of str
-        The same cells, formatted; column and row labels are what the reader sees.
+        The same cells, formatted, with the displayed row and column labels.
     words : bool, default False
-        Whether cells hold words, which are aligned at the left, rather than numbers.
+        Whether cells hold words (aligned left) instead of numbers.
     folded : bool, default False
-        Whether the page shows it only on demand.
+        Whether the page shows the table collapsed.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Table:
 
     @property
     def wide(self) -> bool:
-        """Whether it needs the width of a page."""
+        """Whether the table needs the full width of a page."""
         cells = [self.shown.index, *(column for _, column in self.shown.items())]
         letters = [max((len(str(cell)) for cell in column), default=0) for column in cells]
         titles = [0, *(len(str(title)) for title in self.shown.columns)]
@@ -93,14 +93,14 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure: its numbers, and the function that draws them.
+    """A figure: its data, and the function that draws it.
 
     Parameters
     ----------
     name : str
         Name of the file and in the JSON; unique in its section.
     title : str
-        A few words.
+        Short title.
     caption : str
         What is shown, in a sentence.
     data : DataFrame
@@ -123,7 +123,7 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One aspect of a log.
+    """A section of a report.
 
     Parameters
     ----------
@@ -132,15 +132,15 @@ class Section:
     title : str
         Heading.
     finding : str
-        The aspect in one or two sentences with numbers, for the top of the page.
+        One or two sentences with the main numbers, for the top of the page.
     notes : tuple of str
-        Sentences on what the log lacks and how to read the numbers.
+        Sentences on missing data and on how to read the numbers.
     values : mapping
         Single numbers by name, for the JSON. Times in seconds.
     tables : tuple of Table
     figures : tuple of Figure
     parameters : mapping
-        What was chosen to compute it. Times are floats [s], counts and seeds whole numbers.
+        Parameters of the computation. Times are floats [s], counts and seeds integers.
     """
 
     name: str
@@ -153,7 +153,7 @@ class Section:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the parameters, as plain Python values."""
+        """Return everything except the parameters, as plain Python values."""
         return {
             "title": self.title,
             "finding": self.finding,
@@ -166,11 +166,6 @@ class Section:
 
 def shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     """Return a table of formatted cells.
-
-    Parameters
-    ----------
-    data : DataFrame
-    columns : Columns
 
     Examples
     --------
@@ -188,13 +183,7 @@ def shown_intervals(
 ) -> list[str]:
     """Return formatted cells of a column with its interval, `name_low` to `name_high`.
 
-    Parameters
-    ----------
-    data : DataFrame
-    name : str
-    form : callable, optional
-    limits : str, optional
-        Name that the ends of the interval go by, where that is not `name`.
+    `limits` is the prefix of the interval's columns, if it is not `name`.
 
     Examples
     --------
@@ -208,7 +197,7 @@ def shown_intervals(
 
 
 def facts(name: str, caption: str, rows: Mapping[str, tuple[Any, str]]) -> Table:
-    """Return a table of two columns: what it is, and its value as people read it."""
+    """Return a table of two columns: the quantity, and its formatted value."""
     data = pd.DataFrame({"value": [value for value, _ in rows.values()]}, list(rows), dtype=object)
     text = pd.DataFrame({"": [text for _, text in rows.values()]}, list(rows), dtype=object)
     return Table(name, caption, data, text, words=True)

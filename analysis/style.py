@@ -47,16 +47,16 @@ THEME = {
     PALE: ("--pale", "#34577d"),
 }
 
-#: Lines that are told apart, for one thing after the other.
+#: Distinguishable line styles, in the order of use.
 LINES: tuple[dict[str, Any], ...] = tuple(
     {"color": colour, "linestyle": dashes}
     for dashes in ("-", "--", ":")
     for colour in (BLUE, ORANGE, GREEN, MUTED)
 )
 
-_LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # letters of names that others chose
+_LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
 
-_SIZE = (5.6, 3.1)  # inches: near to the width of a phone, so that letters keep their size there
+_SIZE = (5.6, 3.1)  # inches: about the width of a phone, so that text keeps its size there
 
 _SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -81,7 +81,7 @@ _SETTINGS: dict[Any, Any] = {
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",
     "text.color": INK,
-    "text.parse_math": False,  # a name with a $ in it is a name
+    "text.parse_math": False,  # a $ in a name is not mathematics
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.major.width": 0.6,
@@ -113,7 +113,7 @@ _TIMES = {
 
 
 def current_axes(ax: Axes | None) -> Axes:
-    """Return the given Axes, else the current one of pyplot."""
+    """Return the given Axes, or the current Axes of pyplot."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -122,7 +122,7 @@ def current_axes(ax: Axes | None) -> Axes:
 
 
 def theme(*, salt: str) -> Any:
-    """Return a context in which figures are drawn in the theme, with ids salted by `salt`."""
+    """Return a context that draws figures in the theme, with ids salted by `salt`."""
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": printable(salt) or "workloadkit"})
 
 
@@ -194,7 +194,7 @@ def save_figure(
 
 
 def inline(svg: str, *, name: str, label: str) -> str:
-    """Make an SVG part of a page: ids of its own, colours by CSS variables, no metadata.
+    """Prepare an SVG for a page: unique ids, colours from CSS variables, no metadata.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def share_axis(axis: Any) -> None:
 
 
 def count_axis(axis: Any) -> None:
-    """Label an axis of numbers with thousands separated."""
+    """Label an axis of numbers with thousands separators."""
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
@@ -236,7 +236,7 @@ def log_axis(axis: Any, *, percent: bool = False) -> None:
     if ticks.size < 2:
         ticks = np.outer(10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high)), [1, 2, 5])
         ticks = ticks[(low <= ticks) & (ticks <= high)]
-    if ticks.size < 2:  # less than a factor of about 2: as good as linear
+    if ticks.size < 2:  # below a factor of about 2, a linear axis is used
         ticks = np.asarray(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
         ticks = ticks[(low <= ticks) & (ticks <= high)]
     form = "{:,.3g} %" if percent else "{:,.10g}"
@@ -271,17 +271,17 @@ def calendar_axis(axis: Any) -> None:
 
 
 def date_axis(axis: Any, data: pd.DataFrame) -> None:
-    """Label an axis of the log's time: dates where they are known, else days since second 0."""
+    """Label an axis of the log's time: dates if known, otherwise days since second 0."""
     if "date" in data:
         calendar_axis(axis)
         axis.set_label_text("")
     else:
         count_axis(axis)
-        axis.set_label_text("days since the log's second 0")
+        axis.set_label_text("days since second 0 of the log")
 
 
 def date_edges(data: pd.DataFrame) -> np.ndarray:
-    """Return the edges of intervals as `date_axis` labels them.
+    """Return the edges of intervals in the units of `date_axis`.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
 
 
 def label(name: str) -> str:
-    """Return a name as the label of what is drawn: matplotlib hides those that begin with _.
+    """Return a name as a legend label: matplotlib hides labels that start with _.
 
     Examples
     --------
@@ -307,22 +307,22 @@ def label(name: str) -> str:
 
 
 def legend_above(ax: Axes) -> None:
-    """Put the legend above the Axes, where it hides nothing, in as many columns as find room."""
+    """Put the legend above the Axes, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
     labels = [printable(label, _LONGEST_LABEL) for label in labels]
     if len(labels) > 1:
-        # In letters: what an inch holds, less the axis's own labels; what a handle takes.
+        # In characters: the width of the figure without axis labels, and of a legend handle.
         room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
         widths = [handle + len(label) for label in labels]
         for columns in range(min(len(labels), 5), 0, -1):
-            # As matplotlib does, the first columns hold one more where it does not come out even.
+            # Like matplotlib, give the first columns one more entry if they do not divide evenly.
             if sum(max(column) for column in np.array_split(widths, columns)) <= room:
                 break
         legend(ax, handles, labels, columns=columns)
 
 
 def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int) -> None:
-    """Put a legend above the Axes, its labels as they are: no mathematics, and none too long."""
+    """Put a legend above the Axes, with shortened labels and without mathematics."""
     drawn = ax.legend(
         handles,
         [printable(label, _LONGEST_LABEL) for label in labels],
@@ -336,10 +336,10 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: 
 
 
 def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> list[Axes]:
-    """Put several Axes side by side, in so many rows, in the place of one, which vanishes."""
+    """Replace one Axes by several, side by side, in a number of rows."""
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
-        raise ParameterError("only the Axes of a grid of subplots can be divided into panels")
+        raise ParameterError("only Axes of a grid of subplots can be split into panels")
     columns = -(-n_panels // rows)
     grid = place.subgridspec(rows, columns)
     ax.remove()
@@ -354,12 +354,12 @@ def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> 
 
 @contextmanager
 def _any_text(figure: Figure) -> Iterator[None]:
-    """Let texts of unknown origin be drawn: names of logs, users, queues."""
+    """Prepare texts of unknown origin for drawing: names of logs, users, queues."""
     for text in figure.findobj(Text):
         if (fit := printable(text.get_text(), _LONGEST_TITLE)) != text.get_text():
             text.set_text(fit)
     with warnings.catch_warnings():
-        # in an SVG the reader's fonts have it, elsewhere a box stands for it
+        # an SVG uses the reader's fonts; other formats show a box
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
         yield
 

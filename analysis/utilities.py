@@ -1,4 +1,4 @@
-"""What jobs are worth over time, and how much of it schedules earn."""
+"""Utility of jobs over time, and the share of it that schedules earn."""
 
 from collections.abc import Mapping
 
@@ -17,36 +17,36 @@ from workloadkit.simulation.measures import earned_percent
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, pack, start_value, value
 
-_STEPS = 200  # of a drawn function
-_SHOWN = 4  # jobs that are drawn unless told otherwise
-_MOST = 500  # steps of a curve
+_STEPS = 200  # time steps of a drawn function
+_SHOWN = 4  # jobs drawn by default
+_MOST = 500  # steps of a drawn curve
 _ALL = "mean of all jobs"
 
 
 def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
-    """Follow the value of some jobs, and of all on average, from submission to deadline.
+    """Sample utility functions of jobs, and their mean, from submission to deadline.
 
-    The deadline is the time of the last point of a utility function: beyond it nothing is left.
+    The deadline is the time of the last point of a utility function: beyond it, utility is 0.
 
     Parameters
     ----------
     trace : Trace
     jobs : array_like of int, optional
-        Numbers of the jobs; by default four, evenly from the shortest deadline to the longest.
+        Numbers of the jobs; by default four, spread evenly from the shortest to the longest
+        deadline.
 
     Returns
     -------
     DataFrame
-        By `time`, in units of the deadline, from 0 to 1: the value in units of the start value,
-        of each job and the mean of all. Jobs worth nothing from the beginning, or of no length,
-        are left out.
+        By `time`, relative to the deadline, from 0 to 1: the utility relative to the start value,
+        of each job and the mean of all jobs. Jobs with a start value or deadline of 0 are left out.
 
     Raises
     ------
     WorkloadError
-        If no job has a utility function that falls.
+        If no job has a decreasing utility function.
     ParameterError
-        If a job has none.
+        If a requested job has none.
 
     Examples
     --------
@@ -62,20 +62,20 @@ def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
     start, last = start_value(utilities), deadlines(utilities)
     chosen = np.flatnonzero((start > 0) & (last > 0))  # NaN is neither
     if not chosen.size:
-        raise WorkloadError(f"{trace.name}: no job has a utility function to be drawn")
+        raise WorkloadError(f"{trace.name}: no job has a utility function to draw")
     if jobs is None:
         order = chosen[np.argsort(last[chosen], kind="stable")]
         places = np.linspace(0, order.size - 1, min(_SHOWN, order.size)).round().astype(np.int64)
         shown = order[places]
     else:
         number = trace.column("job")
-        wanted = np.atleast_1d(np.asarray(jobs))
+        requested = np.atleast_1d(np.asarray(jobs))
         known = number[chosen].tolist()
-        for job in wanted.tolist():
+        for job in requested.tolist():
             if job not in known:
-                raise ParameterError(f"jobs: job {job} has no utility function to be drawn")
-        shown = np.array([chosen[known.index(job)] for job in wanted.tolist()])
-    # numbers may repeat in a log; a column has a name of its own
+                raise ParameterError(f"jobs: job {job} has no utility function to draw")
+        shown = np.array([chosen[known.index(job)] for job in requested.tolist()])
+    # job numbers may repeat in a log; column names must be unique
     shown = shown[np.sort(np.unique(trace.column("job")[shown], return_index=True)[1])]
     functions, worth, length = utilities.take(chosen), start[chosen], last[chosen]
     place = np.searchsorted(chosen, shown)
@@ -88,21 +88,21 @@ def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
 
 
 def deadlines(utilities: Utilities) -> NDArray[np.float64]:
-    """Time of the last point of each utility function, NaN without one, shape (n_jobs,). [s]."""
+    """Return the time of the last point of each utility function, NaN without one. [s]."""
     last = np.full(utilities.first.size - 1, np.nan)
     last[utilities.known] = utilities.time[utilities.first[1:][utilities.known] - 1]
     return last
 
 
 def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Plot what jobs are worth over time.
+    """Draw utility functions.
 
     Parameters
     ----------
     data : DataFrame
-        As `utility_shapes` returns it.
+        Result of `utility_shapes`.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     ax.fill_between(data.index, data[_ALL], color=style.PALE, linewidth=0, label=_ALL)
@@ -112,7 +112,7 @@ def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def label_decay(ax: Axes) -> Axes:
-    """Label the axes of what jobs are worth over time, both as shares."""
+    """Label the axes of utility over time, both as shares."""
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("time since the submission, as a share of the deadline")
@@ -124,7 +124,7 @@ def label_decay(ax: Axes) -> Axes:
 
 
 def earned_shares(schedule: Schedule) -> pd.DataFrame:
-    """Sort jobs by the share of their start value that they earned, the best first.
+    """Sort jobs by the share of their start value that they earned, in descending order.
 
     Parameters
     ----------
@@ -133,42 +133,42 @@ def earned_shares(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for each job that counts and whose start value is above 0: `earned`, the share of
-        the start value, falling; `jobs`, the share of the jobs that earned so much or more.
+        One row per counted job with a start value above 0: `earned`, the share of the start value,
+        descending; `jobs`, the share of the jobs that earned at least as much.
 
     Raises
     ------
     WorkloadError
-        If there are none.
+        If there is no such job.
     """
     percent = earned_percent(schedule.served)
     earned = np.sort(percent[~np.isnan(percent)])[::-1] / 100
     if not earned.size:
-        raise WorkloadError(f"{schedule.source.name}: no job that counts could earn anything")
+        raise WorkloadError(f"{schedule.source.name}: no counted job has a start value above 0")
     return pd.DataFrame({"earned": earned, "jobs": np.arange(1, earned.size + 1) / earned.size})
 
 
 def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: Axes | None = None) -> Axes:
-    """Plot which share of the jobs earned how much of their start value, or more.
+    """Draw the share of jobs that earned at least a given share of their start value.
 
     Parameters
     ----------
     schedules : Schedule, or mapping of str to Schedule
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     if isinstance(schedules, Schedule):
         schedules = {str(schedules.parameters["scheduler"]): schedules}
     for (name, schedule), line in zip(schedules.items(), style.LINES, strict=False):
         data = earned_shares(schedule)
-        if len(data) > _MOST:  # more than can be seen
+        if len(data) > _MOST:  # more than a figure resolves
             data = data.iloc[np.linspace(0, len(data) - 1, _MOST).round().astype(np.int64)]
         ax.stairs(data["earned"], np.append(0, data["jobs"]), baseline=None, label=name, **line)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.03)
-    ax.set_xlabel("share of the jobs, from the best")
-    ax.set_ylabel("start value earned, at least")
+    ax.set_xlabel("share of the jobs, highest utility first")
+    ax.set_ylabel("share of the start value earned")
     style.share_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
     style.legend_above(ax)
@@ -176,24 +176,25 @@ def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: Axes | None = 
 
 
 def section(trace: Trace) -> Section | None:
-    """Report what the jobs of a log are worth; nothing for a log without utility functions."""
+    """Report the utility of jobs; None for a log without utility functions."""
     if not len(trace.utility):
         return None
     utilities = pack(trace.utility, trace.n_jobs)
     start, last = (x[utilities.known] for x in (start_value(utilities), deadlines(utilities)))
-    names = {25: "quarter", 50: "half", 75: "three quarters", 98: "98 %", 100: "all"}
+    names = {25: "25th percentile", 50: "median", 75: "75th percentile"}
+    names |= {98: "98th percentile", 100: "maximum"}
     rows: dict[str, tuple[object, str]] = {
         "jobs with a utility function": (start.size, count(start.size)),
-        "without": (trace.n_jobs - start.size, count(trace.n_jobs - start.size)),
-        "worth nothing from the start": (int((start == 0).sum()), count(int((start == 0).sum()))),
+        "jobs without one": (trace.n_jobs - start.size, count(trace.n_jobs - start.size)),
+        "jobs with a start value of 0": (int((start == 0).sum()), count(int((start == 0).sum()))),
         "sum of the start values": (float(start.sum()), number(float(start.sum()))),
     }
     for percent in (50, 98, 100):
         at = metrics.percentile(start, percent)
-        rows[f"start value of {names[percent]}, at most"] = (at, number(at))
+        rows[f"start value, {names[percent]}"] = (at, number(at))
     for percent in (25, 50, 75, 100):
         at = metrics.percentile(last, percent)
-        rows[f"deadline of {names[percent]}, at most"] = (at, duration(at))
+        rows[f"deadline, {names[percent]}"] = (at, duration(at))
     values = {
         "n_jobs": int(start.size),
         "start_value": float(start.sum()),
@@ -201,16 +202,16 @@ def section(trace: Trace) -> Section | None:
         "median_deadline": metrics.percentile(last, 50),
     }
     finding = (
-        f"{plural(start.size, 'job')} ({share(start.size / trace.n_jobs)}) have utility functions: "
-        f"half of them are worth nothing after {duration(values['median_deadline'])}."
+        f"{plural(start.size, 'job')} ({share(start.size / trace.n_jobs)}) have utility functions; "
+        f"the median deadline is {duration(values['median_deadline'])}."
     )
-    tables = (facts("summary", "What the jobs are worth, and for how long.", rows),)
+    tables = (facts("summary", "Start values and deadlines of the utility functions.", rows),)
     figures: tuple[Figure, ...] = ()
     if ((start > 0) & (last > 0)).any():
         caption = (
-            "The value of single jobs, from a short deadline to a long one, and the mean of all, "
-            "in units of start value and deadline."
+            "Utility over time of single jobs, from a short to a long deadline, and the mean of "
+            "all jobs, relative to start value and deadline."
         )
         shapes = utility_shapes(trace)
         figures = (Figure("shapes", "Utility functions", caption, shapes, plot_utilities),)
-    return Section("utilities", "What the jobs are worth", finding, (), values, tables, figures)
+    return Section("utilities", "Utility of the jobs", finding, (), values, tables, figures)

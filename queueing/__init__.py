@@ -1,4 +1,4 @@
-"""Queueing models with formulas; knows nothing of logs or simulators."""
+"""Queueing models with formulas, independent of logs and simulators."""
 
 from queueing import networks, symbolic
 from queueing.errors import QueueingError, QueueingWarning

@@ -1,4 +1,4 @@
-"""Arguments of models: numbers or arrays, broadcast to one shape, each held to its condition."""
+"""Arguments of models: numbers or arrays, broadcast to one shape and checked."""
 
 import sys
 import warnings
@@ -17,17 +17,18 @@ Flags = NDArray[np.bool_]
 Value = float | Floats
 
 
-class Rule(NamedTuple):
-    """What must hold of a parameter.
+class Condition(NamedTuple):
+    """A condition on a parameter.
 
     Parameters
     ----------
     name : str
-        The parameter to blame.
+        Parameter named in the error.
     holds : callable
-        From all parameters by name, arrays of one shape, to where it holds. NaN must not hold.
+        Function from all parameters (arrays of one shape, by name) to where the condition holds. It
+        must be False for NaN.
     condition : str
-        The words behind "lam is 1.2; it must ...".
+        Text after "lam is 1.2; it must ...".
     """
 
     name: str
@@ -35,56 +36,56 @@ class Rule(NamedTuple):
     condition: str
 
 
-def not_negative(name: str) -> Rule:
-    """Return the rule of a parameter that is finite, 0 or more."""
-    return Rule(name, lambda p: (p[name] >= 0) & (p[name] < np.inf), "be finite, 0 or more")
+def not_negative(name: str) -> Condition:
+    """Return the condition that a parameter is finite and 0 or more."""
+    return Condition(name, lambda p: (p[name] >= 0) & (p[name] < np.inf), "be finite, 0 or more")
 
 
-def positive(name: str) -> Rule:
-    """Return the rule of a parameter that is finite, above 0."""
-    return Rule(name, lambda p: (p[name] > 0) & (p[name] < np.inf), "be finite, above 0")
+def positive(name: str) -> Condition:
+    """Return the condition that a parameter is finite and positive."""
+    return Condition(name, lambda p: (p[name] > 0) & (p[name] < np.inf), "be finite, above 0")
 
 
-def count(name: str, least: int = 1) -> Rule:
-    """Return the rule of a parameter that is a whole number."""
+def count(name: str, least: int = 1) -> Condition:
+    """Return the condition that a parameter is a whole number."""
 
     def holds(p: Mapping[str, Floats]) -> Flags:
         value = p[name]
         return (value >= least) & (value < np.inf) & (value == np.floor(value))
 
-    return Rule(name, holds, f"be a whole number, {least} or more")
+    return Condition(name, holds, f"be a whole number, {least} or more")
 
 
-def probability(name: str) -> Rule:
-    """Return the rule of a parameter that is a probability."""
-    return Rule(name, lambda p: (p[name] >= 0) & (p[name] <= 1), "be from 0 to 1")
+def probability(name: str) -> Condition:
+    """Return the condition that a parameter is a probability."""
+    return Condition(name, lambda p: (p[name] >= 0) & (p[name] <= 1), "be from 0 to 1")
 
 
-def points(rules: Iterable[Rule], **values: ArrayLike) -> dict[str, Floats]:
-    """Broadcast the parameters to one shape and hold them to their rules.
+def points(rules: Iterable[Condition], **values: ArrayLike) -> dict[str, Floats]:
+    """Broadcast the parameters to one shape and check their conditions.
 
     Parameters
     ----------
-    rules : iterable of Rule
-        In the order in which they are blamed.
+    rules : iterable of Condition
+        In the order of checking.
     **values : array_like
 
     Returns
     -------
     dict of str to ndarray
-        The parameters in the order given, of one shape; NaN, all of them, at points that break a
-        rule.
+        The parameters in the given order, of one shape. At points that violate a condition all
+        parameters are NaN.
 
     Raises
     ------
     QueueingError
-        If one is not a number, the shapes do not go together, or, where all are single numbers, a
-        rule is broken.
+        If a value is not a number, the shapes cannot be broadcast, or, if all values are single
+        numbers, a condition is violated.
 
     Warns
     -----
     QueueingWarning
-        Once, if some points of an array break a rule: how many, and the first.
+        Once, if some points of an array violate a condition: their number, and the first one.
 
     Examples
     --------
@@ -97,44 +98,44 @@ def points(rules: Iterable[Rule], **values: ArrayLike) -> dict[str, Floats]:
     parameters = _broadcast({name: numbers(name, value) for name, value in values.items()})
     shape = next(iter(parameters.values())).shape
     good = np.ones(shape, np.bool_)
-    blamed = ""
+    message = ""
     for rule in rules:
-        broken = good & ~rule.holds(parameters)
-        if not broken.any():
+        violated = good & ~rule.holds(parameters)
+        if not violated.any():
             continue
-        first = np.unravel_index(int(np.argmax(broken)), shape)
-        told = f"{rule.name} is {parameters[rule.name][first]:g}"
+        first = np.unravel_index(int(np.argmax(violated)), shape)
+        found = f"{rule.name} is {parameters[rule.name][first]:g}"
         if not shape:
-            raise QueueingError(f"{told}; it must {rule.condition}")
+            raise QueueingError(f"{found}; it must {rule.condition}")
         place = ", ".join(map(str, first))
-        blamed = blamed or f"{told} at [{place}], and must {rule.condition}"
-        good &= ~broken
-    if blamed:
+        message = message or f"{found} at [{place}], and must {rule.condition}"
+        good &= ~violated
+    if message:
         bad = good.size - int(good.sum())
-        warn(f"{bad:,} of {good.size:,} points have no answer and are nan: {blamed}")
+        warn(f"{bad:,} of {good.size:,} points have no solution and are nan: {message}")
         parameters = {k: np.where(good, value, np.nan) for k, value in parameters.items()}
     return parameters
 
 
 def missing(failures: Mapping[int, str], shape: tuple[int, ...]) -> None:
-    """Tell of points that have no answer for reasons found while solving.
+    """Report points without a solution.
 
     Parameters
     ----------
     failures : mapping of int to str
-        Why, by the place in the flattened array of points.
+        Reason by index in the flattened array of points.
     shape : tuple of int
-        Of the points.
+        Shape of the points.
 
     Raises
     ------
     QueueingError
-        If there is one point, and it failed.
+        If there is a single point and it failed.
 
     Warns
     -----
     QueueingWarning
-        Once, if some of an array failed: how many, and the first.
+        Once, if some points of an array failed: their number, and the first one.
     """
     if not failures:
         return
@@ -143,26 +144,26 @@ def missing(failures: Mapping[int, str], shape: tuple[int, ...]) -> None:
         raise QueueingError(why)
     at = ", ".join(map(str, np.unravel_index(place, shape)))
     warn(
-        f"{len(failures):,} of {np.prod(shape):,} points have no answer and are nan: at [{at}], "
+        f"{len(failures):,} of {np.prod(shape):,} points have no solution and are nan: at [{at}], "
         f"{why}"
     )
 
 
-def warn(told: str) -> None:
-    """Warn at the line outside of the package that asked, however deep inside it was noticed."""
+def warn(message: str) -> None:
+    """Warn at the caller's line outside of the package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("queueing."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(told, QueueingWarning, stacklevel=level)
+    warnings.warn(message, QueueingWarning, stacklevel=level)
 
 
 def numbers(name: str, value: Any) -> Floats:
-    """Return an argument as floats; what a masked array hides is NaN.
+    """Return an argument as floats; masked values become NaN.
 
     Raises
     ------
     QueueingError
-        If it holds something else than real numbers.
+        If it contains anything but real numbers.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def numbers(name: str, value: Any) -> Floats:
     """
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "iuf":  # text of digits and truth values are no numbers
+        if given.dtype.kind not in "iuf":  # strings of digits and bools are not accepted
             raise TypeError(given.dtype)
     except (TypeError, ValueError):
         raise QueueingError(
@@ -185,7 +186,7 @@ def numbers(name: str, value: Any) -> Floats:
 
 
 def plain(value: Floats) -> Value:
-    """Return an array without dimensions as a float, any other as it is."""
+    """Return a 0-d array as a float, any other array unchanged."""
     return value.item() if value.ndim == 0 else value
 
 
@@ -194,5 +195,5 @@ def _broadcast(values: Mapping[str, Floats]) -> dict[str, Floats]:
         arrays = np.broadcast_arrays(*values.values())
     except ValueError:
         shapes = ", ".join(f"{name} {value.shape}" for name, value in values.items() if value.ndim)
-        raise QueueingError(f"the shapes of the parameters do not go together: {shapes}") from None
+        raise QueueingError(f"cannot broadcast parameters: {shapes}") from None
     return dict(zip(values, arrays, strict=True))

@@ -1,4 +1,4 @@
-"""What the models with closed users return."""
+"""Results of the models with closed users."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Users(Result):
-    """Closed users, with or without open jobs, at servers that all share."""
+    """Closed users, with or without open jobs, at shared servers."""
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
         def one(n: Floats, a: Floats, s: Floats, t: Floats) -> Floats:
@@ -74,15 +74,15 @@ class _Users(Result):
         job: str,
         *given: Floats,
     ) -> Floats:
-        """Ask those who know: nobody, S = 0, one server, more servers."""
+        """Combine the cases: no users, S = 0, one server, several servers."""
         load = self._load(at)
         _, N, _, S, servers = load
         found = np.full(at.shape, np.nan)
-        somebody = (N > 0) if job == "closed" else (N >= 0)
-        found[somebody & (S == 0)] = without_service
+        present = (N > 0) if job == "closed" else (N >= 0)
+        found[present & (S == 0)] = without_service
         here, *of_one = self._one_server(at, job)
         found[here] = one(*of_one, *(v[here] for v in given))
-        here = somebody & (S > 0) & (servers > 1)
+        here = present & (S > 0) & (servers > 1)
         if here.any():
             found[here] = more(job, *(v[here] for v in (*load, *given)))
         return found
@@ -96,25 +96,25 @@ class _Users(Result):
         return here, one_server.others(N[here]) if job == "closed" else N[here], a, s
 
     def _load(self, at: Places) -> tuple[Floats, ...]:
-        """Values of lam, N, Z, S and servers at these points."""
+        """Return lam, N, Z, S and servers at these points."""
         lam = self._at("lam", at) if "lam" in self.parameters else np.zeros(at.shape)
         return lam, *(self._at(name, at) for name in ("N", "Z", "S", "servers"))
 
     def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter, by formula.
+        """Return the derivative of a measure with respect to a parameter, by formula.
 
         Parameters
         ----------
         of : str
-            One of the measures, or of what follows from them.
+            A measure or a derived measure.
         wrt : str
-            lam, Z or S; N, too, where there is one server.
+            lam, Z or S; also N for one server.
         """
         self._check_derivative(of, wrt)
         lam, N, Z, S, servers = load = self._load(np.arange(int(np.prod(self.shape))))
         more = (servers > 1) & (S > 0)
         if wrt == "servers" or (wrt == "N" and more.any()):
-            raise QueueingError(f"wrt is {wrt!r}, a whole number where there are several servers")
+            raise QueueingError(f"wrt is {wrt!r}, a whole number for several servers")
         slopes = one_server.slopes(wrt, lam, N, Z, np.where(more, 0.0, S))
         if more.any():
             _several(slopes, wrt, tuple(v[more] for v in load), more)
@@ -125,7 +125,7 @@ class _Users(Result):
         raise NotImplementedError
 
     def _capacity(self) -> tuple[Floats, Floats]:
-        """Throughput that is left for closed users, and the least response of one."""
+        """Return the throughput left for closed users, and the minimal response time of one."""
         lam, _, _, S, servers = self._load(np.arange(int(np.prod(self.shape))).reshape(self.shape))
         idle = idle_share(lam, S, servers)
         with np.errstate(divide="ignore"):
@@ -157,7 +157,7 @@ def _over(t: Floats, s: Floats) -> Floats:
 
 
 def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here: Flags) -> None:
-    """Put in the derivatives of these points, which have several servers."""
+    """Insert the derivatives at points with several servers."""
     from queueing.multi_server import mixed_derivatives, mixed_sums
 
     lam, N, Z, S, servers = load
@@ -174,22 +174,22 @@ def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here
 
 @dataclass(frozen=True, eq=False)
 class Closed(_Users):
-    """A fixed number of users, each of whom waits for a job, thinks, and submits the next.
+    """A fixed number of users who each wait for a job, think, and submit the next.
 
-    Over N, `plot` draws the asymptotic bounds, too, and N*, the number of users where they meet.
+    Over N, `plot` also draws the asymptotic bounds and N*, the number of users where they meet.
 
     Parameters
     ----------
     parameters, exactness, solve
-        As of every `Result`; N, Z, S, servers.
+        See `Result`; N, Z, S, servers.
     X : float or ndarray
-        Jobs of all users a unit of time.
+        Jobs of all users per unit of time.
     R : float or ndarray
-        Mean response time; NaN where there are no users.
+        Mean response time; NaN without users.
     Q : float or ndarray
-        Mean number of jobs that wait or are served.
+        Mean number of jobs in the system.
     U : float or ndarray
-        Share of its time that a server works.
+        Utilization of a server.
     """
 
     jobs: ClassVar[tuple[str, ...]] = ("closed",)
@@ -202,7 +202,7 @@ class Closed(_Users):
 
     @property
     def X_per_user(self) -> Value:
-        """Jobs of one user a unit of time; NaN where there are none."""
+        """Jobs of one user per unit of time; NaN without users."""
         return _ratio(self.X, self.parameters["N"])
 
     def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
@@ -221,20 +221,20 @@ class Closed(_Users):
 
 @dataclass(frozen=True, eq=False)
 class Mixed(_Users):
-    """Closed users (c) beside an open stream of jobs (o), one job a user.
+    """Closed users (c) and an open stream of jobs (o), one job per user.
 
-    Over N, `plot` draws the asymptotic bounds of Rc and Xc, too, and N*, where they meet.
+    Over N, `plot` also draws the asymptotic bounds of Rc and Xc, and N*, where they meet.
 
     Parameters
     ----------
     parameters, exactness, solve
-        As of every `Result`; lam, N, Z, S, servers.
+        See `Result`; lam, N, Z, S, servers.
     Xc, Rc, Qc, Uc : float or ndarray
-        Throughput, mean response time (NaN where there are no closed users), mean number of jobs
-        that wait or are served, and utilisation by closed users.
+        Throughput, mean response time (NaN without closed users), mean number in the system, and
+        utilization by closed users.
     Ro, Qo, Uo : float or ndarray
-        The same of open jobs, whose throughput `Xo` is lam. Where lam is 0, Ro is what a single
-        one would meet.
+        The same for open jobs, with throughput `Xo` = lam. If lam is 0, Ro is the response time of
+        a single open job.
     """
 
     measures: ClassVar[tuple[str, ...]] = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
@@ -251,32 +251,32 @@ class Mixed(_Users):
 
     @property
     def Xo(self) -> Value:
-        """Open jobs a unit of time."""
+        """Open jobs per unit of time."""
         return plain(self.parameters["lam"] + 0.0)
 
     @property
     def X(self) -> Value:
-        """All jobs a unit of time."""
+        """All jobs per unit of time."""
         return self.Xo + self.Xc
 
     @property
     def Q(self) -> Value:
-        """Mean number of all jobs that wait or are served."""
+        """Mean number of all jobs in the system."""
         return self.Qo + self.Qc
 
     @property
     def U(self) -> Value:
-        """Share of its time that a server works."""
+        """Utilization of a server."""
         return plain(np.minimum(np.asarray(self.Uo + self.Uc), 1.0))
 
     @property
     def R(self) -> Value:
-        """Mean response time of all jobs; NaN where there are none."""
+        """Mean response time of all jobs; NaN without jobs."""
         return _ratio(self.Q, self.X)
 
     @property
     def X_per_user(self) -> Value:
-        """Jobs of one closed user a unit of time; NaN where there are none."""
+        """Jobs of one closed user per unit of time; NaN without users."""
         return _ratio(self.Xc, self.parameters["N"])
 
     def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
@@ -311,7 +311,7 @@ class Mixed(_Users):
 
 
 def _product(X: Value, R: Value) -> Value:
-    """X R, where X may be 0 and R unknown."""
+    """Return X R, also if X is 0 and R unknown."""
     return np.where(np.asarray(X) == 0, 0.0, X * np.asarray(R))
 
 

@@ -1,9 +1,9 @@
-"""Derivatives without differences.
+"""Derivatives by the complex-step method.
 
-Of a function that is analytic, the imaginary part that follows from an imaginary step of a real
-parameter is the derivative times the step, exact but for rounding: of a step of 1e-20 the square is
-lost (W. Squire, G. Trapp, "Using complex variables to estimate derivatives of real functions",
-SIAM Review 40(1), 1998).
+For an analytic function, the imaginary part that results from an imaginary step of a real parameter
+is the derivative times the step, exact up to rounding: the square of a step of 1e-20 vanishes
+(W. Squire, G. Trapp, "Using complex variables to estimate derivatives of real functions", SIAM
+Review 40(1), 1998).
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from queueing.arguments import Floats
 
 
 def steps(value: Floats) -> Floats:
-    """Return steps for a parameter, 0 or more: far below it, and no denormal numbers.
+    """Return steps for a non-negative parameter: far below it, but not denormal.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""What goes wrong with the parameters of a model."""
+"""Errors and warnings of models."""
 
 
 class QueueingError(ValueError):
-    """A parameter has no value for which the model has an answer; names it and the condition."""
+    """A parameter violates a condition of the model; the message names both."""
 
 
 class QueueingWarning(UserWarning):
-    """Some points of an array of parameters have no answer, or an answer that is not sure."""
+    """Some points of an array have no solution, or an uncertain one."""

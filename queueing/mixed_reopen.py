@@ -1,4 +1,4 @@
-"""Closed users beside users who come, and go on if they like the response."""
+"""Closed users and open users who continue with a probability that depends on the response."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Largest relative errors found in simulations: both functions of the thesis, 1 and 4 servers, 1
-#: to 10 closed users, lam S / servers from 0.1 to 0.9, Z 2 and 10 S. What is stated is held to by
+#: to 10 closed users, lam S / servers from 0.1 to 0.9, Z = 2 S and 10 S. Checked by
 #: tests/queueing/test_chain_accuracy.py.
 CHAIN = Exactness(
     "approximation: chain",
@@ -31,8 +31,8 @@ CHAIN = Exactness(
 )  # fmt: skip
 
 
-class Laws(NamedTuple):
-    """Weights of Erlang(1), Erlang(2), ... responses at one point, and their rate."""
+class ResponseWeights(NamedTuple):
+    """Weights of Erlang(1), Erlang(2), ... response times at one point, and their rate."""
 
     closed: Floats
     open: Floats
@@ -42,21 +42,21 @@ class Laws(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixedReopen(Mixed):
-    """Closed users (c) beside users who come, and may submit further jobs (o).
+    """Closed users (c) and arriving users who may submit further jobs (o).
 
-    Beside what `Mixed` tells, where Xo, Ro, Qo and Uo are those of all jobs of users who come; its
-    jobs are "closed", "open" and the "first" of a user who came:
+    Has the measures of `Mixed`, with Xo, Ro, Qo and Uo for all jobs of arriving users; job kinds
+    are "closed", "open" and "first" (the first job of an arriving user). In addition:
 
     Parameters
     ----------
     Ro_first : float or ndarray
         Mean response of a user's first job.
     p_mean : float or ndarray
-        Share of open jobs that are followed by another of the same user.
+        Share of open jobs followed by another job of the user.
     jobs_per_user : float or ndarray
-        Mean number of jobs of a user who comes, Xo / lam.
+        Mean number of jobs of an arriving user, Xo / lam.
     thinking : float or ndarray
-        Mean number of those users who think.
+        Mean number of arriving users who think.
     """
 
     measures: ClassVar[tuple[str, ...]] = (
@@ -70,18 +70,18 @@ class MixedReopen(Mixed):
     p_mean: Value
     jobs_per_user: Value
     thinking: Value
-    #: The same with open jobs at the rate Xo: exact where p is constant.
+    #: The same model with open jobs at rate Xo: exact for constant p.
     _alike: Mixed | None = field(repr=False)
-    #: Of each point; None where it has no answer, or no service.
-    _points: tuple[Laws | None, ...] = field(repr=False)
+    #: By point; None without a solution or without service.
+    _points: tuple[ResponseWeights | None, ...] = field(repr=False)
 
     @property
     def Xo(self) -> Value:
-        """Jobs a unit of time of the users who come."""
+        """Jobs of arriving users per unit of time."""
         return self.parameters["lam"] * self.jobs_per_user
 
     def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter, by differences; N is whole."""
+        """Return the derivative of a measure by finite differences; N is whole."""
         if wrt in ("N", "servers"):
             raise QueueingError(f"wrt is {wrt!r}, a whole number")
         return Result.derivative(self, of, wrt)
@@ -144,7 +144,7 @@ def mixed_reopen(
     servers: ArrayLike,
     p: ArrayLike | Callable[[Any], Any],
 ) -> MixedReopen:
-    """Solve `mixed` where open jobs may be followed by others of the same user; see there."""
+    """Solve `mixed` if open jobs may be followed by other jobs of the user; see there."""
     form = as_probability(p)
     given = {"lam": lam, "N": N, "p": p, "Z": Z, "S": S, "servers": servers}
     rules = [not_negative("lam"), *USERS, *form.rules, *stability_rules(form, S, servers)]
@@ -165,24 +165,24 @@ def mixed_reopen(
 
 
 def _again(given: dict[str, Any], /, **changed: Any) -> MixedReopen:
-    """Solve the model for parameters as given, but for those that are changed, of p as well."""
+    """Solve the model again with some parameters changed, also those of p."""
     now = given | {name: changed[name] for name in given if name in changed}
     own = as_probability(now["p"])
     known = {**given, **own.values}
     for name in changed:
         if name not in known:
-            raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
+            raise QueueingError(f"{name} is not a parameter; known: {', '.join(known)}")
     if not own.constant:
         now["p"] = own.with_values(changed)
     return mixed_reopen(**now)
 
 
 def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
-    """Constant p: users who come are as so many open jobs without memory."""
+    """For constant p, arriving users are equivalent to open jobs without memory."""
     Xo = at["lam"] / (1 - at["p"])
     good = ~np.isnan(Xo)
     with warnings.catch_warnings():
-        # the points without an answer have been told
+        # points without a solution have been reported
         warnings.simplefilter("ignore", QueueingWarning)
         alike = mixed(Xo, at["N"], at["Z"], at["S"], at["servers"])
     kept = {name: getattr(alike, name) for name in Mixed.measures}
@@ -197,18 +197,18 @@ def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
 
 
 def _by_chain(at: Mapping[str, Floats], form: Probability) -> dict[str, Any]:
-    """Any other p: a point at a time."""
+    """For any other p, solve point by point."""
     from queueing.reopening.mixed_chain import solve_mixed_chain
 
     flat = {name: value.ravel() for name, value in at.items()}
     lam, N, Z, S, servers = (flat[name] for name in ("lam", "N", "Z", "S", "servers"))
-    # without service all responses are 0
-    at_once = np.where(S == 0, 1.0, np.nan)
-    p_mean = at_once * np.broadcast_to(form.with_values(flat).first, S.shape)
-    Xc = at_once * np.divide(N, Z, out=np.zeros(S.shape), where=Z > 0)
-    Qc, Qo, Rc, Ro, Ro_first = (0.0 * at_once for _ in range(5))
+    # without service all response times are 0
+    zero_service = np.where(S == 0, 1.0, np.nan)
+    p_mean = zero_service * np.broadcast_to(form.with_values(flat).first, S.shape)
+    Xc = zero_service * np.divide(N, Z, out=np.zeros(S.shape), where=Z > 0)
+    Qc, Qo, Rc, Ro, Ro_first = (0.0 * zero_service for _ in range(5))
     thinking = Z * lam * p_mean / (1 - p_mean)
-    laws: list[Laws | None] = [None] * S.size
+    laws: list[ResponseWeights | None] = [None] * S.size
     failures: dict[int, str] = {}
     for i in map(int, np.flatnonzero(S > 0)):
         c = int(servers[i])
@@ -217,7 +217,7 @@ def _by_chain(at: Mapping[str, Floats], form: Probability) -> dict[str, Any]:
         except QueueingError as error:
             failures[i] = str(error)
             continue
-        law = laws[i] = Laws(
+        law = laws[i] = ResponseWeights(
             phases(solved.left_closed, c),
             phases(solved.left_open, c),
             phases(solved.found, c),

@@ -1,27 +1,28 @@
 """Closed users and open jobs at several exponential servers, as flat arrays of points.
 
-The recursion of mean value analysis for several servers subtracts, and ends in negative throughputs
-(M. Reiser, "Mean value analysis and convolution method for queue-dependent servers", 1981). All
-terms here are positive. Of the product form (S. C. Bruell, G. Balbo, P. V. Afshari, "Mean value
-analysis of mixed, multiple class BCMP networks with load dependent service stations", 1984),
+The recursion of mean value analysis for several servers subtracts, and can end in negative
+throughputs (M. Reiser, "Mean value analysis and convolution method for queue-dependent servers",
+1981). All terms here are positive. In the product form (S. C. Bruell, G. Balbo, P. V. Afshari,
+"Mean value analysis of mixed, multiple class BCMP networks with load dependent service stations",
+1984),
 
     P(n_o, n_c) ∝ C(n_o + n_c, n_c) (lam S)^n_o S^n_c / Π min(i, c) · Z^(N − n_c) / (N − n_c)!,
 
-both halves can be summed over one variable. With rho = lam S / c, and s = S / (c (1 − rho)):
+both parts can be summed over one variable. With rho = lam S / c and s = S / (c (1 − rho)):
 
-- while a server is free, the jobs there are those of as many servers as one likes,
+- while a server is free, the jobs there are those of an unlimited number of servers,
   V₀ = Poisson(lam S) + Binomial(N, S / (S + Z)), given that V₀ < c;
-- while all are busy, a job that comes waits for N + 1 − V exponential stages of mean s,
-  V₁ = Poisson(Z / s) + Binomial(c, 1 − rho), given that V₁ ≤ N: to sum over the open jobs is to
-  replace every stage of rate c / S by a geometric number of them, and those of rate 1 / s are left.
+- while all servers are busy, an arriving job waits for N + 1 − V exponential stages of mean s,
+  V₁ = Poisson(Z / s) + Binomial(c, 1 − rho), given that V₁ ≤ N: summing over the open jobs replaces
+  every stage of rate c / S by a geometric number of them, which leaves stages of rate 1 / s.
 
-So P(wait > t | wait) = P(V₁(t) ≤ N) / P(V₁ ≤ N), with V₁(t) = Poisson((Z + t) / s) + Binomial. The
-halves meet where the last server is taken: the chance to wait is to the chance not to as
-P(V₀ = c) / P(V₀ < c) to (1 − rho) P(V₁ = N) / P(V₁ ≤ N). A closed user meets N − 1 others, an open
-job all N.
+Hence P(wait > t | wait) = P(V₁(t) ≤ N) / P(V₁ ≤ N), with V₁(t) = Poisson((Z + t) / s) + Binomial.
+The parts meet where the last server is taken: the odds of waiting are
+P(V₀ = c) / P(V₀ < c) to (1 − rho) P(V₁ = N) / P(V₁ ≤ N). A closed user meets N − 1 other users, an
+open job meets all N.
 
-Relative errors of throughputs and responses are some 1e-15, in all regions; they were found by
-sums of 50 digits (`tests/queueing/test_multi_server.py`).
+Relative errors of throughputs and response times are about 1e-15 everywhere, compared with sums of
+50 digits (`tests/queueing/test_multi_server.py`).
 """
 
 from typing import Any, Literal, NamedTuple
@@ -29,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Floats, Rule
+from queueing.arguments import Condition, Floats
 from queueing.complex_step import steps
 from queueing.spare_capacity import idle_share
 
@@ -37,24 +38,22 @@ Kind = Literal["closed", "open"]
 
 Counts = NDArray[np.int64]
 
-MOST = (
-    50_000_000  # users and servers, for whom memory and time are there: half a gigabyte, a second
-)
+MOST = 50_000_000  # users and servers: half a gigabyte of memory and a second
 
-#: What must hold of the number of users where there are several servers.
-WHOLE_USERS = Rule(
+#: Condition on the number of users for several servers.
+WHOLE_USERS = Condition(
     "N",
     lambda p: (
         (p["servers"] == 1) | ((np.floor(p["N"]) == p["N"]) & (p["N"] + p["servers"] <= MOST))
     ),
-    f"be a whole number where there are several servers, with these {MOST:,} at most",
+    f"be a whole number for several servers, and N + servers at most {MOST:,}",
 )
 
-_LONGEST = 1e100  # services, of a think time: users never meet
+_LONGEST = 1e100  # think time in service times beyond which users never meet
 
 
 class Sums(NamedTuple):
-    """Throughput, responses and number of closed users (c), responses of open jobs (o)."""
+    """Throughput, response time and number of closed users (c); response time of open jobs (o)."""
 
     Xc: Floats
     Rc: Floats
@@ -63,12 +62,12 @@ class Sums(NamedTuple):
 
 
 def closed_sums(N: Floats, Z: Floats, S: Floats, servers: Floats) -> Sums:
-    """Solve points without open jobs; Ro is what one would meet."""
+    """Solve points without open jobs; Ro is the response time of a single one."""
     return mixed_sums(np.zeros(N.shape), N, Z, S, servers)
 
 
 def mixed_sums(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) -> Sums:
-    """Solve flat points that keep all conditions, where S is above 0.
+    """Solve flat points that satisfy all conditions, with S above 0.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def mixed_sums(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) ->
     load = _load(lam, N, Z, S, servers)
     Rc, Ro = (S * of_one for of_one in mean_responses(*load))
     with np.errstate(over="ignore"):
-        # the least of both: what rounding may add to a saturated throughput
+        # the minimum removes rounding errors of a saturated throughput
         Xc = np.minimum(N / (Z + Rc), servers * load.idle / S)
     return Sums(Xc, np.where(N > 0, Rc, np.nan), Xc * Rc, Ro)
 
@@ -112,10 +111,10 @@ def mixed_moment(
 def mixed_derivatives(
     wrt: Literal["lam", "Z", "S"], lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats
 ) -> dict[str, Floats]:
-    """Return the derivatives of `Sums` in one parameter.
+    """Return the derivatives of `Sums` with respect to one parameter.
 
-    By a complex step in the load or in the think time over the service time, of which responses in
-    units of S are functions.
+    Uses a complex step in the load or in the ratio of think time to service time, since response
+    times in units of S are functions of these.
     """
     load = _load(lam, N, Z, S, servers)
     here = mixed_sums(lam, N, Z, S, servers)
@@ -131,17 +130,17 @@ def mixed_derivatives(
                 for R, (in_load, in_think) in zip((here.Rc, here.Ro), pairs, strict=True)
             )
         Xc = -here.Xc * ((wrt == "Z") + Rc) / (Z + here.Rc)
-    somebody = N > 0
+    present = N > 0
     return {
-        "Xc": np.where(somebody, Xc, 0.0),
-        "Rc": np.where(somebody, Rc, np.nan),
-        "Qc": np.where(somebody, Xc * here.Rc + here.Xc * Rc, 0.0),
+        "Xc": np.where(present, Xc, 0.0),
+        "Rc": np.where(present, Rc, np.nan),
+        "Qc": np.where(present, Xc * here.Rc + here.Xc * Rc, 0.0),
         "Ro": Ro,
     }
 
 
 class _Load(NamedTuple):
-    """Points in units of the service time, as kernels take them."""
+    """Points in units of the service time, for the kernels."""
 
     load: Any
     users: Counts
@@ -159,7 +158,7 @@ def _load(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) -> _Loa
 
 
 def _slopes(load: _Load, name: Literal["load", "think"]) -> tuple[Floats, Floats]:
-    """Return the derivatives of closed and open responses in the load or in the think time."""
+    """Return the derivatives of closed and open response times by load or think time."""
     from queueing._kernels.servers import mean_responses
 
     value = getattr(load, name)
@@ -173,7 +172,7 @@ def _slopes(load: _Load, name: Literal["load", "think"]) -> tuple[Floats, Floats
 
 
 def _met(N: Floats, job: Kind) -> Floats:
-    """Users whom a job may meet: a closed user does not meet itself."""
+    """Return the number of other users: a closed user does not meet itself."""
     return N - 1 if job == "closed" else N
 
 

@@ -1,7 +1,7 @@
-"""Closed users and open jobs at one exponential server: solution and slopes, as plain arrays.
+"""Closed users and open jobs at one exponential server: solution and derivatives, as arrays.
 
-Open jobs leave the share idle = 1 − lam S of the server, to whose users it is as if they were alone
-at a server with mean service time s = S / idle; a = Z / s.
+Open jobs leave the share idle = 1 − lam S of the server. For closed users, this is equivalent to a
+server without open jobs and with mean service time s = S / idle; a = Z / s.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Number = Callable[[Floats, Floats], Floats]
 
 
 class Measures(NamedTuple):
-    """Throughput, responses and number of closed users (c), responses of open jobs (o)."""
+    """Throughput, response time and number of closed users (c); response time of open jobs (o)."""
 
     Xc: Floats
     Rc: Floats
@@ -27,7 +27,7 @@ class Measures(NamedTuple):
 
 
 def scales(lam: Floats, Z: Floats, S: Floats) -> tuple[Floats, Floats]:
-    """Return s, the mean service time in the share that open jobs leave, and a = Z / s."""
+    """Return s, the mean service time in the share left by open jobs, and a = Z / s."""
     idle = idle_share(lam, S) if lam.any() else 1 - lam * S
     with np.errstate(over="ignore"):
         a = np.divide(Z * idle, S, out=np.full(S.shape, np.inf), where=S > 0)
@@ -37,13 +37,13 @@ def scales(lam: Floats, Z: Floats, S: Floats) -> tuple[Floats, Floats]:
 def solve(
     lam: Floats, N: Floats, Z: Floats, S: Floats, number: Number = number_at_server
 ) -> Measures:
-    """Solve flat arrays of points; `number` gives the mean number of n users at the server."""
+    """Solve flat arrays of points; `number` returns the mean number of n users at the server."""
     found = Measures(*(np.empty(N.size) for _ in Measures._fields))
     for begin in range(0, N.size, BLOCK):
         block = slice(begin, begin + BLOCK)
         s, a = scales(lam[block], Z[block], S[block])
         n, z = N[block], Z[block]
-        # the arrival theorem: a job of one user meets the others as they are alone
+        # arrival theorem: a user's job sees the stationary system of the other users
         Rc = s * (1 + number(others(n), a))
         Xc = np.divide(n, z + Rc, out=n * 0.0, where=z + Rc > 0)
         Qc = Xc * Rc
@@ -54,29 +54,29 @@ def solve(
 
 
 def others(N: Floats) -> Floats:
-    """Return N − 1; for nobody it does not matter, but must be a number."""
+    """Return N − 1; without users, a valid but irrelevant number."""
     return np.where(N == 0, 0, np.maximum(N - 1, 2.0**-52 - 1))
 
 
 class Slopes(NamedTuple):
-    """Derivatives of `Measures` in one parameter, and of the closed users' utilisation."""
+    """Derivatives of `Measures` and of the closed users' utilization by one parameter."""
 
     Xc: Floats
     Rc: Floats
     Qc: Floats
     Ro: Floats
     Uc: Floats
-    #: The same of all jobs together, open and closed, where digits would be lost by adding.
+    #: Derivatives for all jobs together, where adding would lose digits.
     X: Floats
     U: Floats
 
 
 def slopes(wrt: str, lam: Floats, N: Floats, Z: Floats, S: Floats) -> Slopes:
-    """Differentiate in lam, N, Z or S; flat arrays of points.
+    """Differentiate with respect to lam, N, Z or S, on flat arrays of points.
 
-    At S = 0 these are limits; where N = 0, those of responses are NaN.
+    At S = 0 these are limits; for N = 0, derivatives of response times are NaN.
     """
-    # below the first, only the order of magnitude of what S multiplies would change
+    # below this bound, derivatives are proportional to S
     served, S = S, np.maximum(S, 1e-25 * Z)
     s, a = scales(lam, Z, S)
     met = others(N)
@@ -93,7 +93,7 @@ def slopes(wrt: str, lam: Floats, N: Floats, Z: Floats, S: Floats) -> Slopes:
             Rc, Qc, Ro, Uc = slope_in_think_time(met, a), in_a / s, in_a, Xc * S
             U = Uc
         else:
-            # both change s; lam and S stand beside it in X and U of all jobs, and in Uc
+            # both change s, and appear explicitly in X and U of all jobs and in Uc
             in_a = slope_in_think_time(N, a)
             by = s**2 if wrt == "lam" else (s / S) ** 2
             Rc = by * (1 + number_at_server(met, a) - a * slope_in_think_time(met, a))

@@ -1,4 +1,4 @@
-"""Operational analysis of the mixed model: full and partial utilisation."""
+"""Operational analysis of the mixed model: full and partial utilization."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Phases(Displayed):
-    """What operational laws alone tell of closed users beside open jobs.
+    """Results of operational laws alone for closed users and open jobs.
 
     Parameters
     ----------
     full : bool or ndarray of bool
-        Whether the point is in the phase of full utilisation, where the closed users ask for all
-        that the open jobs leave: N ≥ N_star.
+        Whether the point is in the phase of full utilization, where closed users need all capacity
+        left by the open jobs: N ≥ N_star.
     N_star : float or ndarray
-        Number of users where the phases meet: there R_full is the response of a user who is alone
+        Number of users where the phases meet; R_full there is the response time of a single user
         with the open jobs.
     R_full : float or ndarray
-        Response time of closed users under full utilisation, N / (1/S − lam) − Z; below N_star only
-        a bound, which may be negative: the response is longer than that at any utilisation.
+        Response time of closed users under full utilization, N / (1/S − lam) − Z. Below N_star it
+        is only a lower bound on the response time, possibly negative.
     lam, N, Z : float or ndarray
-        As given.
+        As passed.
     """
 
     full: bool | NDArray[np.bool_]
@@ -52,26 +52,26 @@ class Phases(Displayed):
         return ax
 
     def response(self, X: ArrayLike) -> Value:
-        """Return the response time of closed users that goes with a throughput of all jobs.
+        """Return the response time of closed users for a throughput of all jobs.
 
-        The relation holds in both phases; under partial utilisation it is all that the laws tell,
-        with R and X unknown.
+        The relation holds in both phases; under partial utilization, the laws determine neither R
+        nor X.
 
         Parameters
         ----------
         X : array_like
-            Jobs a unit of time, open and closed; above lam.
+            Open and closed jobs per unit of time; above lam.
         """
         at = points([positive("X - lam")], **{"X - lam": np.asarray(X) - self.lam})
         return plain(np.asarray(self.N / at["X - lam"] - self.Z))
 
 
 def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike) -> Phases:
-    """Tell full from partial utilisation, without assuming any distribution [1]_.
+    """Distinguish full from partial utilization, without assumptions on distributions [1]_.
 
-    The throughput is that of the open jobs, lam, and that of the closed users, N / (R + Z) by the
-    interactive response time law. If the server always works it is 1/S, hence
-    R = N / (1/S − lam) − Z: further users only queue. If it does not, R is longer than that.
+    The throughput is the sum of the open jobs' lam and the closed users' N / (R + Z), by the
+    interactive response time law. If the server is always busy, it is 1/S, hence
+    R = N / (1/S − lam) − Z: additional users only queue. Otherwise, R is larger.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike)
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN, and not called full.
+        If points of an array violate a condition; they are NaN, and not full.
 
     References
     ----------
@@ -114,7 +114,7 @@ def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike)
     """
     rules = [not_negative("lam"), not_negative("N"), not_negative("Z"), positive("S")]
     at = points([*rules, stable()], lam=lam, N=N, Z=Z, S=S, servers=1)
-    with np.errstate(over="ignore"):  # then any number of users is too few
+    with np.errstate(over="ignore"):  # inf: no number of users is enough
         left = idle_share(at["lam"], at["S"]) / at["S"]
         N_star = 1 + at["Z"] * left
     full = at["N"] >= N_star

@@ -1,7 +1,7 @@
-"""How likely a user is to submit another job, by the response time r of the last.
+"""Probability that a user submits another job, as a function of the response time r.
 
-The parameters of the forms are numbers or arrays, which broadcast with the other parameters of a
-model; r is in the unit of S, and what multiplies it in the inverse of that unit.
+Parameters of the functions are numbers or arrays, which are broadcast with the other parameters of
+a model. r has the unit of S, and rates have its inverse.
 """
 
 from collections.abc import Callable
@@ -16,48 +16,48 @@ from queueing.arguments import Floats, not_negative, numbers, probability
 from queueing.errors import QueueingError
 from queueing.response_function import Form, averaged, checked, vectorised
 
-#: Response times at which one's own function is looked at: whether it falls.
+#: Response times at which a custom function is tested for monotonicity.
 _PROBES = np.concatenate([[0.0], np.geomspace(1e-6, 1e9, 1501)])
 
 
 @dataclass(frozen=True, eq=False)
 class Probability(Form):
-    """A form whose values are probabilities, p(r)."""
+    """A probability p(r) as a function of the response time."""
 
-    #: Whether it is the same for all r; the model then has product form.
+    #: Whether p is constant; the model then has product form.
     constant: ClassVar[bool] = False
 
     @property
     def falls(self) -> bool:
-        """Whether it never rises with r."""
+        """Whether p never increases with r."""
         return True
 
     @property
     def first(self) -> Floats:
-        """Its value after no time at all."""
+        """Value at response time 0."""
         return self.at_times(np.zeros(()))
 
     @property
     def limit(self) -> Floats:
-        """Its value after infinite time, on which the load depends that the model can bear."""
+        """Value at infinite response time, which determines the maximum load of the model."""
         return self.at_times(np.full((), np.inf))
 
     def mean_exponential(self, rate: Floats) -> Floats:
-        """Return its mean over exponential responses of these rates, from 0 to infinity."""
+        """Return the mean over exponential response times of these rates, from 0 to infinity."""
         return averaged(self.at_times, rate)
 
     def slope(self, r: Floats) -> Floats:
-        """Return its first derivative."""
+        """Return the first derivative."""
         raise QueueingError(f"p is a {self}, which has no derivative")
 
     def curvature(self, r: Floats) -> Floats:
-        """Return its second derivative."""
+        """Return the second derivative."""
         raise QueueingError(f"p is a {self}, which has no derivative")
 
 
 @dataclass(frozen=True, eq=False)
 class Constant(Probability):
-    """The same probability after every response."""
+    """A constant probability."""
 
     names = ("p",)
     rules = (probability("p"),)
@@ -126,8 +126,8 @@ class Hyperbolic(Probability):
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Probability):
-    """The probability goes straight from one point of a table to the next."""
+class TableProbability(Probability):
+    """Linear interpolation between the points of a table."""
 
     times: Floats
     probabilities: Floats
@@ -140,7 +140,7 @@ class Table(Probability):
         return np.interp(r, self.times, self.probabilities)
 
     def mean_exponential(self, rate: Floats) -> Floats:  # noqa: D102
-        # by parts: p(0) and, for each piece, its rise times the mean of P(response > t) over it
+        # by parts: p(0), and for each interval its increase times the mean of P(response > t)
         begin, width = self.times[:-1], np.diff(self.times)
         rise = np.diff(self.probabilities)
         rates = np.asarray(rate, dtype=np.float64)
@@ -159,7 +159,7 @@ class Table(Probability):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnProbability(Probability):
+class CustomProbability(Probability):
     """Any function of r."""
 
     function: Callable[[Any], Any]
@@ -170,7 +170,7 @@ class OwnProbability(Probability):
 
     @cached_property
     def limit(self) -> Floats:  # noqa: D102
-        # at infinity itself formulas may have no value
+        # a formula may be undefined at infinity
         for far in (np.inf, 1e300, 1e100, 1e30, 1e15):
             try:
                 return self.at_times(np.full((), far))
@@ -189,7 +189,7 @@ class OwnProbability(Probability):
         from scipy.differentiate import derivative
 
         step = np.maximum(np.asarray(r) / 8.0, 1e-3)
-        # before r = 0 there is nothing to look at
+        # one-sided near r = 0
         side = np.where(np.asarray(r) < 4.0 * step, 1, 0)
         found = derivative(
             self.at_times, r, initial_step=step, step_direction=side, preserve_shape=True
@@ -207,12 +207,12 @@ class OwnProbability(Probability):
 
 
 def exponential(theta: ArrayLike) -> Exponential:
-    """Return the probability e^(-theta r) of another job after a response of r [1]_.
+    """Return the probability e^(-theta r) of another job after a response time r [1]_.
 
     Parameters
     ----------
     theta : array_like
-        How fast it falls, 0 or more. [1 / unit of S]
+        Rate of decrease, 0 or more. [1 / unit of S]
 
     References
     ----------
@@ -229,14 +229,14 @@ def exponential(theta: ArrayLike) -> Exponential:
 
 
 def hyperbolic(a: ArrayLike, b: ArrayLike) -> Hyperbolic:
-    """Return the probability a / (b r + 1) of another job after a response of r [1]_.
+    """Return the probability a / (b r + 1) of another job after a response time r [1]_.
 
     Parameters
     ----------
     a : array_like
-        Probability after no time at all.
+        Probability at response time 0.
     b : array_like
-        How fast it falls, 0 or more. [1 / unit of S]
+        Rate of decrease, 0 or more. [1 / unit of S]
 
     References
     ----------
@@ -252,15 +252,15 @@ def hyperbolic(a: ArrayLike, b: ArrayLike) -> Hyperbolic:
     return Hyperbolic(numbers("a", a), numbers("b", b))
 
 
-def table(times: ArrayLike, probabilities: ArrayLike) -> Table:
-    """Return the probability that goes straight from one point of a table to the next.
+def table(times: ArrayLike, probabilities: ArrayLike) -> TableProbability:
+    """Return the probability that interpolates linearly between the points of a table.
 
     Parameters
     ----------
     times : array_like, shape (n_points,)
-        Responses, ascending, 0 or more. [unit of S]
+        Response times, ascending, 0 or more. [unit of S]
     probabilities : array_like, shape (n_points,)
-        Before the first time it is the first one, behind the last the last.
+        Probabilities at these times; constant before the first and after the last.
 
     Examples
     --------
@@ -270,53 +270,47 @@ def table(times: ArrayLike, probabilities: ArrayLike) -> Table:
     r, p = numbers("times", times), numbers("probabilities", probabilities)
     if r.ndim != 1 or r.shape != p.shape or not r.size:
         raise QueueingError(
-            f"times has the shape {r.shape} and probabilities {p.shape}; it must be the same, of "
-            "one dimension, with one point at least"
+            f"times has shape {r.shape} and probabilities {p.shape}; both must be 1-d of equal "
+            "length, with at least one point"
         )
     if not ((r >= 0) & (r < np.inf)).all() or (np.diff(r) <= 0).any():
-        raise QueueingError(f"times is {times!r}; they must ascend and be finite, 0 or more")
+        raise QueueingError(f"times is {times!r}; it must be ascending, finite, 0 or more")
     wrong = ~((p >= 0) & (p <= 1))
     if wrong.any():
         place = int(np.argmax(wrong))
         raise QueueingError(
-            f"p is {p[place]:g} after a response of {r[place]:g}; it must be from 0 to 1"
+            f"p is {p[place]:g} at response time {r[place]:g}; it must be from 0 to 1"
         )
-    return Table(r, p)
+    return TableProbability(r, p)
 
 
 def as_probability(p: Any) -> Probability:
-    """Return p, a number, an array, a form or any function of r, as a form.
-
-    Raises
-    ------
-    QueueingError
-        If it is none of these.
-    """
+    """Convert p (a number, an array, a `Probability` or a function of r) to a `Probability`."""
     if isinstance(p, Probability):
         return p
     if callable(p):
-        return OwnProbability(p)
+        return CustomProbability(p)
     return Constant(numbers("p", p))
 
 
 def _product(x: Floats, y: Floats) -> Floats:
-    """Return x y, 0 where x is 0 and y infinite."""
+    """Return x y, with 0 times infinity = 0."""
     with np.errstate(invalid="ignore"):
         return np.where(x == 0, 0.0, np.multiply(x, y))
 
 
 def _ratio(x: Floats, y: Floats, zero_by_zero: float = 0.0) -> Floats:
-    """Return x / y, infinite where y alone is 0."""
+    """Return x / y, infinite if only y is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where((x == 0) & (y == 0), zero_by_zero, np.divide(x, y))
 
 
 def _scaled_integral(y: Floats) -> Floats:
-    """Return y e^y E1(y), for y from 0 to infinity: the mean of 1 / (1 + x) over rate y."""
+    """Return y e^y E1(y), for y from 0 to infinity: the mean of 1 / (1 + x), x exponential."""
     from scipy.special import exp1
 
     small = np.clip(y, 1e-300, 50.0)
-    # from 50 on the asymptotic series Σ (-1)^k k! / y^k has terms that fall to 1e-15 and below
+    # from 50 on, the terms of the asymptotic series Σ (-1)^k k! / y^k fall below 1e-15
     inverse = 1.0 / np.maximum(y, 50.0)
     series = np.ones_like(inverse)
     for k in range(20, 0, -1):

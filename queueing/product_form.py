@@ -1,4 +1,4 @@
-"""Closed users, alone or beside an open stream of jobs, at one server or several."""
+"""Closed users, with or without an open stream of jobs, at one or several servers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing import one_server
-from queueing.arguments import Floats, Rule, count, not_negative, plain, points
+from queueing.arguments import Condition, Floats, count, not_negative, plain, points
 from queueing.closed_users import Closed, Mixed
 from queueing.errors import QueueingError
 from queueing.multi_server import WHOLE_USERS
@@ -24,17 +24,17 @@ USERS = (
     not_negative("N"),
     not_negative("Z"),
     not_negative("S"),
-    Rule("Z", lambda p: (p["Z"] > 0) | (p["S"] > 0) | (p["N"] == 0), "be above 0 where S is 0"),
+    Condition("Z", lambda p: (p["Z"] > 0) | (p["S"] > 0) | (p["N"] == 0), "be above 0 if S is 0"),
     count("servers"),
 )
 _METHODS = {
     "formula": [WHOLE_USERS],
     "mva": [
-        Rule("servers", lambda p: p["servers"] == 1, "be 1 for method 'mva'"),
-        Rule(
+        Condition("servers", lambda p: p["servers"] == 1, "be 1 for method 'mva'"),
+        Condition(
             "N",
             lambda p: (np.floor(p["N"]) == p["N"]) & (p["N"] <= 1e9),
-            "be a whole number, 1e9 at most, for method 'mva'",
+            "be a whole number of at most 1e9 for method 'mva'",
         ),
     ],
 }
@@ -49,42 +49,43 @@ def closed(
 ) -> Closed:
     """Solve the closed model: N users who submit a job, wait for it, think, and submit the next.
 
-    Jobs are served first come, first served for exponential times of mean S; think times have mean
-    Z, and any law [1]_. With one server, a = Z / S and Erlang's B = a^N e^−a / Γ(N + 1, a) [2]_,
+    Service is first come, first served, with exponential times of mean S; think times have mean Z
+    and any distribution [1]_. For one server, with a = Z / S and Erlang's
+    B = a^N e^−a / Γ(N + 1, a) [2]_,
 
     X = (1 − B) / S,  R = N / X − Z,  P(R > t) = P(N − 1, a + t/S) / P(N − 1, a),
 
-    where P(n, a) is the chance that a Poisson number of mean a is n at most. They are computed to a
-    relative error of 1e-12 for a up to 1e9 and N up to 1e6, which need not be whole.
+    where P(n, a) is the probability that a Poisson number with mean a is at most n. The relative
+    error is 1e-12 for a up to 1e9 and N up to 1e6; N need not be whole.
 
     Parameters
     ----------
     N : array_like
-        Number of users, 0 or more; whole numbers where there are several servers. At 0, R is NaN
-        and all else 0.
+        Number of users, 0 or more; whole for several servers. At 0, R is NaN and all other measures
+        are 0.
     Z : array_like
-        Mean think time, 0 or more. At 0 all users are always at the servers.
+        Mean think time, 0 or more. At 0, all users are always at the servers.
     S : array_like
-        Mean service time, 0 or more; above 0 where Z is 0. At 0, X is N / Z, and R, Q and U are 0.
+        Mean service time, 0 or more; above 0 if Z is 0. At 0, X is N / Z, and R, Q and U are 0.
     servers : array_like, default 1
-        Number of servers, of one queue.
+        Number of servers with a common queue.
     method : {"formula", "mva"}
         "mva" is mean value analysis [3]_, a recursion over users, for one server and whole N.
 
     Returns
     -------
     Closed
-        With X, R, Q, U and X_per_user. Its job is "closed".
+        With X, R, Q, U and X_per_user. Its job kind is "closed".
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -106,7 +107,7 @@ def closed(
     """
     given = {"N": N, "Z": Z, "S": S, "servers": servers}
     p = points([*USERS, *_rules(method)], **given)
-    # NaN points stay NaN, whatever is added
+    # NaN points stay NaN
     measures = _solve(p["N"] * 0.0, p, method)
     return Closed(
         parameters=p,
@@ -128,44 +129,44 @@ def mixed(
     method: Method = "formula",
     p: ArrayLike | Callable[[Any], Any] | None = None,
 ) -> Mixed:
-    """Solve the mixed model: closed users as in `closed`, beside open jobs of the same kind [1]_.
+    """Solve the mixed model: closed users as in `closed`, and open jobs with equal service [1]_.
 
-    Open jobs come by a Poisson process and need exponential service of the same mean, in the same
-    queue. They do not react, so they take the share lam S of the servers whatever happens, and the
-    closed users get along with the rest. With one server, it is to these as if the service time
-    were s = S / (1 − lam S):
+    Open jobs arrive in a Poisson process and need exponential service of the same mean, in the same
+    queue. They do not react, so they always take the share lam S of the servers, and closed users
+    get the rest. With one server, this is equivalent to a service time of s = S / (1 − lam S):
 
     Xc = (1 − B) / s,  Rc = N / Xc − Z,  Ro = s (1 + Qc),  P(Ro > t) = P(N, a + t/s) / P(N, a),
 
     with a = Z / s, and B and P as in `closed`. A closed job meets N − 1 other closed users, an open
-    one all N: Ro is the longer one, and grows with N without bound although lam S < 1.
+    job all N: Ro is longer than Rc, and grows without bound with N even if lam S < 1.
 
     Parameters
     ----------
     lam : array_like
-        Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is what a single one would meet.
+        Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is the response time of a single
+        open job.
     N, Z, S, servers, method
-        As of `closed`.
+        See `closed`.
     p : array_like or callable, optional
-        If given, open jobs may be followed by others of the same user, who goes on with this
-        probability (as of `reopen`) after think times of the mean Z, too. Exact where it is a
-        number, else by the chain of `reopen`; N is whole then.
+        If given, open jobs may be followed by other jobs of the same user, with this probability
+        (see `reopen`) and after think times with mean Z. Exact for a number, otherwise by the chain
+        of `reopen`; N must then be whole.
 
     Returns
     -------
     Mixed
-        With Xc, Rc, Qc, Uc of closed users, Ro, Qo, Uo of open jobs, X, R, Q, U of all and
-        X_per_user of a closed user. Its jobs are "closed" and "open". With p a `MixedReopen`.
+        With Xc, Rc, Qc, Uc of closed users, Ro, Qo, Uo of open jobs, X, R, Q, U of all jobs and
+        X_per_user of a closed user. Its job kinds are "closed" and "open". With p, a `MixedReopen`.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -207,22 +208,22 @@ def mixed(
     )
 
 
-def _rules(method: str) -> list[Rule]:
-    """Return what the method asks for."""
+def _rules(method: str) -> list[Condition]:
+    """Return the conditions of the method."""
     if method not in _METHODS:
         raise QueueingError(f"method is {method!r}; it must be {' or '.join(_METHODS)}")
     return _METHODS[method]
 
 
 def _solve(lam: Floats, p: dict[str, Floats], method: str) -> one_server.Measures:
-    """Throughput and responses at all points, in their shape."""
+    """Return throughput and response times at all points, in their shape."""
     shape = lam.shape
     lam, N, Z, S, servers = load = [
         np.ravel(v) for v in (lam, p["N"], p["Z"], p["S"], p["servers"])
     ]
     more = (servers > 1) & (S > 0)
     number = one_server.number_at_server if method == "formula" else numbers_at_server
-    # several servers are solved as if S = 0 first, which they are where it is
+    # points with several servers are first solved as for S = 0, then replaced
     found = one_server.solve(lam, N, Z, np.where(more, 0.0, S) if more.any() else S, number)
     if more.any():
         from queueing.multi_server import mixed_sums

@@ -1,4 +1,4 @@
-"""Mean value analysis, user by user: the readable form of the closed model."""
+"""Mean value analysis by recursion over users: the readable form of the closed model."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from queueing.arguments import Floats
 def mean_values(N: int, Z: float, S: float) -> tuple[float, float, float]:
     """Return throughput, response time and number at one exponential server, by recursion [1]_.
 
-    A job of one of n users finds the server as it is on average with n − 1 (the arrival theorem),
-    waits for those whom it finds, and is served: R(n) = S (1 + Q(n − 1)). The interactive law gives
-    X(n) = n / (R(n) + Z), and Little's Q(n) = X(n) R(n). Nothing is subtracted, so no digits are
-    lost, whatever N is.
+    A job of one of n users sees the server in its mean state with n − 1 users (arrival theorem),
+    waits for the jobs there, and is served: R(n) = S (1 + Q(n − 1)). The interactive law gives
+    X(n) = n / (R(n) + Z), and Little's law Q(n) = X(n) R(n). Nothing is subtracted, so no digits
+    are lost for any N.
 
-    `closed(N, Z, S, method="mva")` is the same, compiled, for arrays; `closed(N, Z, S)` needs no
-    recursion. Where open jobs take a share lam S of the server, S is S / (1 − lam S).
+    `closed(N, Z, S, method="mva")` is the compiled form for arrays; `closed(N, Z, S)` needs no
+    recursion. If open jobs take a share lam S of the server, replace S by S / (1 − lam S).
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def mean_values(N: int, Z: float, S: float) -> tuple[float, float, float]:
 
     Examples
     --------
-    Of two users, one is met with chance 1/2 where Z = S:
+    With two users and Z = S, the other user is met with probability 1/2:
 
     >>> mean_values(2, Z=1, S=1)
     (0.8, 1.5, 1.2000000000000002)
@@ -50,14 +50,9 @@ def mean_values(N: int, Z: float, S: float) -> tuple[float, float, float]:
 
 
 def numbers_at_server(n: Floats, a: Floats) -> Floats:
-    """Return the mean number of n users at the server, as `truncated_poisson` does, by recursion.
+    """Return the mean number of n users (whole) at the server, by recursion; see above.
 
-    Parameters
-    ----------
-    n : ndarray
-        Whole numbers.
-    a : ndarray of the same shape
-        Mean think time over mean service time.
+    `a` is mean think time / mean service time; see `truncated_poisson.number_at_server`.
     """
     from queueing._kernels import mean_values as kernels
 

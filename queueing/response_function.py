@@ -1,4 +1,4 @@
-"""Functions of the response time, with parameters that are numbers or arrays."""
+"""Functions of the response time, with numbers or arrays as parameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Rule, Value, numbers, plain
+from queueing.arguments import Condition, Floats, Value, numbers, plain
 from queueing.display import Displayed
 from queueing.errors import QueueingError
 
@@ -23,33 +23,33 @@ _MOST_LINES = 6
 class Form(Displayed):
     """A function of the response time, with parameters that may be arrays."""
 
-    #: Its parameters, fields that are arrays of floats.
+    #: Names of the parameters, which are fields with arrays of floats.
     names: ClassVar[tuple[str, ...]] = ()
-    #: What must hold of them.
-    rules: ClassVar[tuple[Rule, ...]] = ()
+    #: Conditions on the parameters.
+    rules: ClassVar[tuple[Condition, ...]] = ()
 
     @property
     def values(self) -> dict[str, Floats]:
-        """Its parameters by name."""
+        """Parameters by name."""
         return {name: getattr(self, name) for name in self.names}
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return the same form with those of its parameters that are among the values given."""
+        """Return a copy with the given values of its parameters; other values are ignored."""
         return replace(self, **{name: values[name] for name in self.names if name in values})
 
     def at(self, place: int) -> Self:
-        """Return the form of one point, a place in the flattened array of all."""
+        """Return the function at one point, an index in the flattened array of points."""
         return self.with_values({name: v.ravel()[place] for name, v in self.values.items()})
 
     def __call__(self, r: ArrayLike) -> Value:
-        """Return its value after responses of r, which broadcast with its parameters."""
+        """Return the value at response times r, which are broadcast with the parameters."""
         times = numbers("r", r)
         if not (times >= 0).all():
-            raise QueueingError(f"r is {r!r}; a response time is 0 or more")
+            raise QueueingError(f"r is {r!r}; response times must be 0 or more")
         return plain(np.asarray(self.at_times(times)))
 
     def at_times(self, r: Floats) -> Floats:
-        """Return its value at these times, floats of 0 or more, infinity among them."""
+        """Return the value at non-negative times, including infinity."""
         raise NotImplementedError
 
     def to_frame(self) -> "pd.DataFrame":
@@ -92,7 +92,7 @@ class Form(Displayed):
 
 
 def vectorised(name: str, function: Callable[[Any], Any]) -> Callable[[Floats], Floats]:
-    """Return a function of arrays, from one of arrays or of numbers; blames `name`."""
+    """Return a function of arrays from a function of arrays or numbers; errors name `name`."""
 
     def one_by_one(r: Floats) -> Floats:
         values = np.empty(np.shape(r))
@@ -101,7 +101,7 @@ def vectorised(name: str, function: Callable[[Any], Any]) -> Callable[[Floats], 
                 values[place] = function(float(time))
             except (ArithmeticError, ValueError, TypeError) as error:
                 raise QueueingError(
-                    f"{name} has no value after a response of {time:g}: {error}"
+                    f"{name} has no value at response time {time:g}: {error}"
                 ) from error
         return values
 
@@ -112,20 +112,20 @@ def vectorised(name: str, function: Callable[[Any], Any]) -> Callable[[Floats], 
     probes = np.array([0.5, 2.0, 1.0])
     try:
         together = at_once(probes)
-    except Exception:  # whatever it makes of an array: of numbers it shall make something
+    except Exception:  # not a function of arrays: try numbers
         return one_by_one
     return at_once if np.array_equal(together, one_by_one(probes)) else one_by_one
 
 
 def checked(name: str, function: Callable[[Floats], Floats], r: Floats, most: float) -> Floats:
-    """Return the values at these times; those of `name` are finite and from 0 to `most`."""
+    """Return the values at these times, checked to be finite and from 0 to `most`."""
     value = function(r)
     wrong = ~((value >= 0) & (value <= most) & (value < np.inf)) & ~np.isnan(r)
     if wrong.any():
         first = int(np.argmax(wrong))
         condition = f"from 0 to {most:g}" if most < np.inf else "finite, 0 or more"
         raise QueueingError(
-            f"{name} is {value.ravel()[first]:g} after a response of {np.ravel(r)[first]:g}; it "
+            f"{name} is {value.ravel()[first]:g} at response time {np.ravel(r)[first]:g}; it "
             f"must be {condition}"
         )
     return value
@@ -134,8 +134,8 @@ def checked(name: str, function: Callable[[Floats], Floats], r: Floats, most: fl
 def averaged(function: Callable[[Floats], Floats], rate: Floats) -> Floats:
     """Return the mean of a bounded function over exponential times of these rates.
 
-    Smooth functions by double-exponential quadrature; where its error is above 1e-11, adaptively
-    over the logarithm of time, which finds jumps.
+    Uses double-exponential quadrature; if its error exceeds 1e-11, adaptive quadrature over the
+    logarithm of time, which finds jumps.
     """
     from scipy.integrate import quad, tanhsinh
 
@@ -150,7 +150,7 @@ def averaged(function: Callable[[Floats], Floats], rate: Floats) -> Floats:
     def weighted(x: Floats, rate: Floats) -> Floats:
         return function(x / rate) * np.exp(-x)
 
-    # weights below 1e-300 are left out: x behind them would be infinite
+    # weights below 1e-300 are omitted: x would overflow
     found = tanhsinh(weighted, 0.0, 690.0, args=(rates[inside],), atol=1e-12, rtol=1e-11)
     values = found.integral
 

@@ -1,13 +1,13 @@
-"""The law of response times at one exponential server, where some of n users are met.
+"""Distribution of response times at one exponential server, given some of n users there.
 
-A job that meets m of n users, J = n − m of whom think, and the open jobs between them, stays for
-m + 1 exponential times of mean s (s: the service time over the capacity that open jobs leave).
-J is Poisson with mean a (a: think time over s), cut off at n, so that in units of s
+A job that meets m of n users (J = n − m think), and the open jobs between them, stays for m + 1
+exponential times of mean s (s: service time over the capacity left by open jobs). J is Poisson
+with mean a (a: think time over s), truncated at n, so that in units of s
 
     P(response > t) = P(n, a + t) / P(n, a),  with density ∝ e^−t (1 + t/a)^n,
 
-P(n, a) being the chance that a Poisson number is n at most. Integrals over this density give
-moments and slopes, too; their terms are positive, in whatever region.
+where P(n, a) is the probability that a Poisson number is at most n. Integrals over this density
+also give moments and derivatives; all their terms are positive.
 """
 
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ from queueing.truncated_poisson import (
 )
 
 _NODES = 100
-_BLOCK = 2048  # points whose nodes are held at once
+_BLOCK = 2048  # points per block of nodes
 
 
 def survival(n: Floats, a: Floats, t: Floats) -> Floats:
-    """Return P(response > t), t in units of s; n, a and t of one shape."""
+    """Return P(response > t), t in units of s; n, a and t have one shape."""
     share = np.where(np.isnan(t), np.nan, 0.0)
     is_light = light(n, a) & (t < np.inf)
     other = ~light(n, a) & (t < np.inf)
-    # at_most(n, a) is 1e-3 or more here
+    # here at_most(n, a) is at least 1e-3
     share[other] = at_most(n[other], a[other] + t[other]) / at_most(n[other], a[other])
     m, b, t = n[is_light], a[is_light], t[is_light]
-    # both may be 0: their ratio is that of the terms for n, times that of 1/B
+    # both may underflow: use the ratio of the terms for n, times that of 1/B
     ratio = (b - m + number_at_server(m, b)) / (b + t - m + number_at_server(m, b + t))
     v = t / b
     share[is_light] = np.exp(m * log1p_minus(v) + (m - b) * v) * ratio * (1 + v)
@@ -45,7 +45,7 @@ def survival(n: Floats, a: Floats, t: Floats) -> Floats:
 
 
 def distribution(n: Floats, a: Floats, t: Floats) -> Floats:
-    """Return P(response ≤ t) with its digits where it is small."""
+    """Return P(response ≤ t), accurate for small values."""
     share = 1 - survival(n, a, t)
     near = (share < 0.1) & (t > 0)
     share[near] = _from_zero(n[near], a[near], t[near])
@@ -53,7 +53,7 @@ def distribution(n: Floats, a: Floats, t: Floats) -> Floats:
 
 
 def _from_zero(n: Floats, a: Floats, t: Floats) -> Floats:
-    """Density from 0 to t, integrated; t is in the lower tail."""
+    """Integrate the density from 0 to t in the lower tail."""
     end = a + t
     # up to the mode, the density falls leftward by e^−40 within the shorter of these
     rise = np.maximum(n / end - 1, 1e-300)
@@ -70,7 +70,7 @@ def _from_zero(n: Floats, a: Floats, t: Floats) -> Floats:
 
 
 def moment(order: int, n: Floats, a: Floats) -> Floats:
-    """Return E[response^order], in units of s^order; n and a flat, of one shape."""
+    """Return E[response^order] in units of s^order; n and a are flat, of one shape."""
     found = np.empty(n.size)
     for block, _, t, weight in _nodes(n, a, order):
         found[block] = (weight * t**order).sum(axis=0)
@@ -78,7 +78,7 @@ def moment(order: int, n: Floats, a: Floats) -> Floats:
 
 
 def central_moment(order: int, n: Floats, a: Floats) -> Floats:
-    """Return E[(response − mean)^order], in units of s^order; n and a flat, of one shape."""
+    """Return E[(response − mean)^order] in units of s^order; n and a are flat, of one shape."""
     found = np.empty(n.size)
     for block, _, t, weight in _nodes(n, a, order):
         mean = (weight * t).sum(axis=0)
@@ -87,7 +87,7 @@ def central_moment(order: int, n: Floats, a: Floats) -> Floats:
 
 
 def slope_in_think_time(n: Floats, a: Floats) -> Floats:
-    """Return dQ/da of the mean number at the server; n and a flat."""
+    """Return dQ/da of the mean number at the server; n and a are flat."""
     found = np.empty(n.size)
     is_light = light(n, a)
     m, b = n[is_light], a[is_light]
@@ -100,7 +100,7 @@ def slope_in_think_time(n: Floats, a: Floats) -> Floats:
 
 
 def slope_in_users(n: Floats, a: Floats) -> Floats:
-    """Return dQ/dn; n and a flat."""
+    """Return dQ/dn; n and a are flat."""
     found = np.empty(n.size)
     is_light = light(n, a)
     m, b = n[is_light], a[is_light]
@@ -112,7 +112,7 @@ def slope_in_users(n: Floats, a: Floats) -> Floats:
 
 
 def mean_logarithm(n: Floats, a: Floats) -> Floats:
-    """Return −d ln B / dn, the mean of ln(1 + response/a); n and a flat."""
+    """Return −d ln B / dn, the mean of ln(1 + response/a); n and a are flat."""
     found = np.empty(n.size)
     for block, logarithm, _, weight in _nodes(n, a, 0):
         found[block] = (weight * logarithm).sum(axis=0)
@@ -120,7 +120,7 @@ def mean_logarithm(n: Floats, a: Floats) -> Floats:
 
 
 def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Floats, Floats]]:
-    """Gauss's nodes for means over the density: blocks of points, ln(1 + t/a), t, weights."""
+    """Yield blocks of points with Gauss nodes of the density: ln(1 + t/a), t, weights."""
     x, weight = _rule(_NODES)
     for begin in range(0, n.size, _BLOCK):
         block = slice(begin, begin + _BLOCK)
@@ -130,7 +130,7 @@ def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Fl
         y_peak = np.log1p(peak / b)
         rate = b + peak
         fall = np.maximum(b - m - 1, 0)
-        # beyond these distances from the mode it has fallen by e^−drop
+        # at these distances from the mode it has fallen by e^−drop
         drop = 45.0 + 8 * order
         x_drop = drop / rate
         right = np.minimum(np.sqrt(2 * x_drop), np.log1p(x_drop) + 1)

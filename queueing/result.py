@@ -1,4 +1,4 @@
-"""What every model returns."""
+"""Base class of the models' results."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-# What stands beside axes that show a parameter, or measures of a kind.
+# Labels of axes, by parameter or kind of measure.
 _AXES = {
     "lam": "arrival rate lam, in the inverse of the unit of S",
     "N": "number of users N",
@@ -26,26 +26,25 @@ _AXES = {
     "X": "throughput, in the inverse of the unit of S",
     "R": "mean response time, in the unit of S",
     "Q": "mean number of jobs",
-    "U": "utilisation",
+    "U": "utilization",
 }
 
-#: Highest power of a response time whose mean is asked for; those of minutes in seconds fit.
+#: Largest order of a moment; larger ones overflow for response times in seconds.
 MOST_ORDER = 20
 
-#: Places of points in the flattened array of all.
+#: Indices of points in the flattened array.
 Places = NDArray[np.intp]
 
 
 class Exactness(str):
-    """How near an answer is to the truth, in words; behind them, in numbers.
+    """Accuracy of a result, in words, and in numbers as `error`.
 
     Parameters
     ----------
     words : str
         Such as "exact, product form" or "approximation: chain".
     **error : float
-        For each measure that is approximate, the largest error that was found, relative to the
-        truth: |approximate / true - 1|.
+        For each approximate measure, the largest relative error found: |approximate / true - 1|.
 
     Examples
     --------
@@ -59,51 +58,45 @@ class Exactness(str):
     error: Mapping[str, float]
 
     def __new__(cls, words: str, /, **error: float) -> Self:
-        """Make it; see the class."""
+        """Create the text with its errors."""
         made = super().__new__(cls, words)
         made.error = error
         return made
 
 
 def again(model: Callable[..., Any], given: Mapping[str, Any], /, **changed: Any) -> Any:
-    """Solve a model for parameters as given, but for those that are changed.
-
-    Raises
-    ------
-    QueueingError
-        If there is no such parameter.
-    """
+    """Solve a model again with some parameters changed."""
     for name in changed:
         if name not in given:
-            raise QueueingError(f"{name} is no parameter; they are {', '.join(given)}")
+            raise QueueingError(f"{name} is not a parameter; known: {', '.join(given)}")
     return model(**{**given, **changed})
 
 
 @dataclass(frozen=True, eq=False)
 class Result(Displayed):
-    """An answer of a model: measures, distributions and derivatives at points of its parameters.
+    """Result of a model: measures, distributions and derivatives at points of its parameters.
 
-    Numbers are floats if all parameters were numbers, else arrays of the shape that these have
-    together. X is jobs a unit of time, R and the parameters Z and S are times in the same unit, Q
-    counts jobs, U is per server.
+    Values are floats if all parameters were numbers, otherwise arrays of their broadcast shape. X
+    is jobs per unit of time, R and the parameters Z and S are times in the same unit, Q counts
+    jobs, and U is per server.
 
     Parameters
     ----------
     parameters : mapping of str to ndarray or object
-        As broadcast; functions as they were given.
+        Broadcast parameters; functions as passed.
     exactness : Exactness
     """
 
     #: Fields and properties that `to_frame` shows.
     measures: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U")
-    #: Jobs whose response times are distinguished; the first is taken where there is one only.
+    #: Kinds of jobs with separate response times; a single kind is the default.
     jobs: ClassVar[tuple[str, ...]] = ("any",)
-    #: Further properties that have derivatives.
+    #: Further properties with derivatives.
     totals: ClassVar[tuple[str, ...]] = ()
 
     parameters: Mapping[str, Any] = field(repr=False)
     exactness: Exactness
-    #: Solves the same model for other parameters, given by name.
+    #: Solves the model for other parameters, by name.
     solve: Callable[..., "Result"] = field(repr=False)
 
     @property
@@ -113,39 +106,39 @@ class Result(Displayed):
         return next(shapes, ())
 
     def sf(self, t: ArrayLike, job: str | None = None) -> Value:
-        """Return the probability that a response takes longer than t.
+        """Return the probability that the response time exceeds t.
 
         Parameters
         ----------
         t : array_like
             Times, broadcast against the points.
         job : str, optional
-            Whose; may be left out where all jobs are alike.
+            Kind of jobs; optional if there is only one kind.
         """
         times, at = self._broadcast("t", t)
         job = self._job(job)
-        # nobody has a response time below 0
+        # response times are never negative
         return plain(np.where(times < 0, 1.0, self._survival(np.maximum(times, 0.0), at, job)))
 
     def cdf(self, t: ArrayLike, job: str | None = None) -> Value:
-        """Return the probability that a response takes t at most; see `sf`."""
+        """Return the probability that the response time is at most t; see `sf`."""
         times, at = self._broadcast("t", t)
         job = self._job(job)
         return plain(np.where(times < 0, 0.0, self._distribution(np.maximum(times, 0.0), at, job)))
 
     def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
-        """Return the response time that a share q of jobs does not exceed.
+        """Return the quantile of the response time at probability q.
 
         Parameters
         ----------
         q : array_like
-            Shares from 0 to 1, broadcast against the points.
+            Probabilities from 0 to 1, broadcast against the points.
         job : str, optional
-            As of `sf`.
+            See `sf`.
         """
         share, at = self._broadcast("q", q)
         if not ((share >= 0) & (share <= 1)).all():
-            raise QueueingError(f"q is {q!r}; a share is from 0 to 1")
+            raise QueueingError(f"q is {q!r}; it must be from 0 to 1")
         job = self._job(job)
         mean = self._moment(1, at, job)
         found = np.where(np.isnan(mean), np.nan, 0.0)
@@ -160,14 +153,14 @@ class Result(Displayed):
         def below(t: Floats, place: Places, q: Floats) -> Floats:
             return 1 - self._distribution(t, place, job) / q
 
-        # each tail by the chance that is small there
+        # each tail uses the probability that is small there
         for here, function in ((inside & (share > 0.5), above), (inside & (share <= 0.5), below)):
             if here.any():
                 found[here] = _root(function, mean[here], (at[here], share[here]))
         return plain(found)
 
     def moment(self, order: int, job: str | None = None) -> Value:
-        """Return the mean of the response time to the power of a whole number from 1 to 20."""
+        """Return the moment of the response time of a whole order from 1 to 20."""
         power = numbers("order", order)
         if power.ndim or power not in range(1, MOST_ORDER + 1):
             raise QueueingError(
@@ -178,7 +171,7 @@ class Result(Displayed):
             return plain(np.asarray(self._moment(int(power), places, self._job(job))))
 
     def moments(self, job: str | None = None) -> dict[str, Value]:
-        """Return mean, variance, squared coefficient of variation and skewness of responses."""
+        """Return mean, variance, scv and skewness of the response time."""
         job = self._job(job)
         places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
         mean = self._moment(1, places, job)
@@ -193,14 +186,14 @@ class Result(Displayed):
         return {name: plain(np.asarray(value)) for name, value in values.items()}
 
     def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter.
+        """Return the derivative of a measure with respect to a parameter.
 
         Parameters
         ----------
         of : str
-            One of the measures.
+            A measure.
         wrt : str
-            Name of a parameter that is a number.
+            Name of a numeric parameter.
         """
         self._check_derivative(of, wrt)
         from scipy.differentiate import derivative
@@ -214,7 +207,7 @@ class Result(Displayed):
 
         found = np.full(value.shape, np.nan)
         with warnings.catch_warnings():
-            # steps beyond what a parameter may be are repeated, smaller, and to one side
+            # steps outside a parameter's domain are repeated with smaller and one-sided steps
             warnings.simplefilter("ignore", QueueingWarning)
             for step, side in ((1e-2, 0), (1e-4, 0), (1e-6, 0), (1e-2, -1)):
                 slope = derivative(
@@ -230,20 +223,20 @@ class Result(Displayed):
         return plain(found)
 
     def check(self) -> Value:
-        """Return by how much, relatively, the operational laws are broken at most.
+        """Return the largest relative violation of the operational laws.
 
-        Little's law Q = X R, the utilisation law U = X S / servers and, where users are closed,
+        These are Little's law Q = X R, the utilization law U = X S / servers and, for closed users,
         the interactive law N = X (R + Z).
         """
         worst = np.zeros(self.shape)
         for left, right in self._laws():
             larger = np.maximum(np.abs(left), np.abs(right))
-            apart = np.abs(np.asarray(left) - right)
-            worst = np.maximum(worst, apart / np.where(larger == 0, 1.0, larger))
+            difference = np.abs(np.asarray(left) - right)
+            worst = np.maximum(worst, difference / np.where(larger == 0, 1.0, larger))
         return plain(np.asarray(worst))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row a point: parameters, then measures."""
+        """Return a table with one row per point: parameters, then measures."""
         import pandas as pd
 
         size = int(np.prod(self.shape))
@@ -255,14 +248,14 @@ class Result(Displayed):
         return pd.DataFrame(columns)
 
     def plot(self, ax: "Axes | None" = None, measures: tuple[str, ...] | None = None) -> "Axes":
-        """Draw measures against the parameter that varies, or the response times of one point.
+        """Draw measures over the varying parameter, or the response times of one point.
 
         Parameters
         ----------
         ax : Axes, optional
-            By default the current ones.
+            Default: the current Axes.
         measures : tuple of str, optional
-            Which, where a parameter varies; by default those of response times.
+            Measures over the varying parameter; by default response times.
 
         Returns
         -------
@@ -282,7 +275,7 @@ class Result(Displayed):
         raise NotImplementedError
 
     def _distribution(self, t: Floats, at: Places, job: str) -> Floats:
-        """P(response ≤ t) for t ≥ 0; for laws that know it better where it is small."""
+        """P(response ≤ t) for t ≥ 0; overridden where small values need their own formula."""
         return 1.0 - self._survival(t, at, job)
 
     def _moment(self, order: int, at: Places, job: str) -> Floats:
@@ -290,13 +283,13 @@ class Result(Displayed):
         raise NotImplementedError
 
     def _central_moments(self, at: Places, job: str) -> tuple[Floats, Floats]:
-        """Variance and third central moment of responses, for laws that vary by little, too."""
+        """Variance and third central moment of response times."""
         mean, second, third = (self._moment(k, at, job) for k in (1, 2, 3))
         variance = second - mean**2
         return variance, third - 3 * mean * variance - mean**3
 
     def _laws(self) -> list[tuple[Value, Value]]:
-        """Sides of the laws that must be equal."""
+        """Pairs of sides of the operational laws."""
         raise NotImplementedError
 
     def _at(self, name: str, at: Places) -> Floats:
@@ -310,7 +303,7 @@ class Result(Displayed):
             shape = np.broadcast_shapes(given.shape, self.shape)
         except ValueError:
             raise QueueingError(
-                f"the shape {given.shape} of {name} does not go with that of the points, "
+                f"cannot broadcast the shape {given.shape} of {name} with that of the points, "
                 f"{self.shape}"
             ) from None
         return np.broadcast_to(given, shape).copy(), np.broadcast_to(places, shape)
@@ -319,8 +312,8 @@ class Result(Displayed):
         if job is None and len(self.jobs) == 1:
             return self.jobs[0]
         if job not in self.jobs:
-            told = "is missing" if job is None else f"is {job!r}"
-            raise QueueingError(f"job {told}; it must be {' or '.join(self.jobs)}")
+            problem = "is missing" if job is None else f"is {job!r}"
+            raise QueueingError(f"job {problem}; it must be {' or '.join(self.jobs)}")
         return job
 
     def _check_measure(self, argument: str, name: str) -> None:
@@ -342,7 +335,7 @@ class Result(Displayed):
         ]
         if len(varying) != 1 or len(self.shape) != 1:
             raise QueueingError(
-                "a plot is over one parameter that varies; here "
+                "plot needs exactly one varying parameter; here "
                 f"{' and '.join(varying) or 'none'} vary"
             )
         shown = measures or tuple(name for name in self.measures if name[0] == "R")
@@ -368,7 +361,7 @@ class Result(Displayed):
 
 
 def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
-    """Where a falling function of times is 0, to the last digits, if many orders below `scale`."""
+    """Find the root of a decreasing function of time to full precision, on a logarithmic scale."""
     from scipy.optimize.elementwise import bracket_root, find_root
 
     def at(order: Floats, scale: Floats, *args: Any) -> Floats:
@@ -382,7 +375,7 @@ def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...])
 
 
 def _widened(value: Any, ndim: int) -> Any:
-    """Let a parameter broadcast against one with further dimensions behind."""
+    """Reshape a parameter for broadcasting with trailing dimensions."""
     if not isinstance(value, np.ndarray):
         return value
     return value.reshape(value.shape + (1,) * (ndim - value.ndim))

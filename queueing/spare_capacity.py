@@ -1,19 +1,19 @@
-"""What a stream of jobs leaves of the servers, to the last digit of the parameters as given."""
+"""Capacity left by open jobs, computed without loss of digits."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from queueing.arguments import Flags, Floats, Rule
+from queueing.arguments import Condition, Flags, Floats
 
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
 def idle_share(lam: Any, S: Any, servers: Floats | float = 1.0) -> Any:
-    """Return 1 − lam S / servers with the product exact: no digit is lost where lam S is near c.
+    """Return 1 − lam S / servers with an exact product, so no digits are lost if lam S is near c.
 
-    Either may be complex, for derivatives; then the real part is exact.
+    Either factor may be complex, for derivatives; then the real part is exact.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def idle_share(lam: Any, S: Any, servers: Floats | float = 1.0) -> Any:
     return ((servers - np.ldexp(product, scale)) - np.ldexp(rest, scale)) / servers
 
 
-def stable(condition: str = "be below servers / S, their capacity") -> Rule:
-    """Return the rule that open jobs leave some of the servers' capacity."""
+def stable(condition: str = "be below servers / S, their capacity") -> Condition:
+    """Return the condition that open jobs leave some of the servers' capacity."""
 
     def holds(p: Mapping[str, Floats]) -> Flags:
         with np.errstate(over="ignore", invalid="ignore"):
             return idle_share(p["lam"], p["S"], p.get("servers", 1.0)) > 0
 
-    return Rule("lam", holds, condition)
+    return Condition("lam", holds, condition)
 
 
 def _high(x: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How long a user thinks, by the response of the last job."""
+"""Mean think time of a user, as a function of the response time of the last job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from queueing.response_function import Form, checked, vectorised
 
 @dataclass(frozen=True, eq=False)
 class Breaks(Form):
-    """Mean think time: short after a response of `limit` at most, long after any other."""
+    """Mean think time: short after a response time of at most `limit`, otherwise long."""
 
     names = ("short", "long", "limit")
     rules = (not_negative("short"), not_negative("long"), not_negative("limit"))
@@ -29,8 +29,8 @@ class Breaks(Form):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnThink(Form):
-    """Mean think time: any function of r."""
+class CustomThink(Form):
+    """Mean think time as any function of r."""
 
     function: Callable[[Any], Any]
 
@@ -46,14 +46,14 @@ class OwnThink(Form):
 
 
 def breaks(short: ArrayLike, long: ArrayLike, limit: ArrayLike) -> Breaks:
-    """Return the mean think time of users who break their session after a long response.
+    """Return the mean think time of users who end their session after a long response time.
 
     Parameters
     ----------
     short, long : array_like
-        Mean think time within a session, and over a break. [unit of S]
+        Mean think time within a session, and between sessions. [unit of S]
     limit : array_like
-        Longest response after which the session goes on. [unit of S]
+        Longest response time after which the session continues. [unit of S]
 
     Examples
     --------
@@ -64,7 +64,7 @@ def breaks(short: ArrayLike, long: ArrayLike, limit: ArrayLike) -> Breaks:
 
 
 def as_think(Z: Any) -> Form | None:
-    """Return a think time that is a function of r as a form; None for a number or an array."""
+    """Convert a think time that is a function of r to a `Form`; None for a number or an array."""
     if isinstance(Z, Form) and not isinstance(Z, Probability):
         return Z
-    return OwnThink(Z) if callable(Z) else None
+    return CustomThink(Z) if callable(Z) else None

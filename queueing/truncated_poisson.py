@@ -1,26 +1,26 @@
-"""Users of whom all but some think: the Poisson law cut off at their number, safely.
+"""Number of thinking users: the Poisson distribution truncated at the number of users.
 
-Of n users who each think a service times on average (those of a single exponential server, with the
-capacity that open jobs leave), the number who think is Poisson with mean a, given that it is n at
-most: Palm's machine repairman (L. Takács, "Introduction to the Theory of Queues", 1962). Everything
-about closed users follows from three functions of n and a, which are smooth in n and so hold for n
-that is no whole number as well:
+Of n users who each think for a service times on average (of a single exponential server, with the
+capacity left by open jobs), the number who think is Poisson with mean a, given that it is at most
+n: Palm's machine repairman (L. Takács, "Introduction to the Theory of Queues", 1962). All measures
+of closed users follow from three functions of n and a, which are smooth in n and so also defined
+for n that is not whole:
 
-- B = a^n e^−a / Γ(n + 1, a), the chance that all think: Erlang's loss formula;
-- Q = n − a (1 − B), the mean number who wait or are served;
-- P = Γ(n + 1, a) / Γ(n + 1), the chance that an uncut Poisson number is n at most.
+- B = a^n e^−a / Γ(n + 1, a), the probability that all users think: Erlang's loss formula;
+- Q = n − a (1 − B), the mean number at the server;
+- P = Γ(n + 1, a) / Γ(n + 1), the probability that an untruncated Poisson number is at most n.
 
-None of these forms is safe everywhere: B falls below the smallest float where the server is
-saturated, and a B cancels n − a where it is idle. So there are three regions, in all of which the
-relative error is some 1e-15 times the condition of the function:
+None of these forms is accurate everywhere: B underflows if the server is saturated, and a B cancels
+n − a if it is idle. There are three regions, all with a relative error of about 1e-15 times the
+condition number of the function:
 
-- *light*, a − n ≥ 3 √a or n / 10: Legendre's continued fraction of Γ(n + 1, a), of which Q is a
-  part with positive terms only;
+- *light*, a − n ≥ 3 √a or n / 10: Legendre's continued fraction of Γ(n + 1, a), which contains Q
+  with positive terms only;
 - *heavy*, n − a > 10 √n: B is below e^−50, and Q is n − a to the last digit;
 - *between*: the probability of n by its saddle point (C. Loader, "Fast and accurate computation of
-  binomial probabilities", 2000), over scipy's incomplete gamma function, which is 1e-3 at least.
+  binomial probabilities", 2000), over scipy's incomplete gamma function, which is at least 1e-3.
 
-n may lie between −1 and 0: the response time of less than one user asks for these functions there.
+n may lie between −1 and 0: the response time for less than one user needs these functions there.
 """
 
 import numpy as np
@@ -28,28 +28,28 @@ from numpy.typing import NDArray
 
 from queueing.arguments import Flags, Floats
 
-# Terms of the continued fraction that hold to the last digit where a − n is so many √a, and in the
-# rest of the light region.
+# Terms of the continued fraction for full precision, by the distance (a − n) / √a, and in the rest
+# of the light region.
 _TERMS = ((20.0, 8), (7.0, 16), (-np.inf, 40))
-#: Points whose arrays fit into the cache of a core.
+#: Points per block, so that arrays fit into the cache of a core.
 BLOCK = 1 << 14
-_SMALL = 20  # largest n whose powers and factorials are taken as they are
+_SMALL = 20  # largest n with explicit powers and factorials
 # ln n! − Stirling's formula, times n: a series in 1/n²
 _STIRLING = (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def light(n: Floats, a: Floats) -> Flags:
-    """Return where the continued fraction is short."""
+    """Return where the continued fraction converges fast."""
     return (a >= 9) & (a - n >= np.minimum(3 * np.sqrt(a), 0.1 * n))
 
 
 def heavy(n: Floats, a: Floats) -> Flags:
-    """Return where not even once in e^50 times all think."""
+    """Return where the probability that all users think is below e^−50."""
     return (n > a) & (n - a > 10 * np.sqrt(np.maximum(n, 0)))
 
 
 def number_at_server(n: Floats, a: Floats) -> Floats:
-    """Return Q, the mean number of n users who wait or are served; n and a of one shape."""
+    """Return Q, the mean number of n users at the server; n and a have one shape."""
     shape = n.shape
     n, a = np.ravel(n), np.ravel(a)
     number = np.empty(n.size)
@@ -74,7 +74,7 @@ def _number_at_server(n: Floats, a: Floats) -> Floats:
 
 
 def _in_light(n: Floats, a: Floats, is_light: Flags) -> list[tuple[NDArray[np.intp], int]]:
-    """Places of the light region, with the number of terms that they need."""
+    """Return indices in the light region, with the number of terms required."""
     parts = []
     places = np.flatnonzero(is_light)
     distance = (a[places] - n[places]) / np.sqrt(a[places])
@@ -88,14 +88,14 @@ def _in_light(n: Floats, a: Floats, is_light: Flags) -> list[tuple[NDArray[np.in
 
 
 def fraction(n: Floats, a: Floats, terms: int) -> Floats:
-    """Return n / Q by the continued fraction; in the light region only.
+    """Return n / Q by the continued fraction, in the light region only.
 
-    n/Q = f(1), f(j) = a − n + 2j + (j + 1)(n − j) / f(j + 1); what follows the last term is near
-    the fraction whose terms all are like it.
+    n/Q = f(1), f(j) = a − n + 2j + (j + 1)(n − j) / f(j + 1); the remainder is approximated by the
+    fraction with all terms equal to the last one.
     """
     spare = a - n
     last = spare + 2 * terms
-    with np.errstate(over="ignore"):  # then Q is 0, to the last digit
+    with np.errstate(over="ignore"):  # inf: Q is then 0
         f = 0.5 * (last + np.sqrt(last * last + 4 * (terms + 1) * np.maximum(n - terms, 0)))
     for j in range(terms - 1, 0, -1):
         f = spare + 2 * j + (j + 1) * (n - j) / f
@@ -103,7 +103,7 @@ def fraction(n: Floats, a: Floats, terms: int) -> Floats:
 
 
 def fraction_slopes(n: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return `fraction` and its slopes in a and in n."""
+    """Return `fraction` and its derivatives by a and n."""
     terms = _TERMS[-1][1]
     spare = a - n
     last = spare + 2 * terms
@@ -122,7 +122,7 @@ def fraction_slopes(n: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def all_think(n: Floats, a: Floats, power: int = 0) -> Floats:
-    """Return a^power B, B being the chance that all n users think, for power −1, 0 or 1."""
+    """Return a^power B, with B the probability that all n users think, for power −1, 0 or 1."""
     is_light = light(n, a)
     share = np.empty(n.shape)
     m, b = n[is_light], a[is_light]
@@ -135,7 +135,7 @@ def all_think(n: Floats, a: Floats, power: int = 0) -> Floats:
 
 
 def at_most(n: Floats, a: Floats) -> Floats:
-    """Return P, the chance that a Poisson number of mean a is n at most."""
+    """Return P, the probability that a Poisson number with mean a is at most n."""
     is_light = light(n, a)
     share = np.empty(n.shape)
     m, b = n[is_light], a[is_light]
@@ -160,20 +160,20 @@ def _power_of_poisson(n: Floats, a: Floats, power: int) -> Floats:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         m, b = n[small], a[small]
         found[small] = b ** (m + power) * np.exp(-b) / gamma(m + 1)
-        if far.any():  # b to its power may overflow
+        if far.any():  # the power of b may overflow
             m, b = n[far], a[far]
             found[far] = np.exp(xlogy(m + power, b) - b - gammaln(m + 1))
         m, b = n[large], a[large]
         correction = np.polyval(_STIRLING, 1 / m**2) / m
         saddle = m * log1p_minus((b - m) / m)
         poisson = np.exp(saddle - correction) / np.sqrt(2 * np.pi * m)
-        # where b is 0, so is the probability
+        # if b is 0, so is the probability
         found[large] = poisson * np.maximum(b, 1e-300) ** power
     return found
 
 
 def log1p_minus(v: Floats) -> Floats:
-    """Return ln(1 + v) − v to the last digit, also where v is small; v is −1 or more."""
+    """Return ln(1 + v) − v to full precision, also for small v; v is at least −1."""
     with np.errstate(divide="ignore"):
         found = np.log1p(v) - v
     small = np.abs(v) < 0.25

@@ -1,4 +1,4 @@
-"""How near users' estimates come to the run times."""
+"""Accuracy of users' run-time estimates."""
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,11 @@ from workloadkit.trace import Trace, check_trace
 _TITLE = "Accuracy of the estimates"
 
 
-_ROUNDING = 1e-12  # 110 s of 100 s are within 10 %, too
+_ROUNDING = 1e-12  # so that 110 s count as within 10 % of 100 s
 
 
 def run_over_estimate(trace: Trace) -> NDArray[np.float64]:
-    """Return run time over estimate of the jobs that ran and have an estimate above 0 [1]_.
+    """Return run time divided by estimate, for jobs that ran with an estimate above 0 [1]_.
 
     Parameters
     ----------
@@ -45,19 +45,19 @@ def run_over_estimate(trace: Trace) -> NDArray[np.float64]:
 
 
 def accuracy_histogram(ratio: NDArray[np.float64], *, n_bins: int = 20) -> pd.DataFrame:
-    """Count jobs by run time over estimate.
+    """Count jobs by run time divided by estimate.
 
     Parameters
     ----------
     ratio : ndarray, shape (n_jobs,)
     n_bins : int, default 20
-        Bins between 0 and 1; one more takes all above 1.
+        Bins between 0 and 1; one more bin holds all values above 1.
 
     Returns
     -------
     DataFrame
-        One row a bin: `above` and `to`, its ends (the upper belongs to it, 0 to the first), and
-        the `share` of the jobs.
+        One row per bin: its edges `above` (exclusive, except for 0) and `to` (inclusive), and the
+        `share` of the jobs.
 
     Examples
     --------
@@ -71,18 +71,18 @@ def accuracy_histogram(ratio: NDArray[np.float64], *, n_bins: int = 20) -> pd.Da
 
 
 def popular_estimates(trace: Trace, *, n: int = 10) -> pd.DataFrame:
-    """Return the estimates that most jobs share.
+    """Return the most frequent estimates.
 
     Parameters
     ----------
     trace : Trace
     n : int, default 10
-        How many; equally popular ones by length.
+        Number of estimates; equally frequent ones are sorted by length.
 
     Returns
     -------
     DataFrame
-        By falling popularity: `estimate` [s], `jobs` that ran and have it, their `share`.
+        By descending frequency: `estimate` [s], `jobs` that ran with it, their `share`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def popular_estimates(trace: Trace, *, n: int = 10) -> pd.DataFrame:
 
 
 def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how many jobs use which part of their estimate, as `accuracy_histogram` counts them.
+    """Draw the share of jobs by used part of the estimate, from `accuracy_histogram`.
 
     Parameters
     ----------
@@ -123,14 +123,14 @@ def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def section(trace: Trace) -> Section:
-    """Report how run times compare with estimates, and which estimates are popular."""
+    """Report the accuracy and the most frequent estimates."""
     if not trace.ran.any():
         return Section(
-            "accuracy", _TITLE, notes=("No job of this log ran, so no estimate can be judged.",)
+            "accuracy", _TITLE, notes=("No job of this log ran, so accuracy is unknown.",)
         )
     ratio = run_over_estimate(trace)
     if not ratio.size:
-        note = "The log knows no estimates (requested times), so there is nothing to compare."
+        note = "The log has no estimates (requested times)."
         return Section("accuracy", _TITLE, notes=(note,))
     estimate = trace.column("requested_time")[trace.ran]
     popular = popular_estimates(trace)
@@ -150,7 +150,7 @@ def section(trace: Trace) -> Section:
         notes.append(f"Left out: {plural(ran - ratio.size, 'job')} that ran without an estimate.")
     summary = facts(
         "summary",
-        "Run time over estimate, of the jobs that ran and have an estimate.",
+        "Run time / estimate of the jobs that ran with an estimate.",
         {
             "jobs": (values["n_jobs"], count(values["n_jobs"])),
             "mean": (values["mean"], share(values["mean"])),
@@ -163,7 +163,7 @@ def section(trace: Trace) -> Section:
                 values["within_10_percent"],
                 share(values["within_10_percent"]),
             ),
-            "used less than a tenth of it": (
+            "used less than 10 % of the estimate": (
                 values["below_10_percent"],
                 share(values["below_10_percent"]),
             ),
@@ -175,9 +175,9 @@ def section(trace: Trace) -> Section:
     table = Table("popular", "The most popular estimates.", popular, text)
     figure = Figure(
         "histogram",
-        "Run time over estimate",
-        "Share of the jobs by how much of their estimate they used; the last bar takes all that "
-        "ran longer than estimated.",
+        "Run time / estimate",
+        "Share of the jobs by run time / estimate; the last bar counts all jobs that ran longer "
+        "than estimated.",
         accuracy_histogram(ratio),
         plot_accuracy,
     )

@@ -1,4 +1,4 @@
-"""Which properties of jobs go together: size, run time, estimate, wait, memory, arrivals."""
+"""Correlations between job properties: size, run time, estimate, wait, memory, arrivals."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,7 +18,7 @@ from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 
-#: What is correlated, in the order of tables and figures.
+#: Correlated properties, in the order of tables and figures.
 PROPERTIES = {
     "procs": "processors",
     "run": "run time",
@@ -28,31 +28,31 @@ PROPERTIES = {
     "inter_arrival": "inter-arrival time",
 }
 
-#: Fewer jobs tell nothing of how two properties go together.
+#: Minimum number of jobs for a correlation.
 LEAST_JOBS = 10
 
 
-_TITLE = "What goes together"
-_WORTH_TELLING = 0.1  # a correlation without interval that is not a matter of chance
+_TITLE = "Correlations"
+_NOTABLE = 0.1  # least correlation reported if there is no interval
 _SHORT = {"inter_arrival": "gap before"}
 _KINDS = ("spearman", "kendall", "pearson_log")
 
 
 @dataclass(frozen=True, eq=False)
 class Correlations(Result):
-    """How properties of jobs go together, as `correlations` measures it.
+    """Correlations between job properties, as returned by `correlations`.
 
     Parameters
     ----------
     table : DataFrame
-        One row a pair: `first` and `second`; `n`, the jobs of which both are known; correlations
+        One row per pair: `first` and `second`; `n`, the jobs with both known; correlations
         `spearman`, `kendall` (tau-b) and `pearson_log` (of the logarithms, of the `n_log` jobs
-        with both above 0), and their intervals, `spearman_low` to `spearman_high` and so on.
+        with both above 0), and their intervals, `spearman_low` to `spearman_high` etc.
     sizes : DataFrame
-        By class of sizes, up to a power of two, that some job has: `low` and `high`, `jobs`, the
-        `mean` run time with its interval `mean_low` to `mean_high`, and the `median` [s].
+        By class of sizes, up to a power of two, that has jobs: `low` and `high`, `jobs`, the `mean`
+        run time with its interval `mean_low` to `mean_high`, and the `median` [s].
     left_out : dict of str to str
-        Why a property is in no pair, by name.
+        Reason for the exclusion of a property, by its name.
     """
 
     table: pd.DataFrame
@@ -60,7 +60,7 @@ class Correlations(Result):
     left_out: dict[str, str]
 
     def matrix(self, kind: str = "spearman") -> pd.DataFrame:
-        """Return the correlations of one kind as a symmetric table, 1 on its diagonal."""
+        """Return the correlations of one kind as a symmetric matrix with 1 on the diagonal."""
         names = [name for name in PROPERTIES if name not in self.left_out]
         square = pd.DataFrame(np.nan, index=names, columns=names)
         for name in names:
@@ -71,24 +71,24 @@ class Correlations(Result):
         return square
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw Spearman's correlations as a map."""
+        """Draw Spearman's correlations as a matrix."""
         return plot_correlations(self.matrix(), ax)
 
 
 @takes_rng
 def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) -> Correlations:
-    """Measure which properties of jobs go together.
+    """Measure correlations between properties of jobs.
 
-    Processors, run time, estimate, wait, memory and the time since the arrival before, of the
-    jobs that ran: correlations of ranks, which know only order, by Spearman (1904) and Kendall
-    (tau-b, 1945), and linear ones of the logarithms.
+    Properties are the processors, run time, estimate, wait, memory and inter-arrival time of the
+    jobs that ran. Correlations are the rank correlations of Spearman (1904) and Kendall (tau-b,
+    1945), and Pearson's correlation of the logarithms.
 
     Parameters
     ----------
     trace : Trace
     rng : Generator or int, optional
-        For the intervals, of 95 %: users are drawn with replacement 500 times. Jobs of unknown
-        user have no part in them.
+        For the 95 % intervals: users are resampled with replacement 500 times. Jobs of unknown user
+        are left out of them.
 
     Returns
     -------
@@ -96,9 +96,9 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
 
     Notes
     -----
-    The correlations themselves are exact. For the intervals of the two of ranks, values are put
-    into 32 classes of about equal size, equal values into one; the small difference that this
-    makes to the whole log is taken off the limits again.
+    The correlations are exact. For the intervals of the two rank correlations, values are grouped
+    into 32 classes of about equal size, with equal values in one class; the limits are corrected by
+    the small bias that this causes in the whole log.
 
     Examples
     --------
@@ -116,9 +116,9 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
     for name in PROPERTIES:
         seen = values[name][np.isfinite(values[name])]
         if seen.size < LEAST_JOBS:
-            left_out[name] = "it is known of too few jobs" if seen.size else "it is not known"
+            left_out[name] = "it is known for too few jobs" if seen.size else "it is unknown"
         elif seen.min() == seen.max():
-            left_out[name] = "it is the same in all jobs"
+            left_out[name] = "it is the same for all jobs"
     user, weights = _draws(trace.column("user")[ran], rng)
     names = [name for name in PROPERTIES if name not in left_out]
     rows = [
@@ -130,9 +130,9 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
 
 
 def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw correlations as a map, as `Correlations.matrix` gives them.
+    """Draw a correlation matrix from `Correlations.matrix`.
 
-    Circles are as large as the correlation is strong, so that the map needs no colour scale.
+    The area of a circle shows the strength of the correlation, so no colour scale is needed.
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("correlation with")
     legend = [
         ax.plot([], [], "o", color=colour, label=label)[0]
-        for colour, label in ((style.BLUE, "go together"), (style.ORANGE, "go apart"))
+        for colour, label in ((style.BLUE, "positive"), (style.ORANGE, "negative"))
     ]
     ax.legend(handles=legend, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
 
 
 def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw run times by the size of jobs, as `Correlations.sizes` holds them.
+    """Draw run times by job size, from `Correlations.sizes`.
 
     Parameters
     ----------
@@ -209,26 +209,26 @@ def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def section(trace: Trace) -> Section:
-    """Report which properties of jobs go together."""
+    """Report correlations between properties of jobs."""
     n = int(trace.ran.sum())
     if n < LEAST_JOBS:
-        note = f"Fewer than {LEAST_JOBS} jobs of this log ran: too few to see what goes together."
+        note = f"Fewer than {LEAST_JOBS} jobs of this log ran: too few for correlations."
         return Section("correlations", _TITLE, notes=(note,))
     found = correlations(trace, rng=SEED)
     notes = [
-        f"There is nothing to say of the {PROPERTIES[name]}: {reason}."
+        f"No correlation with {PROPERTIES[name]}: {reason}."
         for name, reason in found.left_out.items()
     ]
     if (trace.column("user")[trace.ran] == UNKNOWN).all():
-        notes.append("No user is known, so there are no intervals.")
+        notes.append("No user is known; intervals need users.")
     sizes = found.sizes
     text = shown(sizes, _SIZES)
     text["mean run time"] = shown_intervals(sizes, "mean", duration)
     tables = [
         Table(
             "sizes",
-            "Run times by the number of processors, in classes up to a power of two; in brackets: "
-            "95 % intervals, from resampled users.",
+            "Run time by number of processors, in classes up to a power of two, with 95 % "
+            "intervals (bootstrap over users).",
             sizes,
             text.set_index("processors").rename_axis(None),
         )
@@ -237,8 +237,8 @@ def section(trace: Trace) -> Section:
         Figure(
             "sizes",
             "Run time by size",
-            "Mean and median run time by the number of processors; bars are the 95 % intervals of "
-            "the means, from resampled users.",
+            "Mean and median run time by number of processors; bars are 95 % intervals of the "
+            "means (bootstrap over users).",
             sizes,
             plot_sizes,
         )
@@ -248,7 +248,9 @@ def section(trace: Trace) -> Section:
             pair=[f"{PROPERTIES[a]}, {PROPERTIES[b]}" for a, b in _pairs(found.table)]
         )
         text = shown(rows, {"pair": ("pair", str), "n": ("jobs", count)}).set_index("pair")
-        for kind, title in zip(_KINDS, ("Spearman", "Kendall", "linear, of logs"), strict=True):
+        for kind, title in zip(
+            _KINDS, ("Spearman", "Kendall", "Pearson, of logarithms"), strict=True
+        ):
             text[title] = [_cell(row, kind) for row in rows.to_dict("records")]
         caption = "Correlations between properties of jobs, with 95 % intervals."
         tables.insert(0, Table("pairs", caption, found.table, text.rename_axis(None)))
@@ -257,8 +259,8 @@ def section(trace: Trace) -> Section:
             Figure(
                 "map",
                 "Rank correlations",
-                "Spearman's rank correlation between properties of jobs; the larger the circle, "
-                "the closer two of them go together.",
+                "Spearman's rank correlation between properties of jobs. Larger circles mean "
+                "stronger correlations.",
                 found.matrix(),
                 plot_correlations,
             ),
@@ -293,7 +295,7 @@ _SIZES: Columns = {
 def _draws(
     user: NDArray[np.int64], rng: np.random.Generator | int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return users from 0, -1 for unknown ones, and how often each draw takes each of them."""
+    """Return each job's user index (-1 is unknown) and the users' weights in each draw."""
     known = user != UNKNOWN
     users, who = np.unique(user[known], return_inverse=True)
     place = np.full(user.size, -1)
@@ -309,7 +311,7 @@ def _pair(
     user: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> dict[str, float]:
-    """Correlate two properties in the three ways, with intervals."""
+    """Return the three correlations of two properties, with intervals."""
     from scipy import stats
 
     both = np.isfinite(x) & np.isfinite(y)
@@ -338,7 +340,7 @@ def _pair(
 
 
 def _linear(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Pearson's correlation; NaN for fewer than ten values, or where one does not vary."""
+    """Return Pearson's correlation; NaN for fewer than ten values or a constant."""
     if x.size < LEAST_JOBS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan
     x, y = x - x.mean(), y - y.mean()
@@ -352,7 +354,7 @@ def _linear_draws(
     user: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Pearson's correlation in each draw of users, from what each user adds to its sums."""
+    """Return Pearson's correlation in each draw, from the sums of each user."""
     known, n_users = user >= 0, weights.shape[1]
     x, y, user = x[known] - x.mean(), y[known] - y.mean(), user[known]
     parts = (np.ones(x.size), x, y, x * x, y * y, x * y)
@@ -369,7 +371,7 @@ def _sizes(
     user: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> pd.DataFrame:
-    """Describe the run times by classes of sizes."""
+    """Describe run times by size class."""
     kind = size_class(procs)
     n_classes = int(kind.max(initial=0)) + 1
     high = 2 ** np.arange(n_classes)
@@ -401,25 +403,24 @@ def _finding(table: pd.DataFrame) -> str:
     sentences = []
     for row in known.to_dict("records"):
         if (row["first"], row["second"]) == ("procs", "run"):
-            alone = np.isnan(row["spearman_low"])  # without an interval
-            if row["spearman_low"] > 0 or (alone and row["spearman"] > _WORTH_TELLING):
-                how = "longer"
-            elif row["spearman_high"] < 0 or (alone and row["spearman"] < -_WORTH_TELLING):
-                how = "shorter"
+            no_interval = np.isnan(row["spearman_low"])
+            strong = no_interval and abs(row["spearman"]) > _NOTABLE
+            if row["spearman_low"] > 0 or (strong and row["spearman"] > 0):
+                text = "Larger jobs run longer"
+            elif row["spearman_high"] < 0 or (strong and row["spearman"] < 0):
+                text = "Larger jobs run shorter"
             else:
-                how = "neither longer nor shorter for sure"
-            sentences.append(
-                f"Jobs on more processors run {how}: rank correlation {_cell(row, _KINDS[0])}."
-            )
+                text = "No significant correlation between size and run time"
+            sentences.append(f"{text}: rank correlation {_cell(row, _KINDS[0])}.")
     others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
     sure = (others["spearman_low"] > 0) | (others["spearman_high"] < 0)
-    sure |= others["spearman_low"].isna() & (others["spearman"].abs() > _WORTH_TELLING)
+    sure |= others["spearman_low"].isna() & (others["spearman"].abs() > _NOTABLE)
     if sure.any():
         row = others.loc[others["spearman"][sure].abs().idxmax()].to_dict()
-        how = "go together" if row["spearman"] > 0 else "go against one another"
-        pairs = "other pairs" if sentences else "pairs"
+        sign = "positive" if row["spearman"] > 0 else "negative"
         sentences.append(
-            f"Of all {pairs}, {PROPERTIES[row['first']]} and {PROPERTIES[row['second']]} {how} "
-            f"most, rank correlation {_cell(row, _KINDS[0])}."
+            f"The strongest {'other ' if sentences else ''}correlation is {sign}, between "
+            f"{PROPERTIES[row['first']]} and {PROPERTIES[row['second']]}: rank correlation "
+            f"{_cell(row, _KINDS[0])}."
         )
     return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""How the sizes, the times and the slowdowns of jobs are distributed."""
+"""Marginal distributions of job sizes, times and slowdowns."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ _STATISTICS = {
 
 
 def quantities(trace: Trace) -> dict[str, NDArray[np.float64]]:
-    """Return what is measured of the jobs that ran, NaN where it is not known.
+    """Return the measured quantities of the jobs that ran.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def quantities(trace: Trace) -> dict[str, NDArray[np.float64]]:
     Returns
     -------
     dict of str to ndarray, shape (n_ran,)
-        `procs`, `run` [s], `estimate` (the requested time) [s], `wait` [s], `bounded_slowdown`.
+        `procs`, `run` [s], `estimate` (the requested time) [s], `wait` [s], `bounded_slowdown`. NaN
+        is an unknown value.
 
     Examples
     --------
@@ -80,8 +81,8 @@ def describe(values: ArrayLike) -> dict[str, float]:
     -------
     dict
         `count` of the known values and their share, `known`; `mean`, `sd` (of a sample), `cv`
-        (sd over mean), `min`, percentiles `p1` to `p99` (interpolated), `max`. NaN where there is
-        nothing to compute them from.
+        (sd over mean), `min`, percentiles `p1` to `p99` (interpolated), `max`. NaN is an undefined
+        value.
 
     Examples
     --------
@@ -106,19 +107,19 @@ def describe(values: ArrayLike) -> dict[str, float]:
 
 
 def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) -> pd.DataFrame:
-    """Compute cumulative distributions at values that are evenly spaced on a logarithmic axis.
+    """Compute cumulative distributions at values evenly spaced on a logarithmic axis.
 
     Parameters
     ----------
     samples : mapping of str to array_like
-        What to distribute, by name. NaN is left out.
+        Samples by name. NaN is left out.
     n_points : int, default 300
 
     Returns
     -------
     DataFrame
-        By `value`, from 1 (from less where samples lie between 0 and 1) to the largest, or to 10
-        times the only one: for each sample the share that is at most so large.
+        By `value`, from 1 (or less if samples lie between 0 and 1) to the largest, or to 10 times
+        a single value: for each sample, the share of values that are at most `value`.
 
     Examples
     --------
@@ -137,13 +138,13 @@ def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) 
         low = 1.0 if np.median(positive) >= 10 or low >= 1 else max(low, 1e-3)
         high = high if high > low else 10 * low
         value = np.geomspace(low, high, n_points)
-        value[-1] = high  # not a rounding error less
+        value[-1] = high  # without a rounding error
     table = {name: np.searchsorted(v, value, side="right") / v.size for name, v in known.items()}
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
 
 def size_class(procs: ArrayLike) -> NDArray[np.int64]:
-    """Class of each number of processors: classes end at powers of two, 2⁰ being the first.
+    """Return the size class of each number of processors: classes end at powers of two.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def size_class(procs: ArrayLike) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int64, shape (n_jobs,)
-        The exponents of the powers of two.
+        Exponent of the power of two that ends the class; 0 is the first class.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def size_class(procs: ArrayLike) -> NDArray[np.int64]:
 
 
 def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
-    """Count jobs by their number of processors, in classes that end at powers of two.
+    """Count jobs by number of processors, in classes that end at powers of two.
 
     Parameters
     ----------
@@ -176,9 +177,9 @@ def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a class: `low` and `high`, its first and last size; `power_of_two` and `other`, the
-        shares of all jobs that have a size of exactly `high` and another; `work`, the class's
-        share of all work.
+        One row per class: `low` and `high`, its smallest and largest size; `power_of_two` and
+        `other`, the shares of all jobs with size `high` and with another size of the class; `work`,
+        the share of all work.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
 def plot_cumulative(
     data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True, label: str = "time"
 ) -> Axes:
-    """Draw cumulative distributions on a logarithmic axis, as `cumulative_shares` gives them.
+    """Draw cumulative distributions on a logarithmic axis from `cumulative_shares`.
 
     Parameters
     ----------
@@ -214,9 +215,9 @@ def plot_cumulative(
     ax : Axes, optional
         Default: the current Axes.
     times : bool, default True
-        Whether the values are times [s]; else they are numbers.
+        Whether the values are times [s]; otherwise plain numbers.
     label : str, default "time"
-        What is distributed.
+        Label of the x axis.
     """
     ax = style.current_axes(ax)
     for name, line in zip(data, cycle(style.LINES), strict=False):
@@ -231,7 +232,7 @@ def plot_cumulative(
 
 
 def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the sizes of jobs, as `size_classes` counts them.
+    """Draw the job size classes from `size_classes`.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def section(trace: Trace) -> Section:
     """Report the distributions of processors, run time, estimate, wait and bounded slowdown."""
     title = "Sizes, times and slowdowns"
     if not trace.ran.any():
-        note = "No job of this log ran, so there is nothing to distribute."
+        note = "No job of this log ran; there are no distributions to show."
         return Section("marginals", title, notes=(note,))
     samples = quantities(trace)
     numbers = {name: describe(values) for name, values in samples.items()}
@@ -279,7 +280,7 @@ def section(trace: Trace) -> Section:
         if not numbers[name]["count"]
     ]
     if not numbers["bounded_slowdown"]["count"]:
-        notes.append("Bounded slowdown needs the wait, so it is unknown as well.")
+        notes.append("Bounded slowdown is unknown, because the wait is.")
 
     work = samples["procs"] * samples["run"]
     sizes = size_classes(samples["procs"], work)
@@ -287,8 +288,8 @@ def section(trace: Trace) -> Section:
         Figure(
             "processors",
             "Processors",
-            "Share of the jobs by the processors they used, exact powers of two apart from other "
-            "sizes, and share of the work (processor-seconds).",
+            "Share of the jobs by number of processors used, split into exact powers of two and "
+            "other sizes, and share of the work (processor-seconds).",
             sizes,
             plot_size_classes,
         )
@@ -298,8 +299,8 @@ def section(trace: Trace) -> Section:
         Figure(
             "times",
             f"Distribution of {listed([name + 's' for name in times])}",
-            "Share of the jobs whose time is at most so long. The axis is logarithmic; shorter "
-            "times are counted at its left end.",
+            "Share of the jobs with a time of at most the value on the x axis. The axis is "
+            "logarithmic; shorter times count at its left end.",
             times,
             plot_cumulative,
         )
@@ -309,8 +310,9 @@ def section(trace: Trace) -> Section:
             Figure(
                 "bounded_slowdown",
                 "Distribution of bounded slowdowns",
-                "Share of the jobs whose bounded slowdown, max(1, (wait + run) / max(run, "
-                f"{metrics.SLOWDOWN_BOUND:g} s)), is at most so large. The axis is logarithmic.",
+                "Share of the jobs with a bounded slowdown, max(1, (wait + run) / max(run, "
+                f"{metrics.SLOWDOWN_BOUND:g} s)), of at most the value on the x axis. The axis is "
+                "logarithmic.",
                 cumulative_shares({"bounded slowdown": samples["bounded_slowdown"]}),
                 partial(plot_cumulative, times=False, label="bounded slowdown"),
             )
@@ -327,7 +329,7 @@ def section(trace: Trace) -> Section:
         (
             summary_table(
                 numbers,
-                "What the jobs that ran used, asked for and got.",
+                "Distributions over the jobs that ran.",
                 titles=_TITLES,
                 times=_TIMES,
             ),
@@ -343,14 +345,17 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
         f"{plural(numbers['procs']['p50'], 'processor')}; {share(serial)} of the jobs are serial "
         f"and {share(powers)} use a power of two."
     )
-    if numbers["wait"]["count"]:
-        median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]
-        half = f"waited at most {duration(median)}" if median > 0 else "did not wait at all"
-        waits = f"Half of the jobs {half}, one in twenty waited {duration(long)} or more"
-        if long == 0:
-            waits = "Nineteen in twenty jobs did not wait at all"
+    median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]
+    if long == 0:
+        waits = "At least 95 % of the jobs did not wait"
+    elif median > 0:
+        waits = f"The median wait is {duration(median)}"
+    else:
+        waits = "Half of the jobs did not wait (median wait 0 s)"
+    if long > 0:
+        waits += f"; 5 % of the jobs waited {duration(long)} or more"
         slowdown = number(numbers["bounded_slowdown"]["mean"])
-        text += f" {waits}; the mean bounded slowdown is {slowdown}."
+        text += f" {waits}. The mean bounded slowdown is {slowdown}."
     return text
 
 
@@ -362,7 +367,7 @@ def summary_table(
     times: Collection[str],
     statistics: Mapping[str, str] = _STATISTICS,
 ) -> Table:
-    """Set descriptions of several quantities side by side.
+    """Arrange descriptions of several quantities side by side.
 
     Parameters
     ----------

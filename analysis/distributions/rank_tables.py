@@ -1,9 +1,9 @@
-"""Rank correlations of cross tables, which many draws of users can be put into at once."""
+"""Rank correlations of contingency tables, computed for many draws of users at once."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Values are put into so many classes of about equal size, equal values into one.
+#: Number of classes of about equal size; equal values share a class.
 CLASSES = 32
 
 
@@ -13,16 +13,16 @@ def class_tables(
     user: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Count jobs by the classes of two properties, in each draw of users.
+    """Count jobs by the classes of two properties in each draw of users.
 
     Parameters
     ----------
     rank_x, rank_y : ndarray of float, shape (n_jobs,)
-        Ranks from 1, equal values at the mean of theirs.
+        Ranks from 1; ties have their mean rank.
     user : ndarray of int, shape (n_jobs,)
         Column of each job's user in `weights`.
     weights : ndarray, shape (n_draws, n_users)
-        How often each draw takes each user.
+        Number of times that each user was drawn.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def class_tables(
 
 
 def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
-    """Return Spearman's correlation of each cross table of ordered classes.
+    """Return Spearman's correlation of each contingency table of ordered classes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float, shape (n_tables,)
-        NaN where all are in one row or in one column.
+        NaN if all counts are in one row or one column.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
 
 
 def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
-    """Return Kendall's tau-b of each cross table of ordered classes.
+    """Return Kendall's tau-b of each contingency table of ordered classes.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float, shape (n_tables,)
-        NaN where all are in one row or in one column.
+        NaN if all counts are in one row or one column.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
     [1.0, 0.0]
     """
     tables = np.asarray(tables, dtype=np.float64)
-    before = np.zeros_like(tables)  # of each cell, what is above it and at its left
+    before = np.zeros_like(tables)  # for each cell, the counts above it to its left
     before[:, 1:, 1:] = np.cumsum(np.cumsum(tables, axis=1), axis=2)[:, :-1, :-1]
-    across = np.zeros_like(tables)  # and what is above it and at its right
+    across = np.zeros_like(tables)  # for each cell, the counts above it to its right
     turned = tables[:, :, ::-1]
     across[:, 1:, 1:] = np.cumsum(np.cumsum(turned, axis=1), axis=2)[:, :-1, :-1]
     concordant = (tables * before).sum(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Families of distributions of positive values, and how each is fitted to a sample."""
+"""Families of distributions of positive values, and their fitting to a sample."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ from analysis.fits.phase_type import (
 )
 from workloadkit.errors import ParameterError
 
-#: Phases of a hyper-Erlang distribution, divided among its branches as is likeliest.
+#: Phases of a hyper-Erlang distribution; their split into branches maximizes the likelihood.
 STATES = 6
 
-#: EM takes the values in so many bins, evenly spaced on a logarithmic axis, each bin as its mean.
+#: Number of bins for EM, evenly spaced on a logarithmic axis, each at the mean of its values.
 BINS = 500
 
 _EXPONENTIAL, _ERLANG = range(1, 2), range(2, 201)  # orders of branches that match moments
-_STEEPEST = 1e4  # shape beyond which a fit stands for values that are all alike
+_STEEPEST = 1e4  # shape beyond which values are practically equal
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Positive values, each distinct one once.
+    """Positive distinct values with their counts.
 
     Parameters
     ----------
     values : ndarray of float, shape (n_distinct,)
         Ascending, more than 0.
     counts : ndarray of float, shape (n_distinct,)
-        How often each occurs.
+        Number of occurrences of each value.
     """
 
     values: NDArray[np.float64]
@@ -43,7 +43,7 @@ class Sample:
 
     @classmethod
     def of(cls, values: ArrayLike) -> "Sample":
-        """Return the sample of these values, each more than 0."""
+        """Return the sample of these positive values."""
         distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
         return cls(distinct, counts.astype(np.float64))
 
@@ -53,13 +53,13 @@ class Sample:
         return float(self.counts.sum())
 
     def mean(self, of: NDArray[np.float64] | None = None) -> float:
-        """Return the mean of the values, or of what is given for each distinct value."""
-        # Not by np.dot, which starts threads for so little.
+        """Return the mean of the values, or of the given quantity at each distinct value."""
+        # np.dot would start threads for this small sum
         return float((self.counts * (self.values if of is None else of)).sum() / self.n)
 
     def moments(self, n: int) -> list[float]:
         """Return the first n moments about 0."""
-        scale = self.mean()  # keeps the powers of long times within reach
+        scale = self.mean()  # keeps powers of large values finite
         return [self.mean((self.values / scale) ** k) * scale**k for k in range(1, n + 1)]
 
     @property
@@ -68,9 +68,10 @@ class Sample:
         return self.mean((self.values / self.mean() - 1) ** 2)
 
     def binned(self, n_bins: int = BINS) -> "Sample":
-        """Return the sample in bins even on a logarithmic axis, each at the mean of its values.
+        """Return the sample in logarithmic bins, each at the mean of its values.
 
-        The mean of all values stays the same. A sample of no more distinct values stays as it is.
+        The mean of the sample does not change, nor does a sample of at most `n_bins` distinct
+        values.
         """
         if self.values.size <= n_bins:
             return self
@@ -84,12 +85,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A distribution of scipy.stats at location 0, made in no time (a frozen one takes a while).
+    """A distribution of scipy.stats at location 0; cheaper to create than a frozen one.
 
     Parameters
     ----------
     family : object
-        As `scipy.stats.gamma`.
+        For example `scipy.stats.gamma`.
     shapes : tuple of float
     scale : float, default 1
 
@@ -106,13 +107,13 @@ class Scaled:
 
     @property
     def frozen(self) -> Any:
-        """The same as scipy.stats freezes it, with all that it knows."""
+        """The frozen distribution of scipy.stats."""
         return self.family(*self.shapes, scale=self.scale)
 
     def mean(self) -> float:
         """Return the mean; infinite for some heavy tails."""
         mean = float(self.family.mean(*self.shapes, scale=self.scale))
-        return np.inf if np.isnan(mean) else mean  # which is scipy's word for it
+        return np.inf if np.isnan(mean) else mean  # scipy returns NaN for an infinite mean
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a value of at most x."""
@@ -120,7 +121,7 @@ class Scaled:
 
     def sf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a value above x."""
-        with np.errstate(divide="ignore"):  # scipy takes the logarithm of what is 0 far out
+        with np.errstate(divide="ignore"):  # scipy computes log(0) far in the tail
             return self.family.sf(x, *self.shapes, scale=self.scale)
 
     def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -128,7 +129,7 @@ class Scaled:
         return self.family.logpdf(x, *self.shapes, scale=self.scale)
 
     def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the value that a share q of all values do not exceed."""
+        """Return the quantile at probability q."""
         return self.family.ppf(q, *self.shapes, scale=self.scale)
 
     def rvs(
@@ -141,17 +142,17 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of distributions, and a way to fit it.
+    """A family of distributions and its fitting method.
 
     Parameters
     ----------
     title : str
-        What people call it.
+        Name of the family.
     method : str
-        How it is fitted: "ML" (maximum likelihood), "moments", "balanced means" or "EM".
+        Fitting method: "ML" (maximum likelihood), "moments", "balanced means" or "EM".
     fit : callable
-        ``fit(sample)`` gives the distribution, its parameters by name, and how many of them were
-        free. It raises a ParameterError where there is none.
+        ``fit(sample)`` returns the distribution, its parameters by name, and the number of free
+        parameters. It raises a ParameterError if there is no fit.
     """
 
     title: str
@@ -182,7 +183,7 @@ def _lognormal(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     mu = sample.mean(log)
     sigma = float(np.sqrt(sample.mean((log - mu) ** 2)))
     if sigma < 1 / _STEEPEST:
-        raise ParameterError("the values are all but alike")
+        raise ParameterError("the values are almost equal")
     return Scaled(stats.lognorm, (sigma,), float(np.exp(mu))), {"mu": mu, "sigma": sigma}, 2
 
 
@@ -191,7 +192,7 @@ def _weibull(sample: Sample) -> tuple[Any, dict[str, Any], int]:
 
     log = np.log(sample.values)
     log_mean = sample.mean(log)
-    log = log - log[-1]  # so that powers of the largest value are 1
+    log = log - log[-1]  # so that the largest value is scaled to 1
 
     def slope(shape: float) -> float:
         power = np.exp(shape * log)
@@ -210,10 +211,11 @@ def _log_logistic(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     centre = sample.mean(log)
     spread = float(np.sqrt(sample.mean((log - centre) ** 2)))
     if spread < 1 / _STEEPEST:
-        raise ParameterError("the values are all but alike")
+        raise ParameterError("the values are almost equal")
     z = (log - centre) / spread
-    # The logistic distribution of z has a likelihood concave in slope and intercept; Newton's
-    # steps, halved where they would lead too far, begin near to its maximum.
+    # The log-likelihood of the logistic distribution of z is concave in slope and intercept;
+    # Newton's method, with halved steps if the slope would shrink too fast, starts near its
+    # maximum.
     at = np.array([1.8, 0.0])
     for _ in range(50):
         p = special.expit(at[0] * z + at[1])
@@ -240,7 +242,7 @@ def _lomax(sample: Sample) -> tuple[Any, dict[str, Any], int]:
 
     mean = sample.mean()
 
-    def loss(log_scale: float) -> float:  # the likelihood with the best shape for a scale
+    def loss(log_scale: float) -> float:  # negative log-likelihood, profiled over the shape
         spread = sample.mean(np.log1p(sample.values / np.exp(log_scale)))
         return log_scale + np.log(spread) + spread
 
@@ -267,7 +269,7 @@ def _pareto(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     scale = float(sample.values[0])
     spread = sample.mean(np.log(sample.values / scale))
     if spread < 1 / _STEEPEST:
-        raise ParameterError("the values are all but alike")
+        raise ParameterError("the values are almost equal")
     shape = 1 / spread
     return Scaled(stats.pareto, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
@@ -277,7 +279,7 @@ def _log_uniform(sample: Sample) -> tuple[Any, dict[str, Any], int]:
 
     low, high = float(sample.values[0]), float(sample.values[-1])
     if low == high:
-        raise ParameterError("the values are all alike")
+        raise ParameterError("all values are equal")
     return Scaled(stats.loguniform, (low, high)), {"low": low, "high": high}, 2
 
 
@@ -318,17 +320,17 @@ def _parameters(found: HyperErlang) -> dict[str, Any]:
 
 
 def _root(function: Callable[[float], float], optimize: Any) -> float:
-    """Find the shape at which a function that falls with the shape is 0."""
+    """Find the root of a decreasing function of the shape."""
     low, high = 1 / _STEEPEST, _STEEPEST
     if not function(low) > 0 > function(high):
-        raise ParameterError("the values are all but alike, or beyond all measure apart")
+        raise ParameterError("the values are almost equal, or too widely spread")
     found = optimize.brentq(
         lambda log: function(np.exp(log)), np.log(low), np.log(high), xtol=1e-12
     )
     return float(np.exp(found))
 
 
-#: What values are fitted by, in the order of tables. All scipy families have location 0.
+#: Families in the order of tables. All scipy families have location 0.
 FAMILIES: dict[str, Family] = {
     "exponential": Family("exponential", "ML", _exponential),
     "gamma": Family("gamma", "ML", _gamma),

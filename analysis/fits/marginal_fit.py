@@ -1,4 +1,4 @@
-"""How well known distributions fit the times and sizes of a log."""
+"""Goodness of fit of distributions to the times and sizes of a log."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -17,33 +17,33 @@ from analysis.section import Result
 from workloadkit.errors import ParameterError
 from workloadkit.provenance import plain
 
-_MOST_POINTS = 300  # as many as a curve can show
-_BEYOND = 30  # a fitted quantile so many times beyond all values is not drawn
+_MOST_POINTS = 300  # of a drawn curve
+_BEYOND = 30  # fitted quantiles further beyond the values (factor) are not drawn
 
-_LARGEST = 1e50  # of values, whose squares and cubes are finite
+_LARGEST = 1e50  # limit of values, with finite squares and cubes
 
 
 class NoFitError(ParameterError):
-    """None of the families that were chosen can have given these values."""
+    """None of the given families has a fit to these values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A distribution fitted to values of 0 or more.
+    """A distribution fitted to non-negative values.
 
-    Zeros are a share of their own, since no family of positive values can have them; all of what
-    is asked of a fit is asked of both together.
+    Zeros are a separate point mass, since families of positive values exclude them; all methods
+    refer to the mixture of both.
 
     Parameters
     ----------
     family : Family
-        With its title and how it was fitted.
+        Family, with its title and fitting method.
     distribution : object
-        Of the positive values: a `Scaled` distribution of scipy.stats, or a `HyperErlang`.
+        Distribution of the positive values: `Scaled` (scipy.stats) or `HyperErlang`.
     zeros : float
         Share of the values that are 0.
     parameters : dict
-        Of the distribution, by name.
+        Parameters of the distribution, by name.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Fit:
 
     @property
     def title(self) -> str:
-        """Name of the family and, unless it is maximum likelihood, how it was fitted."""
+        """Name of the family, and the fitting method unless it is maximum likelihood."""
         method = "" if self.family.method == "ML" else f" ({self.family.method})"
         return self.family.title + method
 
@@ -73,7 +73,7 @@ class Fit:
         return np.where(at < 0, 0, self.zeros + (1 - self.zeros) * self.distribution.cdf(at))
 
     def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the value that a share q of all values do not exceed."""
+        """Return the quantile at probability q."""
         share = np.asarray(q, dtype=np.float64)
         if self.zeros == 1:
             return np.zeros_like(share)
@@ -93,31 +93,31 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class MarginalFit(Result):
-    """A sample, and how well each family fits it.
+    """A sample, and the fit of each family to it.
 
     Parameters
     ----------
     n : int
         Number of values.
     zeros : float
-        Share of the values that are 0; all else is of the positive ones.
+        Share of the values that are 0; all other statistics are of the positive values.
     mean, cv : float
         Mean and coefficient of variation.
     distinct : int
         Number of different values.
     heap : float
-        Share of the commonest value. No continuous distribution comes nearer than half of it by
-        `ks`.
+        Share of the most frequent value. The distance `ks` of any continuous distribution is at
+        least half of it.
     best : str
-        The family with the least distance `cramer_von_mises`.
+        The family with the smallest distance `cramer_von_mises`.
     table : DataFrame
-        By `family`, the nearest first: `title`, `method`, `parameters`, `n_parameters`; distances
-        `ks` (Kolmogorov and Smirnov's), `cramer_von_mises` and `anderson_darling`, the latter two
-        for each value; `log_likelihood`, for each value too; `aic`; `mean`.
+        By `family`, the best first: `title`, `method`, `parameters`, `n_parameters`; distances `ks`
+        (Kolmogorov-Smirnov), `cramer_von_mises` and `anderson_darling`, the latter two per value;
+        `log_likelihood`, per value; `aic`; `mean`.
     left_out : dict
-        Why there is no fit, by family.
+        Reasons for missing fits, by family.
     fits : dict of str to Fit
-        By family.
+        Fits by family.
     sample : Sample
         The positive values.
     """
@@ -136,29 +136,29 @@ class MarginalFit(Result):
 
     @property
     def best_simple(self) -> str | None:
-        """The nearest family of at most two parameters, if there is one."""
+        """The best family with at most two parameters, or None."""
         simple = self.table.index[~self.table.index.str.startswith("hyper_")]
         return simple[0] if simple.size else None
 
     @property
     def nearest(self) -> list[str]:
-        """The nearest hyper-exponential or hyper-Erlang fit, and the two nearest simpler ones."""
+        """The best hyper-exponential or hyper-Erlang fit, and the two best simpler ones."""
         hyper = self.table.index.str.startswith("hyper_")
         return [*self.table.index[hyper][:1], *self.table.index[~hyper][:2]]
 
     def quantiles(self, families: Iterable[str] | None = None) -> pd.DataFrame:
-        """Return quantiles of the positive values, beside those of fitted families.
+        """Return quantiles of the positive values and of fitted families.
 
         Parameters
         ----------
         families : iterable of str, optional
-            By default those of `nearest`.
+            Default: those of `nearest`.
 
         Returns
         -------
         DataFrame
-            By `share`, from the least to the largest value, closer together towards both: `log`,
-            the quantile of the values, and one column a family, by its title.
+            By `share`, from the smallest to the largest value, denser at both ends: `log`, the
+            quantile of the values, and one column per family, by its title.
         """
         n = self.sample.n
         least = min(0.5 / n, 0.25)
@@ -171,21 +171,21 @@ class MarginalFit(Result):
         return pd.DataFrame(values, pd.Index(share, name="share"))
 
     def curves(self, families: Iterable[str] | None = None) -> pd.DataFrame:
-        """Return the cumulative distribution of the positive values, beside fitted ones.
+        """Return cumulative distributions of the positive values and of fitted families.
 
         Parameters
         ----------
         families : iterable of str, optional
-            By default those of `nearest`.
+            Default: those of `nearest`.
 
         Returns
         -------
         DataFrame
-            By `value`: shares that are at most so large, of the `log` and of each family.
+            By `value`: the cumulative share of the `log` and of each family.
         """
         values = self.sample.values
         at = np.geomspace(values[0], values[-1], _MOST_POINTS)
-        at[-1] = values[-1]  # not a rounding error less
+        at[-1] = values[-1]  # without a rounding error
         whole = np.append(0, np.cumsum(self.sample.counts)) / self.sample.n
         shares = {"log": whole[np.searchsorted(values, at, side="right")]}
         for name in self.nearest if families is None else families:
@@ -193,11 +193,11 @@ class MarginalFit(Result):
         return pd.DataFrame(shares, pd.Index(at, name="value"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the values' cumulative distribution and those of the nearest fits."""
+        """Draw the cumulative distributions of the values and of the best fits."""
         return plot_fits(self.curves(), ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, without the values themselves."""
+        """Return the numbers as plain Python values, without the sample."""
         numbers = {
             f.name: getattr(self, f.name)
             for f in fields(self)
@@ -207,17 +207,17 @@ class MarginalFit(Result):
 
 
 def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> MarginalFit:
-    """Fit families of distributions to values, and say how far each is from them.
+    """Fit families of distributions to values, and measure the goodness of fit.
 
     Families of scipy.stats, at location 0, are fitted by maximum likelihood; hyper-exponential
-    distributions by moments, where there is one, and by EM; hyper-Erlang ones by three moments [1]_
-    and by EM with orders chosen by likelihood [2]_. EM takes more than 500 different values in 500
-    bins that are even on a logarithmic axis, each at its mean; all else takes all values.
+    distributions by moments, if feasible, and by EM; hyper-Erlang distributions by three moments
+    [1]_ and by EM with orders chosen by likelihood [2]_. EM groups more than 500 distinct values in
+    500 logarithmic bins, each at its mean; all other methods use all values.
 
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        0 or more. NaN is left out; zeros are counted, and the others fitted.
+        Non-negative values. NaN is left out; zeros are counted, and positive values fitted.
     families : iterable of str, optional
         Some of `analysis.fits.families.FAMILIES`; by default all.
 
@@ -228,14 +228,14 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     Raises
     ------
     ParameterError
-        If a family is not known, values are negative or not finite, positive ones lie beyond
-        1e-50 to 1e50, or fewer than two of them are different.
+        If a family is unknown, values are negative, infinite, or positive but outside 1e-50 to
+        1e50, or there are fewer than two distinct positive values.
 
     Notes
     -----
-    Of values with ties, which times in whole seconds have, all three distances are those between
-    the step function of the values, F_n, and the fitted F: `sup |F_n − F|`, ∫ (F_n − F)² dF and
-    ∫ (F_n − F)² / (F (1 − F)) dF, each integral solved exactly.
+    For values with ties, such as times in whole seconds, all three distances are defined with the
+    empirical step function F_n and the fitted F: `sup |F_n − F|`, ∫ (F_n − F)² dF and
+    ∫ (F_n − F)² / (F (1 − F)) dF, with integrals solved exactly.
 
     References
     ----------
@@ -261,20 +261,20 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     if odd_sizes.size:
         raise ParameterError(
             f"values to fit must lie between {1 / _LARGEST:g} and {_LARGEST:g}, not at "
-            f"{odd_sizes[0]:g}; take another unit"
+            f"{odd_sizes[0]:g}; use another unit"
         )
     if sample.values.size < 2:
         raise ParameterError(
-            f"{sample.values.size} different positive values; a fit needs two at least"
+            f"{sample.values.size} distinct positive values; a fit needs at least two"
         )
     return fit_sample(sample, known.size, families)
 
 
 def fit_sample(sample: Sample, n: int, families: Iterable[str] | None = None) -> MarginalFit:
-    """Fit families to the positive ones among n values, as `fit_marginal` does to all of them."""
+    """Fit families to the positive values among n values, see `fit_marginal`."""
     names = list(FAMILIES if families is None else families)
     if unknown := [name for name in names if name not in FAMILIES]:
-        raise ParameterError(f"no family {unknown[0]!r}; known: {', '.join(FAMILIES)}")
+        raise ParameterError(f"unknown family {unknown[0]!r}; known: {', '.join(FAMILIES)}")
     zeros = 1 - sample.n / n
     fits, rows, left_out = {}, {}, {}
     for name in names:
@@ -318,18 +318,7 @@ def fit_sample(sample: Sample, n: int, families: Iterable[str] | None = None) ->
 
 
 def distances(sample: Sample, distribution: Any) -> dict[str, float]:
-    """Return the distances between values and a distribution.
-
-    Parameters
-    ----------
-    sample : Sample
-    distribution : object
-        With `cdf` and `sf`.
-
-    Returns
-    -------
-    dict
-        `ks`, `cramer_von_mises` and `anderson_darling`, as `fit_marginal` defines them.
+    """Return the distances `ks`, `cramer_von_mises`, `anderson_darling`, see `fit_marginal`.
 
     Examples
     --------
@@ -343,7 +332,7 @@ def distances(sample: Sample, distribution: Any) -> dict[str, float]:
     whole[-1] = 1
     cdf = np.concatenate([[0], distribution.cdf(sample.values), [1]])
     sf = np.concatenate([[1], distribution.sf(sample.values), [0]])
-    # From one value to the next F_n stands still while F goes from low to high.
+    # Between adjacent values, F_n is constant while F rises from low to high.
     low, high, below, above = cdf[:-1], cdf[1:], sf[:-1], sf[1:]
     square = ((high - whole) ** 3 - (low - whole) ** 3) / 3
     moves = below != above
@@ -367,7 +356,7 @@ def largest_distance(sample: Sample, cdf: NDArray[np.float64]) -> float:
 
 
 def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:
-    """Draw a cumulative distribution and fitted ones, as `MarginalFit.curves` gives them.
+    """Draw an empirical and fitted cumulative distributions, from `MarginalFit.curves`.
 
     Parameters
     ----------
@@ -375,7 +364,7 @@ def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True)
     ax : Axes, optional
         Default: the current Axes.
     times : bool, default True
-        Whether the values are times [s]; else they are numbers.
+        Whether the values are times [s]; otherwise plain numbers.
     """
     ax = style.current_axes(ax)
     ax.plot(data.index, data["log"], color=style.PALE, linewidth=4, label="log")
@@ -391,7 +380,7 @@ def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True)
 
 
 def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:
-    """Draw quantiles of fits against those of the log (QQ), as `MarginalFit.quantiles` gives them.
+    """Draw a quantile-quantile plot of fits, from `MarginalFit.quantiles`.
 
     Parameters
     ----------
@@ -399,7 +388,7 @@ def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = 
     ax : Axes, optional
         Default: the current Axes.
     times : bool, default True
-        Whether the values are times [s]; else they are numbers.
+        Whether the values are times [s]; otherwise plain numbers.
     """
     ax = style.current_axes(ax)
     low, high = data["log"].iloc[0], data["log"].iloc[-1]

@@ -1,4 +1,4 @@
-"""Hyper-exponential and hyper-Erlang distributions found from values by likelihood."""
+"""Maximum-likelihood fitting of hyper-exponential and hyper-Erlang distributions (EM)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,16 +24,16 @@ __all__ = [
     "orders_of",
 ]
 
-#: EM stops where a round adds less than this to the mean log-likelihood of a value.
+#: EM stops if an iteration adds less than this to the mean log-likelihood per value.
 TOLERANCE = 1e-8
 MOST_ROUNDS = 2000
 
-# Settings of orders are compared after so many rounds, and so many of them are fitted to the end.
+# Iterations before candidate orders are compared, and the number of candidates fitted to the end.
 _TRIAL_ROUNDS, _FINALISTS = 25, 4
 
 
 def orders_of(states: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to divide a number of phases among branches, in ascending order.
+    """Yield all partitions of a number of phases into branches, in ascending order.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def orders_of(states: int) -> Iterator[tuple[int, ...]]:
     [(1, 1, 1, 1), (1, 1, 2), (1, 3), (2, 2), (4,)]
     """
 
-    def ways(left: int, least: int) -> Iterator[tuple[int, ...]]:
+    def partitions(left: int, least: int) -> Iterator[tuple[int, ...]]:
         for order in range(least, left // 2 + 1):
-            for rest in ways(left - order, order):
+            for rest in partitions(left - order, order):
                 yield (order, *rest)
         yield (left,)
 
-    return ways(states, 1)
+    return partitions(states, 1)
 
 
 def fit_orders(
@@ -63,21 +63,22 @@ def fit_orders(
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        More than 0.
+        Positive values.
     orders : sequence of int
-        Of the branches; all 1 for a hyper-exponential distribution.
+        Orders of the branches; all 1 for a hyper-exponential distribution.
     counts : array_like, shape (n_values,), optional
-        How often each value occurs; by default once.
+        Number of occurrences of each value; by default 1.
     rounds : int, default 2000
-        How many at most; it ends where a round adds less than 1e-8 to the mean log-likelihood.
+        Maximum number of iterations; EM stops earlier if an iteration adds less than 1e-8 to the
+        mean log-likelihood.
     start : HyperErlang, optional
-        Where to begin; by default each branch begins with an equal share of the ordered values.
+        Initial distribution; by default each branch gets an equal share of the sorted values.
 
     Returns
     -------
     HyperErlang
     log_likelihood : ndarray of float, shape (n_rounds,)
-        Mean log-likelihood of a value at the begin of each round; it never decreases.
+        Mean log-likelihood per value at the start of each iteration; it never decreases.
 
     References
     ----------
@@ -93,7 +94,7 @@ def fit_orders(
     x = np.asarray(values, dtype=np.float64)
     share = np.ones(x.size) if counts is None else np.asarray(counts, dtype=np.float64)
     if not (x.size and (x > 0).all() and share.shape == x.shape and (share >= 0).all()):
-        raise ParameterError("values must be more than 0, and each count 0 or more")
+        raise ParameterError("values must be positive, and counts 0 or more")
     share = share / share.sum()
     n = np.array(orders, dtype=np.int64)
     if start is None:
@@ -108,7 +109,7 @@ def fit_orders(
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):
             break
-        weights = of_branch @ share  # the probability that a value came by each branch
+        weights = of_branch @ share  # posterior probability of each branch
         amount = of_branch @ weighted
         alive = (weights > 1e-12) & (amount > 0)
         weights, n, amount = weights[alive], n[alive], amount[alive]
@@ -124,25 +125,25 @@ def fit_orders(
 def fit_hyper_erlang(
     values: ArrayLike, states: int, *, counts: ArrayLike | None = None
 ) -> tuple[HyperErlang, NDArray[np.float64]]:
-    """Fit Erlang branches with that many phases in all, the orders chosen by likelihood [1]_.
+    """Fit Erlang branches with a given total number of phases; likelihood selects orders [1]_.
 
-    All ways to divide the phases among branches are tried for a few rounds; the best four of
-    them are fitted to the end, and the likeliest is returned.
+    All partitions of the phases into branches are fitted for a few iterations; the best four are
+    fitted to the end, and the fit with the largest likelihood is returned.
 
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        More than 0.
+        Positive values.
     states : int
-        Number of phases of all branches together.
+        Total number of phases.
     counts : array_like, shape (n_values,), optional
-        How often each value occurs.
+        Number of occurrences of each value.
 
     Returns
     -------
     HyperErlang
     log_likelihood : ndarray of float, shape (n_rounds,)
-        As `fit_orders` returns it.
+        See `fit_orders`.
 
     References
     ----------
@@ -163,10 +164,7 @@ def fit_hyper_erlang(
 def _equal_parts(
     x: NDArray[np.float64], share: NDArray[np.float64], orders: NDArray[np.int64]
 ) -> HyperErlang:
-    """Give each branch the mean of its equal part of the ordered values.
-
-    The branches of higher order, which are narrow, take the parts of the larger values.
-    """
+    """Start each branch at the mean of an equal part of the sorted values, by ascending order."""
     by_size = np.argsort(x, kind="stable")
     x, share = x[by_size], share[by_size]
     middle = np.cumsum(share) - share / 2
@@ -174,9 +172,9 @@ def _equal_parts(
     weight = np.bincount(part, share, minlength=orders.size)
     amount = np.bincount(part, share * x, minlength=orders.size)
     overall = float(share @ x)
-    # An empty part (one value has more than its share) begins at the mean of all, set apart.
-    apart = overall * 2.0 ** np.arange(orders.size)
-    means = np.where(weight > 0, amount / np.where(weight > 0, weight, 1), apart)
+    # An empty part (ties exceed its share) starts at a multiple of the overall mean.
+    fallback = overall * 2.0 ** np.arange(orders.size)
+    means = np.where(weight > 0, amount / np.where(weight > 0, weight, 1), fallback)
     n = orders.size
     return HyperErlang(
         as_floats(np.full(n, 1 / n)), tuple(orders.tolist()), as_floats(orders / means)

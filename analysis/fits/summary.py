@@ -1,4 +1,4 @@
-"""Distributions that fit the times and sizes of a log: which are near, and how near."""
+"""Report section on the goodness of fit of distributions to the times and sizes of a log."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
 from workloadkit.trace import Trace, check_trace
 
-#: Fewer different values than this are a list of sizes, and not fitted.
+#: Least number of distinct values for a fit.
 LEAST_DISTINCT = 10
 
-RESAMPLES = 100  # of the users, for the interval of a distance
+RESAMPLES = 100  # user resamples for the interval of a distance
 
-#: What is fitted, in the order of tables: its name, and whether it is a time.
+#: Fitted quantities in the order of tables: title, and whether it is a time.
 QUANTITIES: dict[str, tuple[str, bool]] = {
     "run": ("run time", True),
     "inter_arrival": ("inter-arrival time", True),
@@ -45,23 +45,23 @@ QUANTITIES: dict[str, tuple[str, bool]] = {
 }
 _DRAWN = ("run", "inter_arrival", "think_time", "wait")
 
-_TITLE = "Distributions that fit"
+_TITLE = "Goodness of fit"
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalFits(Result):
-    """What fits the times and sizes of a log, as `fit_marginals` finds it.
+    """Goodness of fit of distributions to the times and sizes of a log, from `fit_marginals`.
 
     Parameters
     ----------
     table : DataFrame
         By `quantity`: `n` values, the share of `zeros` among them, `cv` and `heap` of the others;
-        `simple`, the nearest family of at most two parameters, its distance `simple_ks` and the
-        interval `simple_low` to `simple_high` of that; `best`, the nearest of all, and `best_ks`.
+        `simple`, the best family with at most two parameters, its distance `simple_ks` and the
+        interval `simple_low` to `simple_high`; `best`, the best of all families, and `best_ks`.
     marginals : dict of str to MarginalFit
-        By quantity.
+        Fits by quantity.
     left_out : dict of str to str
-        Why there is no fit, by quantity.
+        Reasons for missing fits, by quantity.
     """
 
     table: pd.DataFrame
@@ -70,12 +70,12 @@ class MarginalFits(Result):
 
     @property
     def distances(self) -> pd.DataFrame:
-        """Kolmogorov and Smirnov's distance by family and quantity; NaN where there is no fit."""
+        """Kolmogorov-Smirnov distance by family and quantity; NaN without a fit."""
         columns = {name: fit.table["ks"] for name, fit in self.marginals.items()}
         return pd.DataFrame(columns, index=pd.Index(list(FAMILIES), name="family"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how far the nearest families are."""
+        """Draw the distances of the best families."""
         return plot_nearest(self.table, ax)
 
 
@@ -88,9 +88,8 @@ def fit_marginals(
 ) -> MarginalFits:
     """Fit families of distributions to the times and sizes of a log.
 
-    Run times, times between arrivals, think times (from the end of the job that the same user
-    submitted before; negative ones left out), estimates, waits and processors, of the jobs that
-    ran. `fit_marginal` says how.
+    Run times, inter-arrival times, think times (since the end of the user's previous job, without
+    negative ones), estimates, waits and processors of the jobs that ran; see `fit_marginal`.
 
     Parameters
     ----------
@@ -98,10 +97,10 @@ def fit_marginals(
     families : iterable of str, optional
         Some of `analysis.fits.families.FAMILIES`; by default all.
     rng : Generator or int, optional
-        For the intervals: 100 times the users are drawn with replacement, the nearest simple
-        family is fitted to their values anew (in 500 bins, even on a logarithmic axis), and its
-        distance taken; the interval holds 95 % of these distances. Between the values of so few
-        users chance alone makes distances, so the interval lies somewhat high.
+        For the intervals: users are drawn with replacement 100 times, the best simple family is
+        fitted again to their values (in 500 logarithmic bins), and its distance measured; the
+        interval is the middle 95 % of these distances. Resampling adds variation, so intervals lie
+        somewhat high.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def fit_marginals(
     >>> fits.table.loc["run", "simple"]
     'weibull'
     >>> fits.left_out["procs"]
-    'all values but 0 are alike'
+    'all positive values are equal'
     """
     check_trace(trace)
     rng = np.random.default_rng(rng)
@@ -148,13 +147,13 @@ def fit_marginals(
             "best_ks": fit.table.loc[fit.best, "ks"],
         }
     table = pd.DataFrame.from_dict(rows, orient="index", columns=_STATISTICS)
-    # as objects, so that None stays None beside names
+    # dtype object keeps None next to names
     table["simple"] = pd.Series([row["simple"] for row in rows.values()], table.index, object)
     return MarginalFits(table.rename_axis("quantity"), marginals, left_out)
 
 
 def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the distances of the nearest families, as `MarginalFits.table` holds them.
+    """Draw the distances of the best families, from `MarginalFits.table`.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "color": style.ORANGE,
         "markersize": 5,
         "linestyle": "none",
-        "label": "nearest of all",
+        "label": "best of all families",
     }
     ax.plot(data["best_ks"], place, "s", **of_all)
     ax.hlines(place, data["simple_low"], data["simple_high"], color=style.PALE, linewidth=4)
@@ -176,7 +175,7 @@ def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "color": style.BLUE,
         "markersize": 5,
         "linestyle": "none",
-        "label": "of ≤ 2 parameters",
+        "label": "best with ≤ 2 parameters",
     }
     ax.plot(data["simple_ks"], place, "o", **of_few)
     names = [f"{_title_of(name)}\n{_name_of(row['simple'])}" for name, row in data.iterrows()]
@@ -185,35 +184,32 @@ def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xlim(left=0)
     style.share_axis(ax.xaxis)
     ax.set_xlabel("Kolmogorov-Smirnov distance")
-    ax.set_ylabel("quantity, nearest simple family")
+    ax.set_ylabel("quantity, best simple family")
     style.legend_above(ax)
     return ax
 
 
 def section(trace: Trace) -> Section:
-    """Report which distributions fit the times and sizes of a log."""
+    """Report the goodness of fit of distributions to the times and sizes of a log."""
     if not trace.ran.any():
-        note = "No job of this log ran, so there is nothing to fit."
+        note = "No job of this log ran; there are no values to fit."
         return Section("fits", _TITLE, notes=(note,))
     found = fit_marginals(trace, rng=SEED)
-    notes = [
-        f"No distribution is fitted to {_plural_of(name)}: {reason}."
-        for name, reason in found.left_out.items()
-    ]
+    notes = [f"No fit of {_plural_of(name)}: {reason}." for name, reason in found.left_out.items()]
     if not found.marginals:
         return Section("fits", _TITLE, notes=tuple(notes))
     notes.insert(
         0,
-        "Zeros are counted apart, and the other values fitted: families at location 0 by maximum "
-        "likelihood, hyper-exponential and hyper-Erlang ones by moments and by EM (on "
-        f"{BINS} bins, even on a logarithmic axis). A distance is the largest difference of the "
-        "cumulative distributions (Kolmogorov and Smirnov); none can be smaller than half of the "
-        "commonest value's share.",
+        "Distributions are fitted to the positive values; zeros are counted separately. Families "
+        "at location 0 are fitted by maximum likelihood, hyper-exponential and hyper-Erlang "
+        f"distributions by moments and by EM (on {BINS} logarithmic bins). The distance is the "
+        "largest difference between the cumulative distributions (Kolmogorov-Smirnov); it is at "
+        "least half of the share of the most frequent value.",
     )
     if "think_time" in found.marginals and not waits_known(trace):
         notes.append(
-            "No wait time is known; jobs are taken to end their run time after they were "
-            "submitted, so think times are only roughly right."
+            "No wait time is known; think times assume that jobs end their run time after "
+            "submission, and are only approximate."
         )
     return Section(
         "fits",
@@ -228,7 +224,7 @@ def section(trace: Trace) -> Section:
 
 
 def _samples(trace: Trace) -> dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Return the values of each quantity, and their users."""
+    """Return the values of each quantity and their users."""
     ran = trace.ran
     user = trace.column("user")[ran]
     samples = {name: (values, user) for name, values in quantities(trace).items()}
@@ -242,8 +238,8 @@ def _samples(trace: Trace) -> dict[str, tuple[NDArray[np.float64], NDArray[np.in
 
 def _too_few(distinct: int) -> str:
     if distinct == 0:
-        return "no value above 0 is known"
-    return "all values but 0 are alike" if distinct == 1 else f"only {distinct} values differ"
+        return "no positive value is known"
+    return "all positive values are equal" if distinct == 1 else f"only {distinct} distinct values"
 
 
 def _interval(
@@ -253,14 +249,14 @@ def _interval(
     user: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Find how far a family is from the values of resampled users."""
-    of_whom = (values > 0) & (user != UNKNOWN)
-    users, who = np.unique(user[of_whom], return_inverse=True)
+    """Return the interval of a family's distance over resampled users."""
+    chosen = (values > 0) & (user != UNKNOWN)
+    users, who = np.unique(user[chosen], return_inverse=True)
     if users.size < 2:
         return np.nan, np.nan
     bins = fit.sample.binned()
     edges = np.sqrt(bins.values[1:] * bins.values[:-1])
-    place = np.searchsorted(edges, values[of_whom], side="right")
+    place = np.searchsorted(edges, values[chosen], side="right")
     cell = who * bins.values.size + place
     counts = np.bincount(cell, minlength=users.size * bins.values.size).astype(np.float64)
     counts = counts.reshape(users.size, bins.values.size)
@@ -271,7 +267,7 @@ def _interval(
         try:
             cdf = FAMILIES[family].fit(sample)[0].cdf(sample.values)
             found.append(largest_distance(sample, cdf))
-        except ParameterError:  # all of these users' values are alike
+        except ParameterError:  # all values of these users are equal
             found.append(np.nan)
     low, high = interval(found).tolist()
     return low, high
@@ -281,15 +277,14 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
     titles = [_title_of(name) for name in found.table.index]
     rows = found.table.to_dict("records")
     text = shown(found.table, _COLUMNS)
-    text["nearest, ≤ 2 parameters"] = [_nearest(r["simple"], _distance(r)) for r in rows]
-    text["nearest of all"] = [_nearest(r["best"], share(r["best_ks"])) for r in rows]
+    text["best, ≤ 2 parameters"] = [_nearest(r["simple"], _distance(r)) for r in rows]
+    text["best of all"] = [_nearest(r["best"], share(r["best_ks"])) for r in rows]
     text.index = titles
     summary = Table(
         "nearest",
-        "What fits each quantity best, by Cramér and von Mises's distance; its distance by "
-        "Kolmogorov and Smirnov, in brackets the interval that holds it for 95 % of resamples of "
-        "the users. Beside them the coefficient of variation and the share of the commonest "
-        "value.",
+        "Best fit of each quantity by the Cramér-von Mises distance, with its Kolmogorov-Smirnov "
+        f"distance (brackets: 95 % of {RESAMPLES} resamples of the users), the coefficient of "
+        "variation and the share of the most frequent value.",
         found.table,
         text,
     )
@@ -299,7 +294,7 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
     cells.columns = pd.Index(titles)
     far = Table(
         "distances",
-        "Kolmogorov and Smirnov's distance of each family; none where no distribution of it has "
+        "Kolmogorov-Smirnov distance of each family; empty if no distribution of the family has "
         "the moments of the values.",
         ks,
         cells,
@@ -323,8 +318,8 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
     }
     parameters = Table(
         "parameters",
-        "Parameters of the nearest fits (in seconds, rates by the second); distances are for each "
-        "value.",
+        "Parameters of the best fits (times in seconds, rates per second); Cramér-von Mises and "
+        "Anderson-Darling distances are per value.",
         parts,
         shown(parts, columns).set_index("quantity").rename_axis(None),
         words=True,
@@ -337,10 +332,10 @@ def _figures(found: MarginalFits) -> tuple[Figure, ...]:
     figures = [
         Figure(
             name,
-            f"Fits of {_plural_of(name)}",
-            f"Quantiles of the fitted distributions against those of the {_plural_of(name)} in "
-            "the log, on logarithmic axes: a fit on the dashed line is right. It bends away where "
-            "a tail is too light (below) or too heavy (above).",
+            f"Fitted distributions: {_plural_of(name)}",
+            "Quantiles of the fitted distributions against the quantiles of the "
+            f"{_plural_of(name)} in the log, on logarithmic axes. A perfect fit follows the dashed "
+            "line; a tail is too light below it and too heavy above it.",
             found.marginals[name].quantiles(),
             partial(plot_quantiles, times=QUANTITIES[name][1]),
         )
@@ -351,10 +346,11 @@ def _figures(found: MarginalFits) -> tuple[Figure, ...]:
         0,
         Figure(
             "distances",
-            "How far the fits are",
-            "Kolmogorov-Smirnov distance of the nearest family of at most two parameters, with the "
-            "interval that holds it for 95 % of resamples of the users, and of the nearest of all; "
-            "nearest by Cramér and von Mises's distance, so the order may be another.",
+            "Goodness of fit",
+            "Kolmogorov-Smirnov distance of the best family with at most two parameters, with the "
+            f"95 % interval over {RESAMPLES} resamples of the users, and of the best of all "
+            "families. Families are ranked by the Cramér-von Mises distance, so the order may "
+            "differ.",
             found.table,
             plot_nearest,
         ),
@@ -373,7 +369,7 @@ def _finding(table: pd.DataFrame) -> str:
         parts.append(f"{_plural_of(name)}{are} by {fit}")
     if not parts:
         return ""
-    return f"Of the simpler distributions, {listed(parts)}."
+    return f"Among distributions with at most two parameters, {listed(parts)}."
 
 
 def _distance(row: Mapping[str, Any]) -> str:
@@ -405,7 +401,7 @@ def _per_value(distance: float) -> str:
 
 
 def _written(parameters: Mapping[str, Any]) -> str:
-    """Write parameters in a line."""
+    """Write parameters in one line."""
 
     def cell(value: Any) -> str:
         if isinstance(value, list):
@@ -422,7 +418,7 @@ _STATISTICS = (
 _COLUMNS: Columns = {
     "n": ("values", count),
     "zeros": ("zeros", share),
-    "cv": ("variation", number),
-    "heap": ("commonest", share),
+    "cv": ("coefficient of variation", number),
+    "heap": ("share of most frequent value", share),
 }
 _BY = "Kolmogorov-Smirnov distance "

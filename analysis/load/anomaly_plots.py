@@ -1,4 +1,4 @@
-"""What is not representative of a log, drawn over its jobs a day."""
+"""Figure of the anomalies of a log over its jobs per day."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,20 +8,20 @@ from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import CHANGE, DEAD_PERIOD, FLURRY, START_UP, WIND_DOWN
 from workloadkit.errors import WorkloadError
 
-#: Narrower parts are drawn this wide, as a share of the log, so that they are seen.
+#: Minimum width of a shaded period, as a share of the log, so that it is visible.
 _NARROWEST = 0.004
 
 _COLOURS = {START_UP: style.GREEN, WIND_DOWN: style.GREEN, DEAD_PERIOD: style.MUTED}
 
 
 def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
-    """Draw the jobs of each day, those of flurries among them, and the other parts shaded.
+    """Draw the jobs of each day, the jobs of flurries among them, and other periods shaded.
 
     Parameters
     ----------
     found : Anomalies
-        As `workloadkit.find_anomalies` returns it. Flurries are shown where they are more than
-        slight; slight parts of other kinds are shaded lighter.
+        Result of `workloadkit.find_anomalies`. Flurries are shown if they are more than slight;
+        slight anomalies of other kinds are shaded lighter.
     ax : Axes, optional
         Default: the current Axes.
 
@@ -32,11 +32,13 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
     """
     data = found.daily
     if data.empty:
-        raise WorkloadError(f"{found.name}: no days to draw. {' '.join(found.notes)}".strip())
+        raise WorkloadError(
+            f"{found.name}: there are no days to draw. {' '.join(found.notes)}".strip()
+        )
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
     seconds = np.append(data["begin"], data["end"].iloc[-1])
-    ax.stairs(data["jobs"], edges, fill=True, color=style.PALE, label="jobs a day")
+    ax.stairs(data["jobs"], edges, fill=True, color=style.PALE, label="jobs per day")
     ax.stairs(data["jobs"], edges, color=style.BLUE, linewidth=0.6, baseline=None)
     if data["flurries"].any():
         ax.stairs(
@@ -45,7 +47,7 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
             fill=True,
             color=style.ORANGE,
             edgecolor=style.ORANGE,
-            linewidth=0.8,  # seen on a single day of a long log, too
+            linewidth=0.8,  # so that a single day of a long log is visible
             zorder=3,
             label="in flurries",
         )
@@ -80,6 +82,6 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom=0)
     style.date_axis(ax.xaxis, data)
     style.count_axis(ax.yaxis)
-    ax.set_ylabel("jobs a day")
+    ax.set_ylabel("jobs per day")
     style.legend_above(ax)
     return ax

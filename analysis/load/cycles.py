@@ -1,4 +1,4 @@
-"""The daily and the weekly cycle of arrivals, in the log's own time zone."""
+"""Daily and weekly cycles of arrivals, in the log's time zone."""
 
 from functools import partial
 
@@ -23,20 +23,20 @@ DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 def weekly_cycle(trace: Trace) -> pd.DataFrame:
     """Count arrivals by hour of the week.
 
-    Local time is used where the header tells it, with its changes to and from daylight saving;
-    else weeks are counted from the log's second 0.
+    Hours are local time, with daylight saving, if the header specifies the time zone; otherwise
+    weeks start at second 0 of the log.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that were submitted outside its window do not count.
+        Jobs submitted outside its window do not count.
 
     Returns
     -------
     DataFrame
-        168 rows, by `hour` since Monday 0:00: `jobs` submitted in that hour, in all weeks;
-        `hours`, how much of that hour lies between the first and the last submission [h]; `rate`
-        of arrivals [jobs per hour], NaN where the log does not cover the hour.
+        168 rows, by `hour` since Monday 0:00: `jobs` submitted in that hour of any week; `hours`,
+        the time that the log covers of that hour, from its first to its last submission [h]; `rate`
+        of arrivals [jobs per hour], NaN if the log does not cover the hour.
 
     Raises
     ------
@@ -67,14 +67,14 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
 
 
 def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
-    """Average the hours of the week to those of a day.
+    """Average the weekly cycle over the days of the week.
 
     Parameters
     ----------
     week : DataFrame
-        As `weekly_cycle` gives it.
+        Result of `weekly_cycle`.
     weekend : bool, default True
-        Whether to give weekdays and weekends also apart.
+        Whether to return weekdays and weekends separately as well.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
 
 
 def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
-    """Draw the rates of arrival by hour of the day, as `daily_cycle` gives them.
+    """Draw the arrival rate by hour of the day, from `daily_cycle`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = 
     ax.set_ylim(bottom=0)
     ax.xaxis.set_major_locator(FixedLocator(range(0, 25, 3)))
     ax.xaxis.set_major_formatter(lambda hour, _: f"{hour:.0f}:00" if zone else f"{hour:.0f}")
-    ax.set_xlabel(f"time of day, {zone}" if zone else "hour of the log's own day")
+    ax.set_xlabel(f"time of day, {zone}" if zone else "hour of the day since second 0")
     ax.set_ylabel("jobs per hour")
     style.count_axis(ax.yaxis)
     style.legend_above(ax)
@@ -126,7 +126,7 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = 
 
 
 def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
-    """Draw the rates of arrival by hour of the week, as `weekly_cycle` gives them.
+    """Draw the arrival rate by hour of the week, from `weekly_cycle`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str =
     ax : Axes, optional
         Default: the current Axes.
     zone : str, optional
-        Time zone; empty if local time is unknown, then days are numbered.
+        Time zone; if empty, local time is unknown and days are numbered.
     """
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
@@ -146,7 +146,7 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str =
 
 
 def mark_days(ax: Axes, *, zone: str = "") -> None:
-    """Label the x axis, hours of the week, with its days; numbered if there is no time zone."""
+    """Label an x axis in hours of the week with the days; they are numbered without a time zone."""
     ax.set_xlim(0, 168)
     ax.xaxis.set_major_locator(FixedLocator(range(0, 169, 24)))
     ax.xaxis.set_major_formatter(FixedFormatter([""] * 8))
@@ -158,7 +158,7 @@ def mark_days(ax: Axes, *, zone: str = "") -> None:
 
 
 def section(trace: Trace) -> Section:
-    """Report when in the day and in the week jobs arrive."""
+    """Report the daily and weekly cycle of arrivals."""
     trace = trace.within_window()
     clock, submit = Clock.of(trace), trace.column("submit")
     notes = [clock.note] if clock.note else []
@@ -169,7 +169,7 @@ def section(trace: Trace) -> Section:
     week = weekly_cycle(trace)
     day = daily_cycle(week, weekend=clock.known)
     zone = clock.zone
-    where = f"local time ({zone})" if zone else "time since the log's second 0"
+    where = f"local time ({zone})" if zone else "time since second 0 of the log"
     figures = [
         Figure(
             "daily",
@@ -191,7 +191,7 @@ def section(trace: Trace) -> Section:
         f"Most jobs arrive between {busiest}:00 and {busiest + 1}:00, {number(peak)} times the "
         f"mean of the day, fewest between {quietest}:00 and {quietest + 1}:00."
         if zone
-        else f"The busiest hour of the log's own day sees {number(peak)} times the mean arrivals."
+        else f"The busiest hour of the day has {number(peak)} times the mean arrivals."
     )
     tables = []
     if zone and span >= WEEK:
@@ -199,12 +199,12 @@ def section(trace: Trace) -> Section:
         finding += text
         values |= shares
         notes.append(
-            "In brackets, 95 % intervals: users drawn anew, with all their jobs. Published are "
-            f"{share(PUBLISHED_DAY)} by day and {share(PUBLISHED_WEEKDAYS)} on weekdays (Shmueli "
-            "2008, five logs)."
+            "Brackets hold 95 % intervals (bootstrap over users, with all their jobs). Published "
+            f"shares are {share(PUBLISHED_DAY)} during the day and {share(PUBLISHED_WEEKDAYS)} on "
+            "weekdays (Shmueli 2008, five logs)."
         )
     elif not zone:
-        notes.append("So the shares of the work by day and on weekdays are unknown, too.")
+        notes.append("The shares of jobs by day and on weekdays are unknown, too.")
     if span >= WEEK:
         caption = f"Mean arrivals by hour of the week, in {where}; lines mark midnight."
         plot = partial(plot_weekly_cycle, zone=zone)
@@ -215,7 +215,7 @@ def section(trace: Trace) -> Section:
             rates = day[["weekdays", "weekend"]].sum()
             values["weekend_to_weekday"] = rates["weekend"] / rates["weekdays"]
             finding += (
-                f" A day of the weekend sees {share(values['weekend_to_weekday'])} of the "
+                f" A weekend day has {share(values['weekend_to_weekday'])} of the "
                 "arrivals of a weekday."
             )
     else:
@@ -233,7 +233,7 @@ def section(trace: Trace) -> Section:
 
 
 def _working_hours(trace: Trace) -> tuple[str, dict[str, float]]:
-    """Say how much is submitted by day and on weekdays."""
+    """Describe the shares of jobs submitted during the day and on weekdays."""
     found = working_hours(trace, rng=SEED)
     day = with_interval(found.day, *found.day_interval)
     weekdays = with_interval(found.weekdays, *found.weekdays_interval)
@@ -276,7 +276,7 @@ def _by_day(week: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
 def _table_of_days(days: pd.DataFrame) -> Table:
     columns = {
         "jobs": ("jobs", number),
-        "jobs_per_day": ("jobs a day", number),
+        "jobs_per_day": ("jobs per day", number),
         "share": ("share", share),
     }
     return Table("days", "Jobs submitted by day of the week.", days, shown(days, columns))

@@ -1,4 +1,4 @@
-"""How much of the work is submitted by day, and on weekdays."""
+"""Shares of jobs submitted during the day and on weekdays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from workloadkit.trace import Trace, list_of_logs
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
 DAY_BEGINS, DAY_ENDS = 7.5 * 3600, 17.5 * 3600
 
-#: Shares of jobs by day, and on Monday to Friday, as published for five logs (Shmueli 2008,
+#: Published shares of jobs during the day and on Monday to Friday, of five logs (Shmueli 2008,
 #: Figure 5.8).
 PUBLISHED_DAY, PUBLISHED_WEEKDAYS = 0.70, 0.80
 
 
 @dataclass(frozen=True, eq=False)
 class WorkingHours(Result):
-    """Shares of the jobs that are submitted by day and on weekdays, in local time.
+    """Shares of jobs submitted during the day and on weekdays, in local time.
 
     Parameters
     ----------
     jobs : int
-        Jobs of logs whose local time is known.
+        Number of jobs in logs with a known local time.
     day : float
-        Share submitted from 7:30 to 17:30. NaN without such jobs.
+        Share submitted from 7:30 to 17:30. NaN if there are no jobs.
     day_interval : tuple of float
     weekdays : float
         Share submitted from Monday to Friday.
@@ -77,16 +77,16 @@ def working_hours(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> WorkingHours:
-    """Measure how much is submitted by day (7:30 to 17:30) and on weekdays, in local time [1]_.
+    """Measure the shares of jobs submitted by day (7:30 to 17:30) and on weekdays [1]_.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log, or several combined: users of different logs are different users. Logs whose
-        local time is unknown are left out. All jobs submitted count.
+        One log, or several combined; users of different logs are different users. Times are local;
+        logs without a known local time are left out. All submitted jobs count.
     n_resamples : int, default 500
-        How many times users are drawn anew, for 95 % percentile intervals; jobs of no known user
-        count as those of one.
+        Number of bootstrap resamples of users, for 95 % percentile intervals; jobs of unknown user
+        count as one user.
     rng : int or Generator, optional
 
     Returns
@@ -96,7 +96,7 @@ def working_hours(
     Raises
     ------
     ParameterError
-        If no log is given, or something is no Trace.
+        If no log is given, or an item is not a Trace.
 
     References
     ----------

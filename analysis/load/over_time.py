@@ -1,4 +1,4 @@
-"""How much the jobs asked of the machine over time, and how much of it they used."""
+"""Offered load and utilization of the machine over time."""
 
 from functools import partial
 from typing import Any
@@ -16,18 +16,18 @@ from workloadkit.clock import DAY, Clock, span
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
-_MOST_INTERVALS = 1500  # as many as a figure can show
+_MOST_INTERVALS = 1500  # in one figure
 
 _ROWS: Columns = {
     "utilization": ("utilization", share),
     "offered_load": ("offered load", share),
-    "jobs_per_day_mean": ("jobs a day, mean", number),
-    "jobs_per_day_max": ("jobs a day, most", number),
+    "jobs_per_day_mean": ("jobs per day, mean", number),
+    "jobs_per_day_max": ("jobs per day, maximum", number),
 }
 
 
 def waits_known(trace: Trace) -> bool:
-    """Whether the wait of any job that ran is known, and so when the machine was busy."""
+    """Whether the wait of any job that ran is known."""
     return not np.isnan(trace.column("wait")[trace.ran]).all()
 
 
@@ -44,8 +44,8 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
         `work` [processor-seconds] of the jobs that ran; `submit_span` [s]; `makespan` [s], from the
         first submission to the last end; `window` [s], the length of the period in which the log is
         complete (`Trace.window`); `machine`, its processors; `offered_load`, the work of the jobs
-        submitted in the window as a share of the machine's capacity in it; and `utilization`, the
-        share of the machine that was busy in it. None is what is unknown.
+        submitted in the window, divided by the machine's capacity in it; and `utilization`, the
+        share of that capacity in use. Unknown values are None.
 
     Raises
     ------
@@ -86,22 +86,22 @@ def summarize_load(trace: Trace) -> dict[str, Any]:
 
 
 def load_over_time(trace: Trace, edges: ArrayLike, *, machine: float = 1) -> pd.DataFrame:
-    """Measure load and utilization in intervals.
+    """Measure load and utilization in time intervals.
 
     Parameters
     ----------
     trace : Trace
     edges : array_like, shape (n_intervals + 1,)
-        The intervals' ends, ascending; each includes its beginning only. [s]
+        Edges of the intervals, ascending; intervals are half-open, [begin, end). [s]
     machine : int, default 1
-        Processors to measure by; with 1 the result is in processors.
+        Number of processors; with 1 the results are in processors.
 
     Returns
     -------
     DataFrame
-        One row an interval: `begin` and `end` [s]; `offered_load`, the work of the jobs submitted
-        in it, wherever it is done; `utilization`, the work done in it. Both as shares of what the
-        machine could do in the interval. A wait that is not known counts as 0.
+        One row per interval: `begin` and `end` [s]; `offered_load`, the work of the jobs submitted
+        in the interval, whenever it is done; `utilization`, the work done in the interval. Both are
+        divided by the capacity of the machine in the interval. An unknown wait counts as 0.
 
     Examples
     --------
@@ -125,19 +125,7 @@ def load_between(
     procs: NDArray,
     machine: float,
 ) -> pd.DataFrame:
-    """Measure load and utilization in intervals, as `load_over_time` does, by any jobs.
-
-    Parameters
-    ----------
-    edges : array_like, shape (n_intervals + 1,)
-        The intervals' ends, ascending. [s]
-    submit, start, end : ndarray, shape (n_jobs,)
-        [s].
-    procs : ndarray, shape (n_jobs,)
-        Processors that each job holds.
-    machine : float
-        Processors to measure by.
-    """
+    """Return load and utilization in intervals, as `load_over_time` does, for arrays of jobs."""
     edges = np.asarray(edges, dtype=np.float64)
     capacity = machine * np.diff(edges)
     work = (end - start) * procs
@@ -154,19 +142,19 @@ def load_between(
 
 
 def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:
-    """Count the jobs submitted in intervals.
+    """Count the jobs submitted in time intervals.
 
     Parameters
     ----------
     trace : Trace
     edges : array_like, shape (n_intervals + 1,)
-        The intervals' ends, ascending; each includes its beginning only. [s]
+        Edges of the intervals, ascending; intervals are half-open, [begin, end). [s]
 
     Returns
     -------
     DataFrame
-        One row an interval: `begin` and `end` [s], `jobs`, and `mean`, the mean of the seven
-        intervals around it (fewer at the ends).
+        One row per interval: `begin` and `end` [s], `jobs`, and `mean`, the moving mean over seven
+        intervals centred on this one (fewer at the ends).
 
     Examples
     --------
@@ -180,16 +168,16 @@ def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:
 
 
 def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = True) -> Axes:
-    """Draw load and utilization over time, as `load_over_time` measures them.
+    """Draw load and utilization over time from `load_over_time`.
 
     Parameters
     ----------
     data : DataFrame
-        With `date`, the local time of each beginning, the axis shows dates.
+        If a column `date` holds the local time of each `begin`, the axis shows dates.
     ax : Axes, optional
         Default: the current Axes.
     machine : bool, default True
-        Whether the numbers are shares of a machine; else they are processors.
+        Whether values are shares of a machine; otherwise they are processors.
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
@@ -206,12 +194,12 @@ def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = Tru
 
 
 def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> Axes:
-    """Draw the numbers of jobs over time, as `jobs_over_time` counts them.
+    """Draw the number of jobs over time, from `jobs_over_time`.
 
     Parameters
     ----------
     data : DataFrame
-        With `date`, the local time of each beginning, the axis shows dates.
+        If a column `date` holds the local time of each `begin`, the axis shows dates.
     ax : Axes, optional
         Default: the current Axes.
     days : int, default 1
@@ -219,7 +207,7 @@ def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> A
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
-    each = "each day" if days == 1 else f"every {days} days"
+    each = "per day" if days == 1 else f"per {days} days"
     ax.stairs(data["jobs"], edges, color=style.PALE, fill=True, label=each)
     middle = (edges[1:] + edges[:-1]) / 2
     ax.plot(middle, data["mean"], color=style.BLUE, label=f"mean of 7{' days' * (days == 1)}")
@@ -239,13 +227,13 @@ def section(trace: Trace) -> Section:
     notes += _contradictions(values)
     first, last = trace.window.begin, trace.window.until
     if last - first < DAY:
-        notes.append("The log spans less than a day, so nothing is shown over time.")
+        notes.append("The log spans less than a day, so no time series are shown.")
     else:
         days = _interval(first, last)
         figures.append(_jobs_figure(trace, clock, days))
         per_day = figures[0].data["jobs"] / days
         inside = trace.window.contains(trace.column("submit")).sum()
-        mean = float(inside) / (last - first) * DAY  # the first and the last of the days are parts
+        mean = float(inside) / (last - first) * DAY  # the first and the last day are partial
         values |= {"jobs_per_day_mean": mean, "jobs_per_day_max": per_day.max()}
         if trace.ran.any():
             days = _interval(first, last, shortest=7 if last - first >= 56 * DAY else 1)
@@ -269,22 +257,22 @@ def _what_is_unknown(trace: Trace) -> list[str]:
     notes = []
     if trace.header.procs is None:
         notes.append(
-            "The header names neither MaxProcs nor MaxNodes, so the size of the machine is "
-            "unknown; load is given in processors."
+            "The header has neither MaxProcs nor MaxNodes, so the size of the machine is unknown; "
+            "load is given in processors."
         )
     elif not trace.header.number("MaxProcs"):
-        notes.append("The header has no MaxProcs; MaxNodes is taken as the number of processors.")
+        notes.append("The header has no MaxProcs; MaxNodes is used as the number of processors.")
     if not waits_known(trace):
         notes.append(
-            "No wait time is known, so nobody knows when the machine was busy: offered load is "
-            "shown, utilization is not."
+            "No wait time is known, so utilization over time cannot be computed; only offered load "
+            "is shown."
         )
     elif unknown := int(np.isnan(trace.column("wait")[trace.ran]).sum()):
         notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
     if larger := int((trace.used_procs[trace.ran] > (trace.header.procs or np.inf)).sum()):
         notes.append(
-            f"By the header the machine has {plural(trace.header.procs or 0, 'processor')}, but "
-            f"{plural(larger, 'job')} used more: one of them is wrong."
+            f"The header specifies {plural(trace.header.procs or 0, 'processor')}, but "
+            f"{plural(larger, 'job')} used more: one of the two is wrong."
         )
     return notes
 
@@ -292,7 +280,7 @@ def _what_is_unknown(trace: Trace) -> list[str]:
 def _contradictions(values: dict[str, Any]) -> list[str]:
     if (values.get("utilization") or 0) <= 1:
         return []
-    return ["More than the whole machine was used: its size, the waits or the sizes are wrong."]
+    return ["Utilization exceeds 100 %: the machine's size, the waits or the job sizes are wrong."]
 
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
@@ -302,9 +290,9 @@ def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
     if not waits_known(trace):
         data = data.drop(columns="utilization")
     caption = (
-        f"By {each}: the work of the jobs submitted in it (offered)"
+        f"Per {each}: the work of the jobs submitted in it (offered)"
         + (" and the work done in it (used)" if "utilization" in data else "")
-        + (", as shares of what the machine could do" if machine else ", as a mean of processors")
+        + (", as shares of the machine's capacity" if machine else ", as mean processors")
         + f". The log covers only a part of the first and the last {each}."
     )
     plot = partial(plot_load, machine=machine is not None)
@@ -315,8 +303,8 @@ def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
     edges = clock.midnights(trace.window.begin, trace.window.until, days=days)
     data = jobs_over_time(trace.within_window(), edges)
     caption = (
-        f"Jobs submitted {'each day' if days == 1 else f'every {days} days'}, and the moving mean "
-        "of seven such intervals. Jobs that never ran count too."
+        f"Jobs submitted {'per day' if days == 1 else f'per {days} days'}, and the moving mean "
+        "of seven such intervals. Jobs that never ran are included."
     )
     plot = partial(plot_jobs, days=days)
     return Figure("jobs", "Jobs submitted", caption, _dated(data, clock), plot)
@@ -328,19 +316,18 @@ def _finding(values: dict[str, Any]) -> str:
     )
     sentences = []
     if used is not None:
-        sentences.append(f"The machine was {share(used)} utilized.")
+        sentences.append(f"Utilization was {share(used)}.")
     if offered is not None:
         at_most = ""
         if busiest is not None and busiest > offered:
-            at_most = (
-                f", and for {share(busiest)} in the busiest {_name_of(values['interval_days'])}"
-            )
-        sentences.append(f"The jobs asked for {share(offered)} of the machine{at_most}.")
+            at_most = f", and {share(busiest)} in the busiest {_name_of(values['interval_days'])}"
+        sentences.append(f"Offered load was {share(offered)}{at_most}.")
     if not sentences and values["work"] > 0:
         work = plural(values["work"] / 3600, "processor-hour")
         sentences.append(f"The jobs did {work} of work in {duration(values['makespan'])}.")
     if "jobs_per_day_mean" in values:
-        sentences.append(f"A day brings {plural(values['jobs_per_day_mean'], 'job')} on average.")
+        mean = plural(values["jobs_per_day_mean"], "job")
+        sentences.append(f"On average, {mean} arrived per day.")
     return " ".join(sentences)
 
 
@@ -357,7 +344,7 @@ def _table(values: dict[str, Any]) -> Table:
 
 
 def _interval(first: float, last: float, *, shortest: int = 1) -> int:
-    """Choose the days of an interval: a multiple of the shortest that a figure can show."""
+    """Choose the days per interval: a multiple of `shortest` with few enough intervals."""
     return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * _MOST_INTERVALS))))
 
 
@@ -379,7 +366,7 @@ def _before(times: NDArray, edges: NDArray) -> NDArray[np.intp]:
 
 
 def _held(since: NDArray, procs: NDArray, until: NDArray) -> NDArray[np.float64]:
-    """Return the processor-seconds held until each time, if every job held on for ever."""
+    """Return the processor-seconds held until each time by jobs that never end."""
     order = _order(since)
     n = _before(since, until)
     total = np.append(0, np.cumsum(procs[order]))

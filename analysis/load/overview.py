@@ -1,4 +1,4 @@
-"""What a log is: its machine, its span, its jobs, and how much of each field it knows."""
+"""Overview of a log: its machine, time span, jobs and the coverage of each field."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +16,8 @@ from workloadkit.trace import Trace, check_trace
 _ABOUT = {
     "Computer": "computer",
     "Installation": "installation",
-    "Acknowledge": "thanks to",
-    "Version": "version of the format",
+    "Acknowledge": "acknowledgement",
+    "Version": "format version",
 }
 
 _STATUS = {
@@ -32,7 +32,7 @@ _STATUS = {
 
 
 def coverage(trace: Trace) -> pd.DataFrame:
-    """Tell how much of each field a log knows.
+    """Report how many jobs have a known value in each field.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def coverage(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By `field`: its `column` in a file, `title` and `unit`; the number of jobs for which it is
-        `known` and their `share` of all; `distinct` known values; `min` and `max`, NaN if none is
-        known.
+        By `field`: its `column` in a file, `title` and `unit`; the number of jobs with a `known`
+        value and their `share` of all; the number of `distinct` known values; `min` and `max`, NaN
+        if no value is known.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def count_status(trace: Trace) -> pd.DataFrame:
 
 
 def section(trace: Trace) -> Section:
-    """Report what the log is."""
+    """Report the machine, the time span and the jobs of the log."""
     clock, machine, ran = Clock.of(trace), trace.header.procs, trace.ran
     first, last = span(trace)
     submit, window = trace.column("submit"), trace.window
@@ -153,50 +153,51 @@ def section(trace: Trace) -> Section:
     )
     if outside := values["n_before_window"] + values["n_after_window"]:
         finding += (
-            f" {plural(outside, 'of them was', 'of them were')} submitted outside this window, "
-            "in which the log is complete; rates are measured within it."
+            f" {plural(outside, 'of them was', 'of them were')} submitted outside this window. "
+            "Rates are measured within the window, where the log is complete."
         )
+        "Rates are measured within the window, where the log is complete."
     if never := trace.n_jobs - values["n_ran"]:
         finding += f" {plural(never, 'job')} never ran."
     tables = [
-        facts("summary", "The log, its machine and its jobs.", rows),
+        facts("summary", "Log, machine and jobs.", rows),
         _table_of_status(trace),
         _table_of_fields(fields),
     ]
     if trace.header.entries:
         tables.append(_table_of_header(trace))
     notes = (clock.note,) if clock.note else ()
-    return Section("overview", "What the log is", finding, notes, values, tuple(tables))
+    return Section("overview", "Overview", finding, notes, values, tuple(tables))
 
 
 def reading_section(trace: Trace) -> Section:
-    """Report what became of the rows of an import, and what was put right in reading the log."""
-    title = "What reading put right"
+    """Report the rows of an import that are no jobs, and the repairs made while reading the log."""
+    title = "Repairs made while reading"
     tables, notes, findings = [], [], []
     values: dict[str, Any] = {}
     if intake := trace.intake:
         left_out = sum(repair.count for repair in intake.left_out)
         settings = "".join(f"; {name}: {value}" for name, value in intake.settings)
         findings.append(
-            f"{intake.kind}{settings}: of {plural(intake.rows, 'row')}, {count(intake.jobs)} are "
-            f"jobs and {count(left_out)} are left out."
+            f"{intake.kind}{settings}: {count(intake.jobs)} of {plural(intake.rows, 'row')} are "
+            f"jobs, {count(left_out)} are left out."
         )
         values |= {"n_rows": intake.rows, "n_left_out": left_out}
         if intake.left_out:
-            caption = "Rows of the accounting that are no job of the log."
+            caption = "Rows of the accounting export that are not jobs of the log."
             tables.append(_table_of_repairs("left_out", caption, intake.left_out))
         if intake.noted:
-            caption = "What is odd in rows of jobs, and what was done about it."
+            caption = "Irregular rows of jobs, and how they were read."
             tables.append(_table_of_repairs("noted", caption, intake.noted))
     if trace.repairs:
         total = sum(repair.count for repair in trace.repairs)
         kinds = len(trace.repairs)
-        findings.append(f"Reading put {plural(total, 'thing')} right, of {plural(kinds, 'kind')}.")
+        findings.append(f"{plural(total, 'repair')} of {plural(kinds, 'kind')} were made.")
         values["n_repairs"] = total
-        caption = "What was found and what was done about it."
+        caption = "Each kind of repair."
         tables.append(_table_of_repairs("repairs", caption, trace.repairs))
     else:
-        notes.append("Nothing had to be put right in reading.")
+        notes.append("No repairs were necessary.")
     return Section("reading", title, " ".join(findings), tuple(notes), values, tuple(tables))
 
 
@@ -206,9 +207,9 @@ def _table_of_repairs(name: str, caption: str, repairs: Sequence[Repair]) -> Tab
         columns=["kind", "count", "first_line"],
     )
     columns: Columns = {
-        "kind": ("what", str),
-        "count": ("times", count),
-        "first_line": ("first on line", count),
+        "kind": ("repair", str),
+        "count": ("count", count),
+        "first_line": ("first line", count),
     }
     text = shown(data, columns)
     text.index = pd.RangeIndex(1, len(text) + 1)
@@ -218,7 +219,7 @@ def _table_of_repairs(name: str, caption: str, repairs: Sequence[Repair]) -> Tab
 def _rows_of_window(
     trace: Trace, clock: Clock, values: dict[str, Any]
 ) -> dict[str, tuple[Any, str]]:
-    """Describe the period in which the log is complete, and count the jobs outside."""
+    """Describe the period in which the log is complete, and count the jobs outside it."""
     window = trace.window
     ends = [window.begin, window.until]
     begin, until = (
@@ -231,13 +232,13 @@ def _rows_of_window(
     rows: dict[str, tuple[Any, str]] = {"complete from": (window.length, text)}
     if n := values["n_before_window"]:
         earlier = duration(window.begin - values["first_submit"])
-        rows["submitted before that"] = (n, f"{plural(n, 'job')}, up to {earlier} before")
+        rows["submitted earlier"] = (n, f"{plural(n, 'job')}, up to {earlier} before")
     if n := values["n_after_window"]:
         later = duration(values["last_submit"] - window.until)
-        rows["submitted after that"] = (n, f"{plural(n, 'job')}, up to {later} after")
+        rows["submitted later"] = (n, f"{plural(n, 'job')}, up to {later} after")
     ended = trace.end[trace.ran & (trace.column("submit") <= window.until)]
     if n := int((ended > window.until).sum()):
-        rows["ended after that"] = (n, plural(n, "job"))
+        rows["ended later"] = (n, plural(n, "job"))
     return rows
 
 
@@ -266,7 +267,7 @@ def _table_of_fields(fields: pd.DataFrame) -> Table:
         f"{row.column} {row.title}{f' [{row.unit}]' if row.unit else ''}"
         for row in fields.itertuples()
     ]
-    caption = "How many jobs tell each of the standard's 18 fields, and what they say."
+    caption = "Known values in each of the 18 fields of the SWF standard."
     return Table("coverage", caption, fields, text)
 
 
@@ -282,4 +283,4 @@ def _table_of_header(trace: Trace) -> Table:
     entries = pd.DataFrame(trace.header.entries, columns=["label", "value"], dtype=object)
     data = entries.set_index("label")
     text = data.rename(columns={"value": ""})
-    return Table("header", "The labels of the log's header.", data, text, words=True, folded=True)
+    return Table("header", "Header of the log.", data, text, words=True, folded=True)

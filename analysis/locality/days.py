@@ -1,4 +1,4 @@
-"""How much the jobs of a day are of one kind."""
+"""Daily concentration: the share of a day's jobs in one bin of values."""
 
 from dataclasses import dataclass
 
@@ -15,30 +15,29 @@ from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
-#: Bins of equal weight (Zakay 2018, section 5.2).
+#: Number of bins of equal weight (Zakay 2018, section 5.2).
 N_BINS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class DailyConcentration(Result):
-    """How much the jobs of each day are of one kind.
+    """Concentration of each day's jobs in one bin of values.
 
     Parameters
     ----------
     log : str
     attribute : str
     edges : ndarray of float, shape (16,)
-        Largest value of each bin.
+        Upper edge of each bin.
     bins : ndarray of float, shape (16,)
-        Share of the log's jobs in each bin: 1/16, but for ties.
+        Share of the log's jobs in each bin: 1/16 except for ties.
     days : DataFrame
-        By `day` since the log's first, on which a job came: number of `jobs`, share of the fullest
-        bin in the log, `concentration`, and in one shuffle of the log's jobs, `shuffled`.
+        By `day` with jobs, from the first day of the log: number of `jobs`, the share of the
+        fullest bin in the log, `concentration`, and in one shuffle of the log's jobs, `shuffled`.
     mean : float
-        Mean concentration of the days.
+        Mean concentration over days.
     shuffled, low, high : float
-        Mean of the same if the log's jobs are shuffled, and the range in which 95 % of the
-        shuffles lie.
+        Mean over shuffles of the log's jobs, and their middle 95 % range.
     seed : int
     """
 
@@ -54,7 +53,7 @@ class DailyConcentration(Result):
     seed: int
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of the days that are at least so concentrated."""
+        """Draw the cumulative distribution of the daily concentration."""
         return plot_daily_concentration(concentration_curves({"": self}), ax)
 
 
@@ -66,12 +65,12 @@ def daily_concentration(
     n_shuffles: int = 100,
     rng: np.random.Generator | int | None = None,
 ) -> DailyConcentration:
-    """Measure how much the jobs of each day are of one kind [1]_.
+    """Measure the concentration of each day's jobs in one bin of values [1]_.
 
-    The values of the log are divided into 16 bins of equal weight; of each day counts the share
-    of its jobs in the fullest bin. Without locality it would be near 1/16 on days of many jobs;
-    but by chance it is larger on days of few, and where many jobs have the same value, so that it
-    is to be compared with the same of the log's jobs in random order.
+    The values of the log are divided into 16 bins of equal weight; the concentration of a day is
+    the share of its jobs in the fullest bin. Without locality it is near 1/16 on days with many
+    jobs; by chance it is larger on days with few jobs and if many jobs have the same value, so it
+    is compared with the log's jobs in random order.
 
     Parameters
     ----------
@@ -84,13 +83,13 @@ def daily_concentration(
     Returns
     -------
     DailyConcentration
-        Bins end at the log's quantiles (interpolated); a value that is one of them belongs to the
-        bin that ends there. Days are those of the local clock where the log tells it.
+        Bins end at the log's quantiles (interpolated) and include their upper edge. Days are local
+        days if the log has a time zone.
 
     Raises
     ------
     ParameterError
-        If the attribute is not known, or there is no shuffle to do.
+        If the attribute is unknown, or `n_shuffles` is below 1.
     WorkloadError
         If no value of the attribute is known.
 
@@ -133,19 +132,7 @@ def daily_concentration(
 
 
 def concentrations(trace: Trace, attribute: str) -> NDArray[np.float64]:
-    """Return the concentration of each day, as `daily_concentration` defines it, ascending.
-
-    Parameters
-    ----------
-    trace : Trace
-    attribute : {"procs", "requested_time", "run"}
-
-    Raises
-    ------
-    ParameterError
-        If the attribute is not known.
-    WorkloadError
-        If no value of it is known.
+    """Return the concentrations of days in ascending order, see `daily_concentration`.
 
     Examples
     --------
@@ -162,12 +149,12 @@ def concentrations(trace: Trace, attribute: str) -> NDArray[np.float64]:
 def _binned_by_day(
     trace: Trace, attribute: str
 ) -> tuple[NDArray, NDArray[np.int64], NDArray, NDArray[np.int64], NDArray[np.int64]]:
-    """Edges of the bins, bin of each job, the days, the day of each job, and the jobs of a day."""
+    """Return bin edges, bin of each job, days, day of each job, and jobs per day."""
     check_trace(trace)
     values = attribute_values(trace, attribute)
     known = values >= 0
     if not known.any():
-        raise WorkloadError(f"{trace.name}: no {ATTRIBUTES[attribute]} of a job is known")
+        raise WorkloadError(f"{trace.name}: no {ATTRIBUTES[attribute]} is known")
     edges, code = equal_weight_bins(values[known])
     local = Clock.of(trace).local(trace.column("submit")[trace.ran][known])
     dates, day, jobs = np.unique(np.floor(local / DAY), return_inverse=True, return_counts=True)
@@ -183,12 +170,12 @@ def equal_weight_bins(values: NDArray[np.float64]) -> tuple[NDArray, NDArray[np.
     [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
     """
     edges = np.quantile(values, np.arange(1, N_BINS + 1) / N_BINS)
-    edges[-1] = values.max()  # not a rounding error less
+    edges[-1] = values.max()  # without a rounding error
     return edges, np.searchsorted(edges, values, side="left")
 
 
 def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
-    """Return the shares of the days that are at most so concentrated, by name."""
+    """Return cumulative distributions of the daily concentration, by name."""
     value = np.linspace(0, 1, 201)
     curves = {}
     for name, of in found.items():
@@ -200,7 +187,7 @@ def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
 
 
 def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how concentrated days are, as `concentration_curves` gives it.
+    """Draw distributions of the daily concentration from `concentration_curves`.
 
     Parameters
     ----------
@@ -221,12 +208,12 @@ def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes
 def plot_log_and_shuffled(
     data: pd.DataFrame, ax: Axes | None = None, *, x: str = "", y: str = "", log: bool = True
 ) -> Axes:
-    """Draw cumulative shares in pairs: of the log, and dashed of the same values shuffled.
+    """Draw cumulative distributions in pairs: of the log, and (dashed) of shuffled logs.
 
     Parameters
     ----------
     data : DataFrame
-        The columns of the log and of its shuffles in turn.
+        Columns of the log and of a shuffled log in turn.
     ax : Axes, optional
         Default: the current Axes.
     x, y : str
@@ -251,7 +238,7 @@ def plot_log_and_shuffled(
 
 
 def mean_and_range(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Mean, and range of the middle 95 %, of the values that are known."""
+    """Return the mean and the middle 95 % range of the known values."""
     values = values[~np.isnan(values)]
     if not values.size:
         return np.nan, np.nan, np.nan
@@ -260,6 +247,6 @@ def mean_and_range(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def check_shuffles(n_shuffles: int) -> None:
-    """Raise an error if there is no shuffle to do."""
+    """Check the number of shuffles."""
     if n_shuffles < 1:
         raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")

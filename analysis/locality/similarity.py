@@ -1,4 +1,4 @@
-"""How alike a user's jobs are, in one session and in sessions apart."""
+"""Similarity of a user's jobs within a session and across sessions."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,29 +33,29 @@ from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
-#: The distances that are set against each other, the nearer first (Zakay 2018, Tables II to IV).
+#: Compared pairs of distances, the nearer first (Zakay 2018, Tables II to IV).
 DISTANCES = ((0, 1), (1, 2))
 
-_ROUNDING = 1e-12  # of the sums of ratios
+_ROUNDING = 1e-12  # tolerance for sums of ratios
 
 
 @dataclass(frozen=True, eq=False)
 class Similarity(Result):
-    """How alike the jobs of a log are, by their distance in sessions.
+    """Similarity of the jobs of a log by their distance in sessions.
 
     Parameters
     ----------
     log : str
     attribute : str
     by_distance : DataFrame
-        By `distance` and `measure`: `pairs`, `users` who have such pairs, the `mean` of the users'
-        values with its interval from `low` to `high`, and the `pooled` value of all pairs of all
-        users, with `pooled_low` and `pooled_high` (NaN for the median).
+        By `distance` and `measure`: `pairs`, `users` with such pairs, the `mean` over users with
+        its interval from `low` to `high`, and the `pooled` value over the pairs of all users, with
+        `pooled_low` and `pooled_high` (NaN for the median).
     of_users : DataFrame
-        By `user` and `distance`: `pairs`, and `average`, `median` and share `identical` of their
-        ratios, NaN where there is no pair.
+        By `user` and `distance`: `pairs`, and the `average`, `median` and share of `identical`
+        ratios, NaN without pairs.
     seed : int
-        Of the resampling of users, by which the 95 % intervals are found.
+        Seed of the user bootstrap for the 95 % intervals.
     """
 
     log: str
@@ -65,7 +65,7 @@ class Similarity(Result):
     seed: int
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the means of the users by distance, with their intervals."""
+        """Draw the means over users by distance, with their intervals."""
         means = {
             title: self.by_distance.xs(measure, level="measure")
             for measure, title in MEASURES.items()
@@ -75,7 +75,7 @@ class Similarity(Result):
 
 @dataclass(frozen=True, eq=False)
 class NearerIsMoreAlike(Result):
-    """For how many users jobs of nearer sessions are more alike than those of sessions apart.
+    """Shares of users with more similar jobs in nearer sessions.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ class NearerIsMoreAlike(Result):
         Users with at least 6 sessions and one session of at least two jobs.
     users : DataFrame
         By `attribute`, `measure` and the distances `nearer` and `farther`: the shares of these
-        users whose pairs are more alike at the `nearer_larger`, `equal` or `farther_larger`
-        distance, the number `without_pairs` at one of them, and the 95 % interval of the first
-        share, from `low` to `high` (Wilson, 1927).
+        users with more similar pairs at the nearer distance (`nearer_larger`), equally similar
+        (`equal`) or more similar at the farther one (`farther_larger`), the number `without_pairs`
+        at one of them, and the 95 % interval of the first share, `low` to `high` (Wilson, 1927).
     """
 
     log: str
@@ -94,11 +94,11 @@ class NearerIsMoreAlike(Result):
     users: pd.DataFrame
 
     def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
-        """Draw the shares of users by attribute, a bar for each pair of distances."""
+        """Draw the shares of users by attribute, one bar per pair of distances."""
         return plot_shares_of_users(self.bars(measure), ax)
 
     def bars(self, measure: str) -> pd.DataFrame:
-        """Return the shares of users by one measure, as `plot_shares_of_users` draws them."""
+        """Return the shares of users by one measure, for `plot_shares_of_users`."""
         of = self.users.xs(measure, level="measure")
         labels = [f"{ATTRIBUTES[name]}, {near} against {far}" for name, near, far in of.index]
         return of.set_axis(labels)
@@ -106,19 +106,19 @@ class NearerIsMoreAlike(Result):
 
 @dataclass(frozen=True, eq=False)
 class ShuffledSimilarity(Result):
-    """How alike the jobs of a session are, against jobs mixed among the sessions of their user.
+    """Similarity of the jobs of a session compared with a random assignment to sessions.
 
     Parameters
     ----------
     log : str
     test : DataFrame
-        By `attribute`, `measure` and `statistic`: its value as `observed` in the log; the mean of
-        the `shuffled` logs, and the range from `low` to `high` in which 95 % of them lie; and `p`,
-        the probability of so large a value by chance. The statistic is the `mean` of the users'
-        values, the `pooled` value of all pairs, or the share of `users` whose jobs of one session
-        are more alike than those of successive sessions.
+        By `attribute`, `measure` and `statistic`: the value `observed` in the log; the mean of the
+        `shuffled` logs and their middle 95 % range from `low` to `high`; and `p`, the probability
+        of at least this value by chance. The statistic is the `mean` over users, the `pooled`
+        value of all pairs, or the share of `users` with more similar jobs within sessions than in
+        successive sessions.
     shuffles : DataFrame
-        The same statistics as columns, one row a shuffle.
+        The same statistics as columns, one row per shuffle.
     seed : int
     """
 
@@ -128,11 +128,11 @@ class ShuffledSimilarity(Result):
     seed: int
 
     def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
-        """Draw the mean of the users in the log, a line, beside those of the shuffled logs."""
+        """Draw the mean over users in the log (line) and the distribution over shuffled logs."""
         return plot_shuffled(self.means(measure), ax)
 
     def means(self, measure: str) -> pd.DataFrame:
-        """Return the means of the users by attribute: of the log, and of every shuffle."""
+        """Return the means over users by attribute, of the log and of every shuffle."""
         chosen = {
             ATTRIBUTES[name]: [self.test.at[(name, measure, "mean"), "observed"], *values]
             for (name, of, statistic), values in self.shuffles.items()
@@ -149,12 +149,12 @@ def similarity_by_distance(
     max_distance: int = 10,
     rng: np.random.Generator | int | None = None,
 ) -> Similarity:
-    """Compare the jobs of each user with those of the sessions that follow [1]_.
+    """Compare the jobs of each user by the distance of their sessions [1]_.
 
-    Two jobs are alike by the ratio r of the smaller value to the larger, 1 where they are the
-    same (also where both are 0). At distance 0 all pairs of jobs in one session count, at
-    distance d all pairs of jobs from sessions that are d apart in the sequence of their user's.
-    The sessions are those by arrival, with 60 min.
+    The similarity of two jobs is the ratio r of the smaller to the larger value, 1 if they are
+    equal (also if both are 0). Distance 0 has all pairs of jobs within a session; distance d has
+    all pairs of jobs from sessions that are d apart in the user's sequence of sessions. Sessions
+    are delimited by arrival with 60 min.
 
     Parameters
     ----------
@@ -164,22 +164,22 @@ def similarity_by_distance(
     max_distance : int, default 10
         The largest distance, in sessions.
     rng : Generator or int, optional
-        To resample users for the intervals.
+        For the bootstrap over users.
 
     Returns
     -------
     Similarity
-        The ratios of a user's pairs are summed up by their average, by their upper median (of
-        n ratios in ascending order, the one with n // 2 before it) and by the share of identical
-        pairs. All are exact but for the rounding of the averages' sums: ratios of whole numbers
-        up to 2²⁶ are the same number only if they are equal.
+        A user's ratios are aggregated by the average, the upper median (the ratio with n // 2
+        ratios before it in ascending order) and the share of identical pairs. All are exact except
+        for rounding errors in averages: ratios of integers up to 2²⁶ are equal as floats only if
+        they are equal.
 
     Raises
     ------
     ParameterError
-        If the attribute is not known or the distance negative.
+        If the attribute is unknown or the distance is negative.
     WorkloadError
-        If no job of known user and known value ran.
+        If no job with a known user and value ran.
 
     References
     ----------
@@ -188,7 +188,7 @@ def similarity_by_distance(
 
     Examples
     --------
-    User 5 asks for 60 s and 30 s, and in the next session for 60 s again.
+    User 5 requests 60 s and 30 s, and 60 s again in the next session.
 
     >>> trace = Trace.from_columns(
     ...     {
@@ -242,36 +242,36 @@ def nearer_is_more_alike(
     attributes: Collection[str] | None = None,
     distances: Sequence[tuple[int, int]] = DISTANCES,
 ) -> NearerIsMoreAlike:
-    """Find for how many users the jobs of nearer sessions are more alike [1]_.
+    """Count the users with more similar jobs in nearer sessions [1]_.
 
     Parameters
     ----------
     trace : Trace
         As for `similarity_by_distance`.
     attributes : collection of str, optional
-        Of "procs", "requested_time" and "run"; by default those that the log knows.
+        Some of "procs", "requested_time" and "run"; by default those known in the log.
     distances : sequence of (int, int), default ((0, 1), (1, 2))
         The nearer and the farther distance, in sessions.
 
     Returns
     -------
     NearerIsMoreAlike
-        Shares of identical pairs are compared as whole numbers; averages that differ by less than
-        10⁻¹² are equal.
+        Shares of identical pairs are compared exactly; averages that differ by less than 10⁻¹² are
+        equal.
 
     Raises
     ------
     ParameterError
-        If an attribute is not known.
+        If an attribute is unknown.
     WorkloadError
-        If no job of known user and known value ran.
+        If no job with a known user and value ran.
 
     Notes
     -----
-    The source's Table III (requested time) is the share of identical pairs and its Table IV (run
-    time) the upper median. Its Table II (processors) is the average taken as the sum of r/n, pair
-    by pair: rounding then tells apart most averages that are equal, so that the table counts as
-    larger or smaller what is equal here. `analysis.studies.zakay_locality` shows both.
+    Table III of the source (requested time) uses the share of identical pairs, and Table IV (run
+    time) the upper median. Table II (processors) uses the average computed as a sum of r/n, pair by
+    pair: rounding errors then separate most equal averages, which the table counts as larger or
+    smaller. `analysis.studies.zakay_locality` shows both.
 
     References
     ----------
@@ -296,7 +296,7 @@ def nearer_of(
     attributes: Collection[str] | None = None,
     distances: Sequence[tuple[int, int]] = DISTANCES,
 ) -> NearerIsMoreAlike:
-    """Do `nearer_is_more_alike` for jobs that were taken before."""
+    """Compute `nearer_is_more_alike` from extracted jobs."""
     check_known(jobs, attributes or ())
     names = [name for name in jobs.known if attributes is None or name in attributes]
     needed = np.unique(np.array(distances, dtype=np.int64))
@@ -330,32 +330,32 @@ def shuffled_similarity(
     n_shuffles: int = 1000,
     rng: np.random.Generator | int | None = None,
 ) -> ShuffledSimilarity:
-    """Test whether the jobs of a session are more alike than a user's jobs in general [1]_.
+    """Test whether jobs within a session are more similar than a user's jobs in general [1]_.
 
-    The jobs of each user are mixed among the places in the user's sessions: sessions keep their
-    sizes, jobs their attributes. The similarity in sessions is then measured again.
+    The jobs of each user are permuted over the user's sessions: sessions keep their sizes and jobs
+    their attributes. The similarity within sessions is then measured again.
 
     Parameters
     ----------
     trace : Trace
         As for `similarity_by_distance`.
     measures : collection of str, default ("average", "identical")
-        Also "median", which takes ten times as long.
+        Some of "average", "identical" and "median"; the median takes ten times as long.
     n_shuffles : int, default 1000
     rng : Generator or int, optional
 
     Returns
     -------
     ShuffledSimilarity
-        For the attributes that the log knows; p is (1 + the shuffles with a value at least as
-        large) / (1 + all shuffles).
+        For the attributes known in the log; p is (1 + number of shuffles with at least the observed
+        value) / (1 + number of shuffles).
 
     Raises
     ------
     ParameterError
-        If a measure is not known or there is no shuffle to do.
+        If a measure is unknown or `n_shuffles` is below 1.
     WorkloadError
-        If no job of known user ran.
+        If no job of a known user ran.
 
     References
     ----------
@@ -381,11 +381,11 @@ def shuffled_of(
     n_shuffles: int = 1000,
     rng: np.random.Generator | int | None = None,
 ) -> ShuffledSimilarity:
-    """Do `shuffled_similarity` for jobs that were taken before."""
+    """Compute `shuffled_similarity` from extracted jobs."""
     from workloadkit._kernels.locality import shuffle_within
 
     if unknown := set(measures) - set(MEASURES):
-        raise ParameterError(f"no measure {min(unknown)!r}; known: {', '.join(MEASURES)}")
+        raise ParameterError(f"unknown measure {min(unknown)!r}; known: {', '.join(MEASURES)}")
     if n_shuffles < 1:
         raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")
     seed = seed_of(rng)
@@ -411,7 +411,7 @@ def shuffled_of(
 def means_by_distance(
     jobs: UserJobs, measure: str, max_distance: int, seed: int
 ) -> dict[str, pd.DataFrame]:
-    """Return the means of the users by distance, "average" or "identical", by attribute."""
+    """Return the means over users by distance ("average" or "identical"), by attribute."""
     weights = resample_users(jobs.n_users, rng=seed)
     tables = {}
     for name in jobs.known:
@@ -421,7 +421,7 @@ def means_by_distance(
 
 
 def means_of_users(values: NDArray, weights: NDArray) -> pd.DataFrame:
-    """Return, by column of users' values, how many have one, their mean and its interval."""
+    """Return, by distance, the number of users with a value, their mean and its interval."""
     has = ~np.isnan(values)
     filled = np.where(has, values, 0)
     low, high = interval(resampled_ratios(filled, has.astype(np.float64), weights))

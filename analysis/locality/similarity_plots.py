@@ -1,4 +1,4 @@
-"""Figures of how alike a user's jobs are."""
+"""Figures of the similarity of a user's jobs."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from analysis import style
 
 
 def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the `mean`, `low` and `high` of several tables, by name, into one for drawing."""
+    """Combine the `mean`, `low` and `high` of several tables, by name, into one."""
     columns = {
         f"{name}{' ' * bool(part)}{part}": table[part or "mean"]
         for name, table in tables.items()
@@ -23,7 +23,7 @@ def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        By distance, each quantity in three columns, as `side_by_side` gives it.
+        By distance, three columns per quantity, from `side_by_side`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -36,18 +36,18 @@ def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1.02)
     style.count_axis(ax.xaxis)
     ax.set_xlabel("distance in sessions")
-    ax.set_ylabel("similarity, mean of users")
+    ax.set_ylabel("mean similarity over users")
     style.legend_above(ax)
     return ax
 
 
 def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw what a log measures, a line, beside the distribution of its shuffled logs.
+    """Draw the values of a log (line) and their distributions over shuffled logs.
 
     Parameters
     ----------
     data : DataFrame
-        A column for each quantity; the first row is the log's, the others are the shuffles'.
+        One column per quantity; the first row is the log, the others are shuffled logs.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -56,9 +56,9 @@ def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         values = data[name].dropna().to_numpy()[1:]
         if not values.size:  # no user has two jobs in a session
             continue
-        middle, width = values.mean(), max(np.ptp(values), 1e-3)  # also where all are the same
+        middle, width = values.mean(), max(np.ptp(values), 1e-3)  # also if all values are equal
         counts, edges = np.histogram(values, 20, (middle - 0.7 * width, middle + 0.7 * width))
-        label = "shuffled" if i == 0 else "_"  # an underscore keeps it out of the legend
+        label = "shuffled" if i == 0 else "_"  # an underscore excludes it from the legend
         heights = 0.75 * counts / counts.max()
         ax.stairs(i + heights, edges, baseline=i, fill=True, color=style.BLUE, label=label)
         label = "log" if i == 0 else "_"
@@ -73,12 +73,12 @@ def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw for how many users the nearer jobs are more alike, as bars of three parts.
+    """Draw the shares of users with more similar jobs at either distance, as stacked bars.
 
     Parameters
     ----------
     data : DataFrame
-        As `NearerIsMoreAlike.bars` gives it.
+        Result of `NearerIsMoreAlike.bars`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -99,7 +99,7 @@ def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, 1)
     style.share_axis(ax.xaxis)
-    ax.set_xlabel("users more alike at that distance")
+    ax.set_xlabel("share of users with higher similarity at this distance")
     ax.set_ylabel("distance in sessions")
     style.legend_above(ax)
     return ax

@@ -1,4 +1,4 @@
-"""How soon the same values come again: the depth at which a stack holds them."""
+"""Temporal locality of values: stack depth (LRU stack distance)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
-#: How much a value may differ from one on the stack to be the same again: times need not be the
-#: same to the second (Zakay 2018, section 5.2).
+#: Relative tolerance for equal values on the stack: times need not be equal to the second
+#: (Zakay 2018, section 5.2).
 TOLERANCES = {"procs": 0.0, "requested_time": 0.05, "run": 0.05}
 
 
 @dataclass(frozen=True, eq=False)
 class StackDepths(Result):
-    """How deep values are found on a stack of the values before them.
+    """Depth of values on a stack of the preceding values.
 
     Parameters
     ----------
     log : str
     by_attribute : DataFrame
-        By `attribute`: the `tolerance`; `jobs` of known value; `hits`, those whose value was found,
-        and their share `hit_share`; `values`, how many are on the stack in the end; the mean
-        `depth` of the hits, and the mean depth if the same values come in random order, `shuffled`,
-        with the range from `low` to `high` in which 95 % of the shuffles lie.
+        By `attribute`: the `tolerance`; `jobs` with a known value; `hits`, the number of values
+        found on the stack, and their share `hit_share`; `values`, the final size of the stack; the
+        mean `depth` of the hits, and the mean depth in random order, `shuffled`, with the middle
+        95 % range of the shuffles from `low` to `high`.
     curves : DataFrame
-        By depth, the share of the hits that are found at most so deep: for each attribute in the
-        log, and in one shuffle.
+        By depth, the share of hits at most at this depth: for each attribute in the log, and in one
+        shuffle.
     seed : int
     """
 
@@ -48,28 +48,27 @@ class StackDepths(Result):
     seed: int
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how deep values are found, in the log and shuffled."""
+        """Draw the distributions of depth, in the log and shuffled."""
         return plot_stack_depths(self.curves, ax)
 
 
 def stack_depth(values: ArrayLike, tolerance: float = 0.0) -> float:
-    """Return the mean depth at which values are found on a stack of the values before them [1]_.
+    """Return the mean depth of values on a stack of the preceding values [1]_.
 
-    Each value is looked for from the top, which has depth 0. The first entry that differs from it
-    by at most `tolerance` times the entry is taken out and put on top; if there is none, the value
-    itself is put on top.
+    Each value is searched from the top, at depth 0. The first entry that differs from it by at most
+    `tolerance` times the entry moves to the top; if there is none, the value itself is put on top.
 
     Parameters
     ----------
     values : array_like, shape (n,)
         NaN is left out.
     tolerance : float, default 0
-        How much a value may differ from a stored one, as a share of the stored one.
+        Maximum difference from a stored value, relative to the stored value.
 
     Returns
     -------
     float
-        NaN if no value is ever found.
+        NaN if no value is found.
 
     Raises
     ------
@@ -94,22 +93,22 @@ def stack_depth(values: ArrayLike, tolerance: float = 0.0) -> float:
 
 
 def mean_depths(trace: Trace) -> dict[str, float]:
-    """Return the mean stack depth of processors, requested times and run times of a log.
+    """Return the mean stack depths of processors, requested times and run times of a log.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran are left out; times are the same again within 5 %.
+        Jobs that never ran are left out; times within 5 % are equal.
 
     Returns
     -------
     dict of str to float
-        By attribute; NaN where the log knows none, or none comes again.
+        By attribute; NaN if unknown or never repeated.
 
     See Also
     --------
     stack_depth : the definition.
-    stack_depths : the same beside those of random order.
+    stack_depths : comparison with random order.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def mean_depths(trace: Trace) -> dict[str, float]:
 def stack_depths(
     trace: Trace, *, n_shuffles: int = 100, rng: np.random.Generator | int | None = None
 ) -> StackDepths:
-    """Measure how soon processors, requested times and run times of jobs come again.
+    """Measure the stack depths of processors, requested times and run times of jobs.
 
     Parameters
     ----------
@@ -137,13 +136,13 @@ def stack_depths(
     Returns
     -------
     StackDepths
-        For the attributes that the log knows; times are the same again within 5 %, as in the
-        source's Table VI.
+        For the attributes known in the log; times within 5 % are equal, as in Table VI of the
+        source.
 
     Raises
     ------
     ParameterError
-        If there is no shuffle to do.
+        If `n_shuffles` is below 1.
     WorkloadError
         If no job ran.
 
@@ -166,7 +165,7 @@ def stack_depths(
     check_trace(trace)
     check_shuffles(n_shuffles)
     if not trace.ran.any():
-        raise WorkloadError(f"{trace.name}: no job ran, so there is nothing to look for")
+        raise WorkloadError(f"{trace.name}: no job ran, so there are no values to compare")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
     rows, curves = {}, {}
@@ -195,7 +194,7 @@ def stack_depths(
 
 
 def plot_stack_depths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how deep values are found on the stack, as `StackDepths.curves` has it.
+    """Draw the distributions of stack depth, from `StackDepths.curves`.
 
     Parameters
     ----------
@@ -203,17 +202,17 @@ def plot_stack_depths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Default: the current Axes.
     """
-    label = "place on the stack, the top being 1"
+    label = "position on the stack (1 is the top)"
     return plot_log_and_shuffled(data, ax, x=label, y="share of hits")
 
 
 def _searched(
     values: NDArray[np.float64], tolerance: float
 ) -> tuple[NDArray, Callable[[NDArray], tuple[NDArray[np.int64], int]]]:
-    """Values, and what finds the depth of each, -1 where it is new, and how many are stored."""
+    """Return the values, and a function for their depths (-1: new) and the size of the stack."""
     from workloadkit._kernels.locality import exact_depths, near_depths
 
-    if not tolerance >= 0:  # written so that NaN is refused
+    if not tolerance >= 0:  # also rejects NaN
         raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")
     if tolerance > 0:
         return values, lambda values: near_depths(values, float(tolerance))
@@ -227,7 +226,7 @@ def _mean_depth(depths: NDArray[np.int64]) -> float:
 
 
 def _shares_at_most(depths: dict[str, NDArray[np.int64]]) -> pd.DataFrame:
-    """Shares of the hits at most so deep, by place on the stack, even on a logarithmic axis."""
+    """Return cumulative shares of hits by position on the stack, at logarithmic points."""
     deepest = max((int(d.max(initial=0)) for d in depths.values()), default=0) + 1
     place = np.unique(np.geomspace(1, deepest, 100).round().astype(np.int64))
     curves = {

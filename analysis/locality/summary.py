@@ -1,4 +1,4 @@
-"""What repeats in a log, for its report."""
+"""Report section on locality."""
 
 from typing import Any
 
@@ -28,21 +28,21 @@ from analysis.section import SEED, Figure, Section, Table
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
-_TITLE = "What repeats"
-# In a report; the functions do more by themselves.
+_TITLE = "Locality"
+# fewer shuffles than the functions' defaults
 _SHUFFLES = 100  # of each user's jobs
 _LOG_SHUFFLES = 20  # of the whole log
 _MAX_DISTANCE = 10
-_FEW_USERS = 10  # of fewer no share is worth a sentence
+_FEW_USERS = 10  # fewer users give no meaningful share
 _NOTES = (
-    "Two jobs of a user are alike by the ratio of the smaller value to the larger, 1 being the "
-    "same; sessions are those by arrival.",
-    "Depth 0 is the top of the stack: the job before had the same value.",
+    "The similarity of two jobs of a user is the ratio of the smaller value to the larger; 1 means "
+    "equal. Sessions are delimited by arrival.",
+    "Depth 0 is the top of the stack: the previous job had the same value.",
 )
 
 
 def section(trace: Trace) -> Section:
-    """Report what users repeat: in a session, from session to session, and in a day."""
+    """Report locality: within sessions, between sessions, and within days."""
     if not trace.ran.any():
         return Section("locality", _TITLE, notes=("No job of this log ran.",))
     notes = list(_NOTES)
@@ -52,14 +52,14 @@ def section(trace: Trace) -> Section:
     figures: list[Figure] = []
     depths = stack_depths(trace, n_shuffles=_LOG_SHUFFLES, rng=SEED)
     lacking = [title for name, title in ATTRIBUTES.items() if name not in depths.by_attribute.index]
-    notes += [f"No {title} is known, so it is left out." for title in lacking]
+    notes += [f"No {title} is known." for title in lacking]
     anonymous = int((trace.column("user")[trace.ran] == UNKNOWN).sum())
     if anonymous == trace.ran.sum():
-        notes.append("No user is known, so the jobs of sessions are not compared.")
+        notes.append("No user is known, so jobs are not compared by session.")
     else:
         if anonymous:
             jobs = plural(anonymous, "job")
-            notes.append(f"Left out where users are compared: {jobs} of no known user.")
+            notes.append(f"Left out of the comparison of users: {jobs} of unknown users.")
         work = user_jobs(trace)
         nearer = nearer_of(work)
         test = shuffled_of(work, n_shuffles=_SHUFFLES, rng=SEED)
@@ -78,9 +78,9 @@ def section(trace: Trace) -> Section:
         figures.append(
             Figure(
                 "stack",
-                "How soon values come again",
-                "Share of the jobs whose value came before that find it at most so deep on the "
-                "stack, in the log and dashed in random order; the axis is logarithmic.",
+                "Stack depth of repeated values",
+                "Cumulative share of the repeated values by their depth on the stack, in the log "
+                "and (dashed) in random order; the axis is logarithmic.",
                 depths.curves,
                 plot_stack_depths,
             )
@@ -88,10 +88,10 @@ def section(trace: Trace) -> Section:
     figures.append(
         Figure(
             "days",
-            "Concentration of days",
-            "Share of the days whose fullest bin has at most so many of the day's jobs, in the log "
-            "and dashed with the jobs shuffled; the vertical line is 1/16. Curves of the log that "
-            "lie below those of the shuffled jobs show locality.",
+            "Daily concentration",
+            "Cumulative share of the days by the share of the day's jobs in its fullest bin, in "
+            "the log and (dashed) with shuffled jobs; the vertical line is 1/16. Curves of the log "
+            "below those of the shuffled jobs show locality.",
             concentration_curves(days),
             plot_daily_concentration,
         )
@@ -116,7 +116,7 @@ def section(trace: Trace) -> Section:
 def _similarity_in_words(
     nearer: NearerIsMoreAlike, test: ShuffledSimilarity
 ) -> tuple[list[str], list[Table]]:
-    """Say how alike the jobs of sessions are, and put it into a table."""
+    """Describe the similarity of jobs within sessions in a finding and a table."""
     rows, text = {}, {}
     for name in nearer.users.index.unique("attribute"):
         alike = test.test.loc[(name, "average", "mean")]
@@ -137,22 +137,24 @@ def _similarity_in_words(
             "users_next_high": far["high"],
         }
         text[ATTRIBUTES[name]] = {
-            "in a session": number(alike["observed"]),
+            "within sessions": number(alike["observed"]),
             "shuffled": with_interval(alike["shuffled"], alike["low"], alike["high"], number),
             "p": number(alike["p"]),
-            "users: session over next": with_interval(
+            "users, same > next session": with_interval(
                 near["nearer_larger"], near["low"], near["high"]
             ),
             "users, shuffled": share(users["shuffled"]),
-            "users: next over second": with_interval(far["nearer_larger"], far["low"], far["high"]),
+            "users, next > second session": with_interval(
+                far["nearer_larger"], far["low"], far["high"]
+            ),
         }
     table = Table(
         "similarity",
         "Mean similarity of the jobs of a session, in the log and with each user's jobs shuffled "
-        f"among the user's sessions (mean and 95 % range of {_SHUFFLES} shuffles; p is the "
-        "probability of so large a similarity by chance); and for how "
-        "many users the jobs of a session are on average more alike than those of successive "
-        "sessions, and those more than jobs two sessions apart (with 95 % intervals).",
+        f"over the user's sessions (mean and 95 % range of {_SHUFFLES} shuffles; p is the "
+        "probability of at least this similarity by chance); and share of users with a higher mean "
+        "similarity within a session than between successive sessions, and between successive "
+        "sessions than between sessions two apart (with 95 % intervals).",
         pd.DataFrame.from_dict(rows, orient="index"),
         pd.DataFrame.from_dict(text, orient="index"),
     )
@@ -163,9 +165,9 @@ def _similarity_in_words(
     most = test.shuffles[(name, "average", "users")].max()
     part = with_interval(near["nearer_larger"], near["low"], near["high"])
     finding = (
-        f"For {part} of {plural(nearer.n_users, 'user')} the jobs of one session are more alike "
-        f"in {ATTRIBUTES[name]} than those of successive sessions; with jobs shuffled among each "
-        f"user's sessions, for at most {share(most)} in {_SHUFFLES} tries."
+        f"Jobs of {part} of {plural(nearer.n_users, 'user')} are more similar in "
+        f"{ATTRIBUTES[name]} within a session than in successive sessions; with each user's jobs "
+        f"shuffled over the sessions, of at most {share(most)} in {_SHUFFLES} shuffles."
     )
     return [finding], [table]
 
@@ -175,9 +177,9 @@ def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Fig
         Figure(
             "distance",
             "Similarity by distance",
-            "Similarity of a user's jobs by the distance of their sessions, 0 being the same "
-            "session: mean of the users who have such jobs, each with the average ratio of the "
-            "smaller value to the larger; bands are 95 % intervals by resampling users.",
+            "Similarity of a user's jobs by the distance of their sessions (0 is the same "
+            "session): mean over users of the average ratio of the smaller value to the larger; "
+            "bands are 95 % intervals (bootstrap over users).",
             side_by_side(means_by_distance(jobs, "average", _MAX_DISTANCE, SEED)),
             plot_by_distance,
         )
@@ -187,8 +189,8 @@ def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Fig
             Figure(
                 "shuffled",
                 "Similarity in sessions",
-                "Mean similarity of the jobs of a session: in the log, and its distribution in "
-                f"{_SHUFFLES} logs with each user's jobs shuffled among the user's sessions.",
+                "Mean similarity of the jobs of a session: in the log, and its distribution over "
+                f"{_SHUFFLES} logs with each user's jobs shuffled over the user's sessions.",
                 test.means("average"),
                 plot_shuffled,
             )
@@ -199,8 +201,8 @@ def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Fig
 def _table_of_depths(data: pd.DataFrame) -> Table:
     text = {
         ATTRIBUTES[name]: {
-            "found again": share(row["hit_share"]),
-            "different values": count(row["values"]),
+            "repeated": share(row["hit_share"]),
+            "distinct values": count(row["values"]),
             "mean depth": number(row["depth"]),
             "shuffled": with_interval(row["shuffled"], row["low"], row["high"], number),
         }
@@ -208,9 +210,9 @@ def _table_of_depths(data: pd.DataFrame) -> Table:
     }
     return Table(
         "stack_depths",
-        "How many values of jobs came before (times within 5 %), how deep they are found on a "
-        "stack that keeps the latest on top, and how deep in random order (mean and 95 % range of "
-        f"{_LOG_SHUFFLES} shuffles).",
+        "Share of the jobs with a value that occurred before (times within 5 %), its mean depth on "
+        "a stack with the latest value on top, and its depth in random order (mean and 95 % range "
+        f"of {_LOG_SHUFFLES} shuffles).",
         data,
         pd.DataFrame.from_dict(text, orient="index"),
     )
@@ -232,9 +234,9 @@ def _table_of_days(days: dict[str, DailyConcentration]) -> Table:
     }
     return Table(
         "days",
-        "Share of the jobs of a day in the fullest of 16 bins that divide the whole log equally, "
-        "as far as equal values allow; the same with the log's jobs shuffled (mean and 95 % "
-        f"range of {_LOG_SHUFFLES} shuffles), and in the whole log.",
+        "Share of the jobs of a day in its fullest bin, of 16 bins with about equal shares of the "
+        f"whole log; with the log's jobs shuffled (mean and 95 % range of {_LOG_SHUFFLES} "
+        "shuffles); and in the whole log.",
         pd.DataFrame.from_dict(rows, orient="index"),
         pd.DataFrame.from_dict(text, orient="index"),
     )
@@ -245,8 +247,9 @@ def _depths_in_words(data: pd.DataFrame) -> list[str]:
     if not run["hits"]:
         return []
     return [
-        f"A run time that came before (within 5 %) lies on average {plural(run['depth'], 'other')} "
-        f"back, in random order {with_interval(run['shuffled'], run['low'], run['high'], number)}."
+        "A run time that occurred before (within 5 %) has a mean stack depth of "
+        f"{number(run['depth'])}, compared with "
+        f"{with_interval(run['shuffled'], run['low'], run['high'], number)} in random order."
     ]
 
 

@@ -1,4 +1,4 @@
-"""Logs side by side: every measure of each, and how far their distributions are apart."""
+"""Comparison of logs: measures of each, and distances between their distributions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,7 @@ from analysis.section import Result
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.trace import Trace
 
-#: The sections that are compared, number by number: the module of each, and those of its tables
-#: whose rows are measures as well.
+#: The compared sections: module of each, and the tables with rows that are measures, too.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "load": ("analysis.load.over_time", ()),
     "cycles": ("analysis.load.cycles", ("days",)),
@@ -42,29 +41,28 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "long_memory": ("analysis.memory.summary", ("estimates",)),
 }
 
-_MOST_POINTS = 500  # as many as a curve can show
+_MOST_POINTS = 500  # of a drawn curve
 _HOURS = 168
 
 
 @dataclass(frozen=True, eq=False)
 class LogComparison(Result):
-    """Logs side by side, as `compare` sets them.
+    """Comparison of logs, as returned by `compare`.
 
     Parameters
     ----------
     names : tuple of str
-        Of the logs; the first is the original that the others are compared with.
+        Names of the logs; the first is the original that the others are compared with.
     table : DataFrame
-        By `measure`, as in "load.utilization", a column for each log; NaN where a log lacks what
-        the measure needs.
+        By `measure`, such as "load.utilization", one column per log; NaN if a log lacks the data
+        for the measure.
     distances : DataFrame
-        One row for each distribution and log but the first: `distribution`, `log`, the numbers
-        of values `n` and `n_first`, `ks` (Kolmogorov and Smirnov's distance) and `wasserstein`
-        (earth mover's, in units of the standard deviation in the first log).
+        One row per distribution and log except the first: `distribution`, `log`, the sample sizes
+        `n` and `n_first`, `ks` (Kolmogorov-Smirnov distance) and `wasserstein` (earth mover's
+        distance, in standard deviations of the first log).
     curves : dict of str to DataFrame
-        By distribution, a column for each log: by `user`, numbered in the order of their values,
-        the value; or by `value` the share that is at most so large; or by `hour` of the week the
-        share of the arrivals.
+        By distribution, one column per log: the sorted values by `user`; the cumulative share by
+        `value`; or the share of the arrivals by `hour` of the week.
     """
 
     names: tuple[str, ...]
@@ -74,7 +72,7 @@ class LogComparison(Result):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """The first log beside the range of the others.
+        """The first log compared with the range of the others.
 
         Returns
         -------
@@ -97,46 +95,47 @@ class LogComparison(Result):
 
     @property
     def farthest(self) -> pd.DataFrame:
-        """Mean and largest distance of the others from the first, by `distribution`."""
+        """Mean and largest distance of the others from the first log, by `distribution`."""
         groups = self.distances.groupby("distribution", sort=False)[["ks", "wasserstein"]]
         found = groups.agg(["mean", "max"])
         found.columns = pd.Index([f"{name}_{how}" for name, how in found.columns])
         return found
 
     def plot(self, ax: Axes | None = None, *, distribution: str | None = None) -> Axes:
-        """Draw one distribution in all logs, the first highlighted.
+        """Draw one distribution in all logs, with the first highlighted.
 
         Parameters
         ----------
         ax : Axes, optional
             Default: the current Axes.
         distribution : str, optional
-            One of `analysis.logs.distributions.DISTRIBUTIONS`; by default the first that is known
-            of a log: "jobs_by_user", if it has users.
+            One of `analysis.logs.distributions.DISTRIBUTIONS`; by default the first with data
+            ("jobs_by_user" if the log has users).
         """
         if not self.curves:
-            raise WorkloadError("these logs have no jobs, so there is nothing to draw")
+            raise WorkloadError("these logs have no jobs, so there are no distributions to draw")
         distribution = distribution or next(iter(self.curves))
         if distribution not in self.curves:
             known = ", ".join(self.curves)
-            raise ParameterError(f"no distribution {distribution!r}; known: {known}")
+            raise ParameterError(f"unknown distribution {distribution!r}; known: {known}")
         return plot_overlaid(self.curves[distribution], ax, distribution=distribution)
 
 
 def compare(
     *logs: Trace | Mapping[str, Trace], sections: Iterable[str] = tuple(SECTIONS)
 ) -> LogComparison:
-    """Set logs side by side on every measure, each within its window.
+    """Compare logs on every measure, each within its window.
 
-    As a validation of resampling does it [1]_: the original first, then those made from it.
+    For example, the original log and logs resampled from it, as in the validation of resampling
+    [1]_.
 
     Parameters
     ----------
     *logs : Trace, or one mapping of str to Trace
-        One log or more, the original first. Without a mapping each goes by its own name; logs of
-        the same name are numbered.
+        One log or more, the original first. Without a mapping, logs are called by their own names;
+        equal names are numbered.
     sections : iterable of str, optional
-        The modules whose sections are compared, as in `SECTIONS`; fewer take less time.
+        Compared sections, some of `SECTIONS`; fewer take less time.
 
     Returns
     -------
@@ -145,7 +144,7 @@ def compare(
     Raises
     ------
     ParameterError
-        If there is no log, something is no log, or a section is not known.
+        If there is no log, an item is not a Trace, or a section is unknown.
 
     References
     ----------
@@ -164,68 +163,53 @@ def compare(
     """
     named, sections = _named(logs), list(sections)
     if unknown := [name for name in sections if name not in SECTIONS]:
-        raise ParameterError(f"no section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
-    return side_by_side({name: look(trace, sections) for name, trace in named.items()})
+        raise ParameterError(f"unknown section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
+    return combine({name: extract(trace, sections) for name, trace in named.items()})
 
 
-class Looked(NamedTuple):
-    """What is taken from a log to be compared.
+class ComparedLog(NamedTuple):
+    """Measures and distributions of a log, for a comparison.
 
     Parameters
     ----------
     measures : mapping of str to float
-        Single numbers, by name.
+        Numbers by name.
     samples : mapping of str to ndarray of float
-        By distribution, its values in ascending order.
+        Sorted values by distribution.
     """
 
     measures: Mapping[str, float]
     samples: Mapping[str, NDArray[np.float64]]
 
 
-def look(
+def extract(
     trace: Trace, sections: Iterable[str] = (), distributions: Iterable[str] = tuple(DISTRIBUTIONS)
-) -> Looked:
-    """Take from a log what is compared, so that the log itself need not be kept.
-
-    Parameters
-    ----------
-    trace : Trace
-    sections : iterable of str, optional
-        Some of `SECTIONS`.
-    distributions : iterable of str, optional
-        Some of `analysis.logs.distributions.DISTRIBUTIONS`, by default all.
-    """
+) -> ComparedLog:
+    """Extract what a comparison needs of a log, so that the log itself need not be kept."""
     parts = LogParts(trace.within_window())
     samples = {
         name: sorted_sample(DISTRIBUTIONS[name], parts) if trace.n_jobs else np.empty(0)
         for name in distributions
     }
-    return Looked(measures(trace, sections), samples)
+    return ComparedLog(measures(trace, sections), samples)
 
 
-def side_by_side(looked: Mapping[str, Looked]) -> LogComparison:
-    """Set logs side by side, as `look` took from each what is compared.
-
-    Parameters
-    ----------
-    looked : mapping of str to Looked
-        By the name of each log, the original first; of all the same distributions.
-    """
-    columns = {name: of_log.measures for name, of_log in looked.items()}
+def combine(extracted: Mapping[str, ComparedLog]) -> LogComparison:
+    """Compare logs from their extracts, by name, the original first."""
+    columns = {name: of_log.measures for name, of_log in extracted.items()}
     order = list(dict.fromkeys(measure for column in columns.values() for measure in column))
     table = pd.DataFrame(columns, index=pd.Index(order, name="measure"), dtype=np.float64)
-    samples = {name: of_log.samples for name, of_log in looked.items()}
+    samples = {name: of_log.samples for name, of_log in extracted.items()}
     curves = {}
     for what in next(iter(samples.values())):
         of_logs = {name: found[what] for name, found in samples.items()}
         if any(values.size for values in of_logs.values()):
             curves[what] = _curves(DISTRIBUTIONS[what].over, of_logs)
-    return LogComparison(tuple(looked), table, _distances(samples), curves)
+    return LogComparison(tuple(extracted), table, _distances(samples), curves)
 
 
 def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[str, float]:
-    """Return every single number that sections of the report tell of a log.
+    """Return every number in the given sections of a report, by name.
 
     Parameters
     ----------
@@ -236,7 +220,7 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
     Returns
     -------
     dict of str to float
-        By section and name, joined by dots.
+        By section and name, joined with dots.
 
     Examples
     --------
@@ -249,7 +233,7 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
     for name in sections:
         if not trace.n_jobs:
             continue
-        of = trace if name == "load" else inside  # which knows of the window itself
+        of = trace if name == "load" else inside  # the section of load treats the window itself
         section = import_module(SECTIONS[name][0]).section(of)
         numbers = _flat(section.values)
         for table in section.tables:
@@ -270,19 +254,16 @@ def _named(logs: Sequence[Trace | Mapping[str, Trace]]) -> dict[str, Trace]:
         raise ParameterError("give one Trace or more, or one mapping of names to Traces")
     named: dict[str, Trace] = {}
     for name, trace in pairs:
-        number, called = 1, name
-        while called in named:
+        number, unique = 1, name
+        while unique in named:
             number += 1
-            called = f"{name} ({number})"
-        named[called] = trace
+            unique = f"{name} ({number})"
+        named[unique] = trace
     return named
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, float]]:
-    """List the numbers in nested mappings, their names joined by dots.
-
-    Words are left out, and so are the limits of intervals, which are no measures of their own.
-    """
+    """List the numbers in nested mappings, without interval limits; names are joined with dots."""
     found: list[tuple[str, float]] = []
     for name, value in values.items():
         if str(name).endswith(("_low", "_high")) or name in ("low", "high"):
@@ -320,7 +301,7 @@ def _distances(samples: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> pd.D
 
 
 def _curves(over: str, samples: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
-    """Return what is drawn of a distribution in each log."""
+    """Return the plotted curves of a distribution in each log."""
     if over == "week":
         shares = {
             name: np.bincount(values.astype(np.int64), minlength=_HOURS) / max(values.size, 1)

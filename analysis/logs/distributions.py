@@ -1,4 +1,4 @@
-"""The distributions by which logs are compared: of users, of sessions, of jobs, over the week."""
+"""Distributions by which logs are compared: of users, sessions and jobs, and over the week."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _HOUR = 3600
 
 
 class LogParts:
-    """A log, and what is found in it only once for all distributions.
+    """A log with derived tables, each computed once for all distributions.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class LogParts:
 
     @cached_property
     def users(self) -> pd.DataFrame:
-        """By user: first and last submission, period of activity and jobs."""
+        """By user: first and last submission, activity period and jobs."""
         return classify_users(self.of_users).users
 
     @cached_property
     def sessions(self) -> pd.DataFrame:
-        """By session, by arrivals within an hour: `user`, `jobs` and `length` [s]."""
+        """By session (arrivals within an hour): `user`, `jobs` and `length` [s]."""
         labels = delimit_sessions(self.of_users)
         users = self.of_users.jobs.loc[labels.index, "user"]
         sessions = users.groupby(labels["session"]).agg(user="first", jobs="size")
@@ -49,7 +49,7 @@ class LogParts:
 
     @cached_property
     def jobs(self) -> dict[str, NDArray[np.float64]]:
-        """Of the jobs that ran, what `analysis.distributions.quantities` gives."""
+        """Result of `analysis.distributions.quantities`."""
         return quantities(self.trace)
 
     @cached_property
@@ -60,44 +60,44 @@ class LogParts:
         return work.groupby(trace.column("user")[ran]).sum().to_numpy()
 
     def since_begin(self, name: str) -> NDArray[np.float64]:
-        """By user: the first or last submission, in days since the log's first."""
+        """By user: the first or last submission, in days since the first of the log."""
         return (self.users[name].to_numpy() - self.trace.column("submit").min()) / DAY
 
     def by_user(self, column: str, how: str) -> NDArray[np.float64]:
-        """By user: number or mean of sessions."""
+        """By user: count or mean over sessions."""
         return self.sessions.groupby("user")[column].agg(how).to_numpy(dtype=np.float64)
 
     @cached_property
     def hours(self) -> NDArray[np.float64]:
-        """Of all jobs: the hour of the week of their arrival, in local time where it is known."""
+        """Hour of the week of each arrival, in local time if known."""
         submit = self.trace.column("submit")
         return Clock.of(self.trace).local(submit) % WEEK / _HOUR
 
     def concentration(self, attribute: str) -> NDArray[np.float64]:
-        """By day: how much its jobs are of one kind; nothing if the log does not tell."""
+        """By day: the concentration of its jobs; empty if the log lacks the attribute."""
         values = attribute_values(self.trace, attribute)
         return concentrations(self.trace, attribute) if (values >= 0).any() else np.empty(0)
 
     @cached_property
     def thinking(self) -> NDArray[np.float64]:
-        """Think times since the end of the job that the same user submitted before."""
+        """Think times since the end of the user's previous job."""
         return think_times(self.of_users)["think_time"].to_numpy()
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Something that is distributed in every log.
+    """A distribution that is computed in every log.
 
     Parameters
     ----------
     title : str
-        What it is.
+        Title of the quantity.
     over : {"users", "values", "week"}
-        How it is drawn: by users in the order of their values; by the share of the values that are
-        at most so large; by hours of the week.
+        How it is drawn: by users in the order of their values; as a cumulative distribution; or by
+        hour of the week.
     unit : {"time", "number", "days", "processor-seconds", "hour", "share"}
     sample : callable
-        ``sample(parts)`` gives its values; those that are not known are NaN.
+        ``sample(parts)`` returns the values; unknown values are NaN.
     """
 
     title: str
@@ -150,7 +150,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "jobs_per_session": Distribution(
         "jobs per session", "values", "number", lambda log: log.sessions["jobs"].to_numpy()
     ),
-    # The source's Figure 5.
+    # Figure 5 of the source.
     **{
         f"concentration_of_{name}": Distribution(
             f"share of a day's jobs in the fullest bin, {title}",
@@ -164,7 +164,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 
 
 def sorted_sample(distribution: Distribution, parts: LogParts) -> NDArray[np.float64]:
-    """Return the known values of a distribution in a log, ascending."""
+    """Return the known values of a distribution in a log, in ascending order."""
     values = np.sort(np.asarray(distribution.sample(parts), dtype=np.float64))
     return values[: np.searchsorted(values, np.nan)]
 
@@ -175,12 +175,12 @@ def kolmogorov_smirnov(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     Parameters
     ----------
     a, b : ndarray of float
-        Ascending.
+        In ascending order.
 
     Returns
     -------
     float
-        NaN if one is empty.
+        NaN if a sample is empty.
 
     Examples
     --------
@@ -195,17 +195,17 @@ def kolmogorov_smirnov(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 
 def wasserstein(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return the earth mover's distance between two samples: the area between their curves.
+    """Return the earth mover's distance: the area between two cumulative distributions.
 
     Parameters
     ----------
     a, b : ndarray of float
-        Ascending.
+        In ascending order.
 
     Returns
     -------
     float
-        In the unit of the values; NaN if one is empty.
+        In the unit of the values; NaN if a sample is empty.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What logs side by side look like, the first of them highlighted."""
+"""Figures that compare logs, with the first highlighted."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from analysis import style
 from analysis.logs.distributions import DISTRIBUTIONS, Distribution
 
 _HOURS = 168
-_FEW = 3  # so many others are told apart by colours; more are all of one
+_FEW = 3  # up to this many other logs have separate colours
 
 
 def plot_overlaid(
@@ -29,9 +29,9 @@ def plot_overlaid(
     ax : Axes, optional
         Default: the current Axes.
     distribution : str, default "jobs_by_user"
-        Which it is.
+        Name of the distribution.
     others : str, default "others"
-        What the others are called where they are many.
+        Label of the other logs if they share a colour.
     """
     ax = style.current_axes(ax)
     what = DISTRIBUTIONS[distribution]
@@ -45,18 +45,7 @@ def plot_overlaid(
 
 
 def overlay(data: pd.DataFrame, ax: Axes, *, others: str = "others", **look: Any) -> None:
-    """Draw a line for each log, the first thick and over the others, with a legend above.
-
-    Parameters
-    ----------
-    data : DataFrame
-        A column for each log, by what is on the horizontal axis.
-    ax : Axes
-    others : str, default "others"
-        What those after the first are called where they are many.
-    **look
-        Of all lines.
-    """
+    """Draw one line per log, the first thick and on top; `look` styles all lines."""
     first, *names = data
     few = len(names) <= _FEW
     for i, name in enumerate(names):
@@ -71,12 +60,12 @@ def overlay(data: pd.DataFrame, ax: Axes, *, others: str = "others", **look: Any
 
 
 def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw measures of several logs relative to those of the first.
+    """Draw measures of several logs relative to the first.
 
     Parameters
     ----------
     data : DataFrame
-        Rows of `LogComparison.table`; those that are 0 or unknown in the first log are left out.
+        Rows of `LogComparison.table`; measures that are 0 or unknown in the first log are left out.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -111,7 +100,7 @@ def _label(ax: Axes, what: Distribution, on_logarithms: bool) -> None:
         ax.set_ylabel("share of arrivals")
     elif what.over == "users":
         style.count_axis(ax.xaxis)
-        ax.set_xlabel("users, in the order of their values")
+        ax.set_xlabel("users, in ascending order")
         unit = f" [{what.unit}]" if what.unit in ("days", "processor-seconds") else ""
         ax.set_ylabel(what.title + unit)
         if on_logarithms:

@@ -1,4 +1,4 @@
-"""Arrivals counted per unit of time, and the same without cycle, without trend, and shuffled."""
+"""Arrivals per unit of time: raw, without cycle, without trend, and shuffled."""
 
 import numpy as np
 import pandas as pd
@@ -8,36 +8,36 @@ from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace, check_trace
 
-#: The longest series that is made; beyond, a log has gaps of centuries.
+#: Maximum length of a series; logs beyond it have gaps of centuries.
 MOST_UNITS = 2**18
 
-#: A mean is taken of a kind of hour that comes so often, or not at all.
+#: Minimum number of occurrences of an hour for its mean.
 _FEWEST_OF_A_KIND = 4
 _HOUR = 3600
 
 
 def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
-    """Count the submissions in each unit of time.
+    """Count the submissions per unit of time.
 
-    The first unit begins with the first submission in the log's window, and all are whole: what was
-    submitted after the last whole unit is left out.
+    The first unit starts with the first submission in the log's window. Only whole units count:
+    submissions after the last whole unit are left out.
 
     Parameters
     ----------
     trace : Trace
-        All its jobs count, whether they ran or not, but for those outside its window.
+        All jobs within the window count, whether they ran or not.
     unit : float, default 3600
-        [s]
+        Length of a unit. [s]
 
     Returns
     -------
     Series of float
-        Number of jobs by `begin` of the unit, in seconds of the log.
+        Number of jobs by `begin` of the unit. [s]
 
     Raises
     ------
     ParameterError
-        If the unit is not positive, or so short that there would be more than 262,144.
+        If the unit is not positive, or there are more than 262,144 units.
 
     Examples
     --------
@@ -66,26 +66,26 @@ def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
 
 
 def without_cycle(counts: pd.Series, clock: Clock) -> pd.Series:
-    """Subtract the mean of each hour of the week, so that neither time nor day matters.
+    """Subtract the mean of each hour of the week, which removes daily and weekly cycles.
 
-    An hour is that of the unit's middle, in local time where it is known. In logs of less than
-    four weeks the mean of each hour of the day is subtracted instead.
+    The hour is that of the unit's middle, in local time if known. In logs of less than four weeks,
+    the mean of each hour of the day is subtracted instead.
 
     Parameters
     ----------
     counts : Series
-        As `arrivals_per_unit` gives it.
+        Result of `arrivals_per_unit`.
     clock : Clock
-        That of the log.
+        Clock of the log.
 
     Raises
     ------
     ParameterError
-        If it is shorter than four days, or an hour of the day comes fewer than four times.
+        If the series is shorter than four days, or an hour of the day occurs fewer than four times.
 
     Examples
     --------
-    A job on the first hour of each day is nothing but a cycle.
+    A job in the first hour of each day is a pure cycle.
 
     >>> trace = Trace.from_columns({"submit": [day * 86400.0 for day in range(9)]})
     >>> bool((without_cycle(arrivals_per_unit(trace), Clock.of(trace)) == 0).all())
@@ -100,15 +100,11 @@ def without_cycle(counts: pd.Series, clock: Clock) -> pd.Series:
         often = begin.size >= _FEWEST_OF_A_KIND * np.count_nonzero(times)
         if often and begin.size * unit >= _FEWEST_OF_A_KIND * period:
             return counts - (np.bincount(kind, counts) / np.maximum(times, 1))[kind]
-    raise ParameterError("the series is too short to tell a daily cycle: less than four days")
+    raise ParameterError("the series is too short for a daily cycle: less than four days")
 
 
 def without_trend(counts: pd.Series) -> pd.Series:
-    """Subtract the line that fits best.
-
-    Parameters
-    ----------
-    counts : Series
+    """Subtract the least-squares line.
 
     Examples
     --------
@@ -125,27 +121,14 @@ def without_trend(counts: pd.Series) -> pd.Series:
 def treatments(
     counts: pd.Series, clock: Clock, rng: np.random.Generator
 ) -> dict[str, NDArray[np.float64] | ParameterError]:
-    """Return the series as it is and treated, each by name.
-
-    Parameters
-    ----------
-    counts : Series
-    clock : Clock
-    rng : Generator
-        Shuffles.
-
-    Returns
-    -------
-    dict
-        "raw", "cycle_removed", "detrended" and "shuffled", or why there is no such series.
-    """
+    """Return the series raw, cycle_removed, detrended and shuffled, or the error of a treatment."""
     values = counts.to_numpy()
     largest = np.abs(values).max(initial=0)
 
     def clean(series: pd.Series) -> NDArray[np.float64]:
-        left = series.to_numpy()
-        # What rounding has left of a cycle or a trend is nothing.
-        return np.zeros(left.size) if np.abs(left).max(initial=0) <= 1e-9 * largest else left
+        rest = series.to_numpy()
+        # residuals of the size of rounding errors are 0
+        return np.zeros(rest.size) if np.abs(rest).max(initial=0) <= 1e-9 * largest else rest
 
     cycle_removed: NDArray[np.float64] | ParameterError
     try:

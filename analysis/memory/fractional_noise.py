@@ -1,28 +1,29 @@
-"""Fractional Gaussian noise: exact long memory, to test estimators with."""
+"""Fractional Gaussian noise: exact long memory, for tests of estimators."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, takes_rng
 
-_TERMS = 3  # of the spectrum's sum that are added one by one; an integral is the rest
+_TERMS = 3  # explicit terms of the spectrum's sum; an integral approximates the rest
 
 
 @takes_rng
 def fractional_gaussian_noise(
     n: int, H: float, rng: np.random.Generator | int | None = None
 ) -> NDArray[np.float64]:
-    """Draw fractional Gaussian noise: a series of known Hurst parameter.
+    """Draw fractional Gaussian noise, a series with a known Hurst parameter.
 
-    The method is exact [1]_: a circle of 2 n values whose covariances are those of the noise, drawn
-    by its Fourier transform; half of it is returned.
+    The method is exact [1]_: circulant embedding of the covariances in 2 n values, which are drawn
+    by Fourier transform; half of them is returned.
 
     Parameters
     ----------
     n : int
         Length, at least 1.
     H : float
-        Hurst parameter, 0 < H < 1. At 0.5 the values are independent, above they have long memory.
+        Hurst parameter, 0 < H < 1. At 0.5 values are independent; above 0.5 the series has long
+        memory.
     rng : Generator or int, optional
 
     Returns
@@ -50,17 +51,17 @@ def fractional_gaussian_noise(
     n, rng = int(n), np.random.default_rng(rng)
     covariance = autocovariance(np.arange(n + 1), H)
     circle = np.concatenate([covariance, covariance[n - 1 : 0 : -1]])
-    # Of fractional noise none is negative but by rounding.
+    # The eigenvalues are non-negative except for rounding errors.
     eigenvalues = np.fft.rfft(circle).real.clip(0)
     parts = rng.standard_normal((2, n + 1))
     waves = np.sqrt(n * eigenvalues) * (parts[0] + 1j * parts[1])
-    # The first and the last are real, and their variance is that of both parts of the others.
+    # The first and the last wave are real, with the variance of both parts of the others.
     waves[[0, n]] = np.sqrt(2 * n * eigenvalues[[0, n]]) * parts[0, [0, n]]
     return np.fft.irfft(waves, 2 * n)[:n]
 
 
 def autocovariance(lag: ArrayLike, H: float) -> NDArray[np.float64]:
-    """Return the autocovariance of fractional Gaussian noise of variance 1.
+    """Return the autocovariance of fractional Gaussian noise with variance 1.
 
     Parameters
     ----------
@@ -90,11 +91,11 @@ def autocovariance(lag: ArrayLike, H: float) -> NDArray[np.float64]:
 
 
 class NoiseSpectrum:
-    """The spectrum of fractional Gaussian noise at given frequencies, for any H.
+    """Spectrum of fractional Gaussian noise at given frequencies, for any H.
 
-    The spectral density is a sum over the whole line. The terms near its middle are added one by
-    one; the rest, by Euler and Maclaurin's formula, to within 1e-6 of the whole. What does not
-    depend on H is computed once.
+    The spectral density is an infinite sum. The terms near its middle are added explicitly; the
+    rest follows from the Euler-Maclaurin formula, to a relative error of 1e-6. Terms that do not
+    depend on H are computed once.
 
     Parameters
     ----------
@@ -111,11 +112,11 @@ class NoiseSpectrum:
         self._log_next = np.log(self._next)
 
     def log_density(self, H: float) -> NDArray[np.float64]:
-        """Return the logarithm of the spectral density for variance 1 (integral 1 over the circle).
+        """Return the log spectral density for variance 1 (integral 1 over the circle).
 
         Examples
         --------
-        Independent values have the same density everywhere.
+        Independent values have a constant density.
 
         >>> density = np.exp(NoiseSpectrum(np.array([0.1, 3.0])).log_density(0.5))
         >>> (2 * np.pi * density).round(6).tolist()
@@ -125,7 +126,7 @@ class NoiseSpectrum:
 
         power = -2 * H - 1
         total = np.exp(power * self._terms).sum(axis=0)
-        first = np.exp(power * self._log_next)  # the first terms left out, on both sides
+        first = np.exp(power * self._log_next)  # the first omitted terms, on both sides
         step = 2 * pi / self._next
         rest = first * (
             self._next / (4 * pi * H)

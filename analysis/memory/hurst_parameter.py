@@ -1,4 +1,4 @@
-"""The Hurst parameter of a series: how far its past reaches."""
+"""Hurst parameter of a series."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,20 +25,21 @@ class Hurst(Result):
     ----------
     method : str
     estimate : float
-        As the method gives it, with its bias.
+        Estimate of the method, without bias correction.
     interval : tuple of float
-        All H, between 0 and 1, of which fractional Gaussian noise of this length gives such an
-        estimate with 95 %; the method's bias is thus taken into account. NaN if none does.
+        All H between 0 and 1 for which fractional Gaussian noise of this length gives such an
+        estimate at the 95 % level, so the bias of the method is accounted for. NaN if there is
+        none.
     n : int
         Length of the series.
     parameters : mapping of str to int
-        What the method was given: the smallest scale or the number of frequencies.
+        Parameter of the method: the smallest scale or the number of frequencies.
     at_bound : bool
-        Whether the estimate is at most 0.01 or at least 0.99: the series is then no stationary
-        one with long memory, or too short to tell.
+        Whether the estimate is at most 0.01 or at least 0.99: the series is then not stationary
+        with long memory, or too short.
     points : DataFrame
-        What the line is fitted to: `scale` (in steps of the series; radians per step for a
-        periodogram), `value`, and `line` there; of the series given mean 0 and variance 1.
+        Points of the fit: `scale` (in steps of the series; radians per step for a periodogram),
+        `value`, and the fitted `line`; the series is standardized to mean 0 and variance 1.
     """
 
     method: str
@@ -50,9 +51,9 @@ class Hurst(Result):
     points: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points and the line through them, on logarithmic axes.
+        """Draw the points and the fitted line on logarithmic axes.
 
-        The pox plot of R/S has lines of slope 1/2 and 1 to compare with.
+        The pox plot of R/S also has reference lines with slopes 1/2 and 1.
         """
         ax = style.current_axes(ax)
         method, points = METHODS[self.method], visible(self.points)
@@ -80,13 +81,13 @@ def hurst(
 ) -> Hurst:
     """Estimate the Hurst parameter of a series.
 
-    Independent values have H = 0.5. Above 0.5 the series has long memory: its correlations fall so
-    slowly, as lag^(2 H - 2), that its fluctuations do not average out over long times.
+    Independent values have H = 0.5. Above 0.5 the series has long memory: its autocorrelation falls
+    so slowly, as lag^(2 H - 2), that fluctuations do not average out over long times.
 
     Parameters
     ----------
     series : array_like, shape (n,)
-        At least 256 values. Neither their mean nor their scale matters.
+        At least 256 values; mean and scale are arbitrary.
     method : str, default "local_whittle"
         "rs" (rescaled range, the pox plot), "aggregated_variance", "absolute_moments",
         "periodogram" (a line through its lowest tenth), "gph" (Geweke and Porter-Hudak),
@@ -106,20 +107,21 @@ def hurst(
     Raises
     ------
     ParameterError
-        If the series is too short, has unknown values or does not vary, the method is not known, or
-        it does not take the parameter given.
+        If the series is too short, has unknown values or is constant, the method is unknown, or it
+        does not have the given parameter.
 
     Notes
     -----
     Mean error on fractional Gaussian noise of 2^14 values: R/S +0.03 at H = 0.5, 0 at 0.7, -0.05
     at 0.9; aggregated variance and absolute moments -0.01, -0.02 and -0.06; of the others, at most
-    0.01. The estimates are given as they are; the intervals set the error right. The errors are
-    kept in `analysis/memory/estimators/sampling.csv`.
+    0.01. The estimates are not corrected; the intervals account for the errors. The errors are
+    stored in `analysis/memory/estimators/sampling.csv`.
 
-    An interval takes the series for such noise. The full likelihood, "whittle", depends on it most:
-    where the short term does not follow from the long one, its narrow interval means little.
+    Intervals assume fractional Gaussian noise. The full likelihood, "whittle", depends most on this
+    assumption: if short-term correlations do not follow from the long-term ones, its narrow
+    interval means little.
 
-    With a parameter of one's own, the interval comes from 100 simulated series, always the same.
+    For a non-default parameter, the interval comes from 100 simulated series with a fixed seed.
 
     References
     ----------
@@ -153,23 +155,16 @@ def hurst(
 
 
 def visible(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points that have a place on logarithmic axes: not those that are but rounding."""
+    """Return the points that can be drawn on logarithmic axes; rounding errors are dropped."""
     return points[points["value"] > 1e-12 * points["value"].max()]
 
 
 def logarithmic_axes(ax: Axes, *, times: bool = False) -> None:
-    """Make both axes logarithmic, with room around the points.
-
-    Parameters
-    ----------
-    ax : Axes
-    times : bool, default False
-        Whether the horizontal axis is one of times.
-    """
+    """Make both axes logarithmic with a margin; `times` selects a horizontal axis of times."""
     (style.time_axis if times else style.log_axis)(ax.xaxis)
     style.log_axis(ax.yaxis)
     for axis in (ax.yaxis,) if times else (ax.xaxis, ax.yaxis):
-        if len(axis.get_majorticklocs()) <= 2:  # of powers of 10
+        if len(axis.get_majorticklocs()) <= 2:  # too few powers of 10
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
     for low, high, limit in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
@@ -178,14 +173,7 @@ def logarithmic_axes(ax: Axes, *, times: bool = False) -> None:
 
 
 def plot_slopes(points: pd.DataFrame, ax: Axes) -> None:
-    """Draw lines of slope 1/2 and 1 from where the fitted line begins.
-
-    Parameters
-    ----------
-    points : DataFrame
-        With `scale` and `line`.
-    ax : Axes
-    """
+    """Draw lines of slope 1/2 and 1 from the start of the fitted line."""
     first = points.loc[points["scale"].idxmin()]
     ends = np.array([first["scale"], points["scale"].max()])
     for slope, dashes, label in ((0.5, ":", "slope 1/2"), (1.0, "--", "slope 1")):
@@ -194,12 +182,12 @@ def plot_slopes(points: pd.DataFrame, ax: Axes) -> None:
 
 
 def _chosen(estimator: Method, name: str, given: Mapping[str, int | None]) -> int | None:
-    """Return the parameter given for an estimator; None if it is to take its default."""
+    """Return the parameter given for an estimator, or None for its default."""
     for parameter, value in given.items():
         if value is None:
             continue
         if parameter != estimator.parameter:
-            raise ParameterError(f"the method {name!r} takes no {parameter}")
+            raise ParameterError(f"the method {name!r} has no parameter {parameter}")
         if not (2 <= value < np.inf and value == int(value)):
             raise ParameterError(f"{parameter} must be a whole number of 2 or more, not {value}")
     value = given.get(estimator.parameter or "")

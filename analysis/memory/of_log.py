@@ -1,4 +1,4 @@
-"""Long memory of a log's arrivals: whether bursts last beyond the day and the week."""
+"""Long memory of a log's arrivals: whether bursts last longer than days and weeks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.trace import Trace, check_trace
 
-#: The treatments of a series of arrivals, in words.
+#: Treatments of the series of arrivals, and their titles.
 TREATMENTS = {
-    "raw": "as they are",
-    "cycle_removed": "without cycle",
-    "detrended": "without trend",
+    "raw": "raw",
+    "cycle_removed": "cycle removed",
+    "detrended": "detrended",
     "shuffled": "shuffled",
 }
 
-#: Estimators that differ by more do not agree.
+#: Largest difference between estimators that agree.
 AGREEMENT = 0.1
 
-#: The estimator of the headline.
+#: Estimator of the main result.
 HEADLINE = "local_whittle"
 
 
@@ -41,24 +41,24 @@ class LongMemory(Result):
     Parameters
     ----------
     log : str
-        Its name.
+        Name of the log.
     unit : float
-        Over which arrivals are counted. [s]
+        Time unit of the counts. [s]
     n_units : int
         Length of the series.
     headline : Hurst
-        Local Whittle of the series as it is.
+        Local Whittle estimate of the raw series.
     table : DataFrame
-        One row for each treatment ("raw", "cycle_removed", "detrended", "shuffled") and method:
-        `estimate`, its interval from `low` to `high`, and whether it is `at_bound`; NaN where there
-        is none.
+        One row per treatment ("raw", "cycle_removed", "detrended", "shuffled") and method:
+        `estimate`, its interval from `low` to `high`, and whether it is `at_bound`; NaN if
+        undefined.
     longest : mapping of str to float
-        Local Whittle over the longest periods alone, n^(1/2) frequencies of the series without
-        cycle (as it is, where that cannot be had): `estimate`, `low`, `high`, and `period`, the
-        shortest of these periods [s]; NaN where these have no power. Correlations that end after
-        some hours or days raise the headline, but not this one.
+        Local Whittle estimate over the longest periods only, from n^(1/2) frequencies of the series
+        without cycle (of the raw series, if that is undefined): `estimate`, `low`, `high`, and
+        `period`, the shortest of these periods [s]; NaN if these have no power. Correlations over
+        hours or days raise the headline, but not this estimate.
     warnings : tuple of str
-        Where estimators disagree by more than 0.1, hit a bound or cannot be computed.
+        Messages on estimators that disagree by more than 0.1, are at a bound or undefined.
     """
 
     log: str
@@ -71,12 +71,12 @@ class LongMemory(Result):
 
     @property
     def estimate(self) -> float:
-        """The headline number."""
+        """Estimate of the headline."""
         return self.headline.estimate
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of the headline number."""
+        """Interval of the headline."""
         return self.headline.interval
 
     def of(self, treatment: str, method: str = HEADLINE) -> pd.Series:
@@ -87,20 +87,20 @@ class LongMemory(Result):
 
     @property
     def verdict(self) -> str:
-        """What the headline's estimator says: one of eight words.
+        """Conclusion from the headline's estimator, one of eight words.
 
         "real": H is above 0.5 with and without the cycle, without the trend, and over the longest
-        periods. "hidden": the same, but not with the cycle. "cycle", "trend": it is not, once that
-        is removed. "short": it is not over the longest periods. "none": it is not at all. "drift":
-        without the cycle it is at its upper bound, so the arrivals are not stationary. "unknown":
-        the cycle could not be removed.
+        periods. "hidden": the same, except for the raw series. "cycle" or "trend": H is not above
+        0.5 after the removal of the cycle or trend. "short": not over the longest periods. "none":
+        not in any series. "drift": the series without cycle is at the upper bound, so arrivals are
+        not stationary. "unknown": the cycle cannot be removed.
         """
         low = {treatment: self.of(treatment)["low"] for treatment in TREATMENTS}
         if np.isnan(low["cycle_removed"]):
             return "none" if low["raw"] <= 0.5 else "unknown"
         if low["cycle_removed"] <= 0.5:
             return "cycle" if low["raw"] > 0.5 else "none"
-        if not self.longest["low"] > 0.5:  # NaN where these periods have no power at all
+        if not self.longest["low"] > 0.5:  # NaN if these periods have no power
             return "short"
         if low["raw"] <= 0.5:
             return "hidden"
@@ -117,20 +117,20 @@ class LongMemory(Result):
 def hurst_of(
     trace: Trace, unit: float = 3600, *, rng: np.random.Generator | int | None = None
 ) -> LongMemory:
-    """Estimate the Hurst parameter of a log's arrivals, in many ways.
+    """Estimate the Hurst parameter of a log's arrivals with several methods and treatments.
 
-    Daily cycles, trends and heavy bursts can look like long memory to an estimator. So all methods
-    of `hurst` are applied to the arrivals per unit as they are, without their daily and weekly
-    cycle, without their trend, and shuffled, which leaves no memory at all.
+    Estimators can mistake daily cycles, trends and heavy bursts for long memory. All methods of
+    `hurst` are therefore applied to the arrivals per unit: raw, without daily and weekly cycle,
+    without trend, and shuffled, which removes any memory.
 
     Parameters
     ----------
     trace : Trace
-        All its jobs count as arrivals.
+        All jobs count as arrivals.
     unit : float, default 3600
-        Units are counted from the first submission to the last; only whole ones. [s]
+        Time unit of the counts, from the first to the last submission; whole units only. [s]
     rng : int or Generator, optional
-        Shuffles.
+        For the shuffled series.
 
     Returns
     -------
@@ -139,13 +139,14 @@ def hurst_of(
     Raises
     ------
     ParameterError
-        If there are fewer than 256 units or more than 262,144, or all have the same number of jobs.
+        If there are fewer than 256 units or more than 262,144, or all units have the same number of
+        jobs.
 
     Notes
     -----
-    The cycle is the mean of each hour of the week, in local time where the header tells it (of each
-    hour of the day in logs of less than four weeks); the trend is a line. Intervals are those of
-    fractional Gaussian noise.
+    The cycle is the mean of each hour of the week (of the day in logs of less than four weeks), in
+    local time if the header has a time zone; the trend is a line. Intervals are those of fractional
+    Gaussian noise.
 
     Examples
     --------
@@ -182,8 +183,8 @@ def hurst_of(
     )
     if longest["estimate"] in BOUNDS:
         warnings.append(
-            "Over the longest periods alone, at a bound, where no stationary series has its "
-            "parameter: the arrivals drift, or the log is too short to tell."
+            "Over the longest periods only, the estimate is at a bound: the arrivals are not "
+            "stationary, or the log is too short."
         )
     return LongMemory(
         trace.name, float(unit), counts.size, headline, table, longest, tuple(warnings)
@@ -191,12 +192,7 @@ def hurst_of(
 
 
 def find_doubts(table: pd.DataFrame) -> list[str]:
-    """Say where estimators disagree or hit a bound, in sentences.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As in `LongMemory`.
+    """Describe disagreements of estimators, and estimates at a bound, in sentences.
 
     Examples
     --------
@@ -204,8 +200,8 @@ def find_doubts(table: pd.DataFrame) -> list[str]:
     >>> columns = ["treatment", "method", "estimate", "at_bound"]
     >>> for doubt in find_doubts(pd.DataFrame(rows, columns=columns)):
     ...     print(doubt)
-    As they are, the estimators disagree: from 0.60 (GPH) to 0.99 (DFA).
-    As they are, at a bound, where no stationary series has its parameter: DFA.
+    Raw: the estimators disagree, from 0.60 (GPH) to 0.99 (DFA).
+    Raw: at a bound, so not stationary: DFA.
     """
     doubts = []
     for treatment, rows in table.groupby("treatment", sort=False):
@@ -216,20 +212,19 @@ def find_doubts(table: pd.DataFrame) -> list[str]:
         low, high = (known.loc[i] for i in (known["estimate"].idxmin(), known["estimate"].idxmax()))
         if high["estimate"] - low["estimate"] > AGREEMENT:
             doubts.append(
-                f"{words}, the estimators disagree: "
+                f"{words}: the estimators disagree, "
                 f"from {coefficient(low['estimate'])} ({METHODS[low['method']].title}) "
                 f"to {coefficient(high['estimate'])} ({METHODS[high['method']].title})."
             )
         if known["at_bound"].any():
             doubts.append(
-                f"{words}, at a bound, where no stationary series has its parameter: "
-                f"{_titles(known[known['at_bound']])}."
+                f"{words}: at a bound, so not stationary: {_titles(known[known['at_bound']])}."
             )
     return doubts
 
 
 def written(row: Mapping | pd.Series) -> str:
-    """Write an estimate with its interval.
+    """Format an estimate with its interval.
 
     Examples
     --------
@@ -240,12 +235,12 @@ def written(row: Mapping | pd.Series) -> str:
 
 
 def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw estimates with their intervals: a row a method, a colour a treatment.
+    """Draw estimates with their intervals: a row per method, a colour per treatment.
 
     Parameters
     ----------
     data : DataFrame
-        As the table of `LongMemory`.
+        `LongMemory.table`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -274,7 +269,7 @@ def _longest_periods(series: NDArray[np.float64], unit: float) -> dict[str, floa
     bandwidth = int(series.size**0.5)
     try:
         estimate = METHODS[HEADLINE](check_series(series), bandwidth).estimate
-    except ParameterError:  # no power at these periods, as of nothing but a cycle
+    except ParameterError:  # no power at these periods, for example a pure cycle
         estimate = np.nan
     reach = 1.96 / (2 * bandwidth**0.5)  # Robinson (1995), theorem 2
     return {

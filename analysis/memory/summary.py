@@ -1,4 +1,4 @@
-"""Whether the arrivals of a log have long memory: the section of the report."""
+"""Report section on long memory of the arrivals."""
 
 from functools import partial
 
@@ -28,33 +28,33 @@ from workloadkit.trace import Trace
 
 _NAME, _TITLE = "long_memory", "Long memory"
 
-#: Over what arrivals are counted: the first unit of which the log has enough. [s]
+#: Candidate time units of the counts; the first with enough units is used. [s]
 _UNITS = (3600, 600, 60)
 
-_BINS_PER_DECADE = 60  # of a periodogram that is drawn
+_BINS_PER_DECADE = 60  # of a drawn periodogram
 _DRAWN = ("raw", "cycle_removed")
 _COLOURS = {"raw": style.BLUE, "cycle_removed": style.ORANGE}
 
 
 def section(trace: Trace) -> Section:
-    """Report how long the memory of the arrivals is."""
+    """Report the long memory of the arrivals."""
     trace = trace.within_window()
     submit = trace.column("submit")
     span = float(np.ptp(submit))
     unit = next((unit for unit in _UNITS if span >= SHORTEST * unit), None)
     if unit is None:
         note = (
-            f"The submissions span {duration(span)}; long memory shows in {SHORTEST} minutes or "
-            "more, better in months."
+            f"The submissions span {duration(span)}; estimates of long memory need {SHORTEST} "
+            "minutes or more, preferably months."
         )
         return Section(_NAME, _TITLE, notes=(note,))
     try:
         found = hurst_of(trace, unit, rng=SEED)
     except ParameterError as error:
-        return Section(_NAME, _TITLE, notes=(f"No long memory to be found: {error}.",))
+        return Section(_NAME, _TITLE, notes=(f"Long memory cannot be estimated: {error}.",))
     parameters = {"long_memory_unit": float(unit), "seed": SEED}
-    if trace.n_jobs < SHORTEST:  # most units are empty, and any estimate is that of a few jobs
-        note = f"Jobs: {count(trace.n_jobs)}; to tell of long memory takes {SHORTEST} or more."
+    if trace.n_jobs < SHORTEST:  # most units are empty; estimates would depend on a few jobs
+        note = f"{count(trace.n_jobs)} jobs are too few: {SHORTEST} or more are required."
         return Section(_NAME, _TITLE, notes=(note,), parameters=parameters)
     raw, treated = found.of("raw"), found.of("cycle_removed")
     values = {
@@ -71,14 +71,14 @@ def section(trace: Trace) -> Section:
         "warnings": list(found.warnings),
     }
     notes = [
-        f"Arrivals are counted per {_per(unit)}, {count(found.n_units)} times from the first "
-        "submission on. The headline is the local Whittle estimate; H = 0.5 is no memory, and the "
-        "nearer H is to 1 the less do fluctuations average out.",
-        "Without cycle means less the mean of each hour of the week (of the day, in logs of less "
-        "than four weeks), without trend less a straight line; over the longest periods, the "
-        "series without cycle is taken. A daily cycle can raise an estimate or lower it.",
-        "Intervals are those of fractional Gaussian noise and allow for the estimators' "
-        "known errors, so they need not be centred at the estimate.",
+        f"Arrivals are counted per {_per(unit)} ({count(found.n_units)} values from the first "
+        "submission on). The main result is the local Whittle estimate. H = 0.5 means no memory; "
+        "the closer H is to 1, the less fluctuations average out.",
+        "Cycle removed: minus the mean of each hour of the week (of the day, in logs of less than "
+        "four weeks). Detrended: minus a straight line. The estimate over the longest periods uses "
+        "the series without cycle. A daily cycle can raise or lower an estimate.",
+        "Intervals are those of fractional Gaussian noise and account for the known errors of the "
+        "estimators, so they need not be centred at the estimate.",
         *found.warnings,
     ]
     return Section(
@@ -94,26 +94,21 @@ def section(trace: Trace) -> Section:
 
 
 def finding(found: LongMemory) -> str:
-    """Say in a sentence or two whether there is long memory.
-
-    Parameters
-    ----------
-    found : LongMemory
-    """
+    """Summarize in one or two sentences whether there is long memory."""
     opening = {
-        "real": "Long memory is real",
-        "hidden": "There is long memory beneath the daily cycle",
-        "cycle": "What looks like long memory is the daily and weekly cycle",
-        "trend": "What looks like long memory is a trend",
-        "short": "There is memory, but it does not last",
-        "none": "No long memory is seen",
-        "drift": "The arrivals drift too much to speak of a Hurst parameter",
-        "unknown": "There may be long memory, or only a daily cycle",
+        "real": "The arrivals have long memory",
+        "hidden": "The arrivals have long memory, hidden by the daily cycle",
+        "cycle": "Apparent long memory is due to the daily and weekly cycle",
+        "trend": "Apparent long memory is due to a trend",
+        "short": "The arrivals have memory, but no long memory",
+        "none": "No long memory",
+        "drift": "The arrivals are not stationary, so the Hurst parameter is not meaningful",
+        "unknown": "Long memory cannot be distinguished from a daily cycle",
     }[found.verdict]
     rows = {treatment: found.of(treatment) for treatment in TREATMENTS}
     hourly = found.unit == 3600
     counted = "hourly arrivals" if hourly else f"the arrivals per {_per(found.unit)}"
-    said = [f"{written(rows['raw'])} for {counted}"]
+    estimates = [f"{written(rows['raw'])} for {counted}"]
     for treatment, words in (
         ("cycle_removed", "with the daily and weekly cycle removed"),
         ("detrended", "without the trend"),
@@ -122,18 +117,18 @@ def finding(found: LongMemory) -> str:
         row = rows[treatment]
         if not np.isnan(row["estimate"]):
             number = written(row) if treatment == "cycle_removed" else coefficient(row["estimate"])
-            said.append(f"{number} {words}")
+            estimates.append(f"{number} {words}")
     sentence = (
-        f"{opening}: H = {', '.join(said)}. Over periods of more than "
-        f"{duration(found.longest['period'])} alone it is {written(found.longest)}."
+        f"{opening}: H = {', '.join(estimates)}. Over periods of more than "
+        f"{duration(found.longest['period'])} only, it is {written(found.longest)}."
     )
-    for treatment, words in (("cycle_removed", "without the cycle"), ("raw", "as they are")):
+    for treatment, words in (("cycle_removed", "without cycle"), ("raw", "for the raw arrivals")):
         known = found.table[found.table["treatment"] == treatment]["estimate"].dropna()
         if known.size:
             if np.ptp(known) > AGREEMENT:
                 sentence += (
-                    f" The estimators disagree: {words}, from {coefficient(known.min())} to "
-                    f"{coefficient(known.max())}."
+                    f" The estimators disagree: {words}, they range from "
+                    f"{coefficient(known.min())} to {coefficient(known.max())}."
                 )
             break
     return sentence
@@ -148,20 +143,20 @@ def plot_fits(
     slopes: bool = False,
     joined: bool = False,
 ) -> Axes:
-    """Draw the points of an estimator and the lines through them, for several series.
+    """Draw the points of an estimator and the fitted lines, for several series.
 
     Parameters
     ----------
     data : DataFrame
-        By `series`: `scale` [s], `value`, `line` (NaN where the line does not reach).
+        By `series`: `scale` [s], `value`, `line` (NaN outside the range of the fit).
     ax : Axes, optional
         Default: the current Axes.
     scale, value : str
         Labels of the axes.
     slopes : bool, default False
-        Whether to draw slopes 1/2 and 1 to compare with.
+        Whether to draw reference lines with slopes 1/2 and 1.
     joined : bool, default False
-        Whether the points are joined.
+        Whether to connect the points.
     """
     ax = style.current_axes(ax)
     data = visible(data)
@@ -194,11 +189,11 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
             series[name] = values
     estimates = Figure(
         "estimates",
-        "Nine estimators, four series",
-        "Estimates of the Hurst parameter with 95 % intervals: of the arrivals as they are, "
-        "without their daily and weekly cycle, without their trend, and shuffled, which leaves no "
-        "memory (H = 0.5, dashed). The intervals allow for the known bias of R/S, aggregated "
-        "variance and absolute moments, the points do not.",
+        "Hurst parameter by estimator",
+        "Estimates of the Hurst parameter with 95 % intervals: of the raw arrivals, without daily "
+        "and weekly cycle, without trend, and shuffled, which removes any memory (H = 0.5, "
+        "dashed). The intervals account for the known bias of R/S, aggregated variance and "
+        "absolute moments; the points do not.",
         found.table,
         plot_hurst_estimates,
     )
@@ -206,21 +201,21 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
     for method, name, title, caption, axes in (
         (
             "rs", "pox", "Pox plot",
-            "Range of the summed deviations over the standard deviation, R/S, in windows of many "
-            "sizes, ten of each. The slope of the line is H.",
+            "Rescaled range R/S (range of the cumulative deviations over standard deviation) in "
+            "windows of many sizes, ten of each. The slope of the line is H.",
             {"scale": "window size", "value": "R/S", "slopes": True},
         ),
         (
             HEADLINE, "spectrum", "Spectrum",
-            "Periodogram of the arrivals, averaged in narrow bands, by period; lines: the power "
-            "law by local Whittle, over the periods from which it is fitted. With long memory it "
-            "rises with the period; a daily cycle is a peak at 1 d. Both series have variance 1.",
+            "Periodogram of the arrivals by period, averaged in narrow bands, and the power law "
+            "fitted by local Whittle over its range of periods. With long memory, power rises with "
+            "the period; a daily cycle is a peak at 1 d. Both series have variance 1.",
             {"scale": "period", "value": "power", "joined": True},
         ),
         (
             "wavelet", "octaves", "Logscale diagram",
-            "Energy of the wavelet coefficients at each scale, and the line through them "
-            "(Abry and Veitch). No memory is a level line.",
+            "Energy of the wavelet coefficients at each scale, and the fitted line (Abry and "
+            "Veitch). A horizontal line means no memory.",
             {"scale": "scale", "value": "energy"},
         ),
     ):  # fmt: skip
@@ -246,7 +241,7 @@ def _points(treatment: str, series: np.ndarray, method: str, unit: float) -> pd.
 
 
 def _averaged(series: np.ndarray, points: pd.DataFrame) -> pd.DataFrame:
-    """Average the whole periodogram in bands of equal width on a logarithmic axis."""
+    """Average the periodogram in bands of equal width on a logarithmic axis."""
     frequency, power = periodogram(check_series(series))
     band = np.floor(np.log10(frequency) * _BINS_PER_DECADE).astype(np.int64)
     table = pd.DataFrame({"scale": frequency, "value": power, "line": np.nan})

@@ -1,4 +1,4 @@
-"""A log beside the queueing models that its users suggest."""
+"""Predictions of queueing models for a log, compared with the log and with simulated users."""
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from analysis.queue_models.assumptions import Assumption, check_assumptions
 from analysis.queue_models.going_on import GoingOn, measure_going_on
 from analysis.queue_models.predictions import COLUMNS, log_itself, predict
 from analysis.queue_models.tables import (
+    describe_waits,
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
     table_of_predictions,
-    told_waits,
 )
 from analysis.queue_models.user_simulation import simulate_users
-from analysis.queue_models.users_of_log import Jobs, Parameters, jobs_of, measure
+from analysis.queue_models.users_of_log import ModelledJobs, Parameters, jobs_of, measure
 from analysis.section import Result, Table
 from workloadkit.errors import WorkloadError, check_count, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse
@@ -29,24 +29,24 @@ from workloadkit.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class QueueingOfLog(Result):
-    """What queueing models need of a log, what they predict, and what they assume in vain.
+    """Parameters of queueing models from a log, their predictions and violated assumptions.
 
     Parameters
     ----------
     name : str
-        Of the log.
+        Name of the log.
     parameters : Parameters
     going_on : GoingOn
-        p(r): how likely another job of the session is.
+        p(r): the probability of another job in the session.
     predictions : DataFrame
         By `model` and `servers`: throughput [1/s], response and wait [s], utilization, and queue,
-        the mean number of jobs that wait. Models are "log", the log itself; "TBUOS", simulated
-        users who react, with limits `throughput_low` to `queue_high` of 95 %, by Student's t over
-        the runs; "open", "mixed", and "re-open" with three forms of p. Servers are "jobs", as many
-        as jobs of mean size find room, or "machine", one server. NaN where there is no answer.
+        the mean number of waiting jobs. Models are "log", the log itself; "TBUOS", simulated users
+        who react, with 95 % limits `throughput_low` to `queue_high` (Student's t over the runs);
+        "open", "mixed", and "re-open" with three forms of p. Servers are "jobs", as many as jobs of
+        mean size fit, or "machine", one server. NaN if there is no solution.
     assumptions : tuple of Assumption
     notes : tuple of str
-        What was left out, and which models have no answer.
+        Messages on jobs left out and on models without a solution.
     """
 
     name: str
@@ -57,23 +57,23 @@ class QueueingOfLog(Result):
     notes: tuple[str, ...]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw mean waits of log, simulation and models."""
+        """Draw the mean waits of log, simulation and models."""
         return plot_predictions(self.predictions, ax)
 
     @property
     def finding(self) -> str:
-        """What the mean wait is in the log, in TBUOS and by the models."""
-        return told_waits(self.predictions)
+        """Mean waits in the log, in TBUOS and in the models, in a sentence."""
+        return describe_waits(self.predictions)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Which assumptions the log breaks, which it keeps, and what it does not tell."""
-        words = {True: "broken", False: "kept", None: "unknown"}
+        """Assumptions that the log violates or satisfies, and unknown ones, in sentences."""
+        words = {True: "violated", False: "satisfied", None: "unknown"}
         return tuple(f"{a.name} ({words[a.broken]}): {a.text}" for a in self.assumptions)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """What is measured, p(r), and the predictions, as people read them."""
+        """Formatted tables of parameters, p(r) and predictions."""
         return (
             table_of_parameters(self.parameters),
             table_of_going_on(self.going_on),
@@ -92,28 +92,28 @@ def queueing_from_trace(
     rng: int | np.random.Generator | None = None,
     executor: Executor | None = None,
 ) -> QueueingOfLog:
-    """Measure in a log what queueing models need, and set their predictions beside it.
+    """Measure the parameters of queueing models in a log, and compare predictions with it.
 
-    Long-term users are the closed users of the mixed model, the jobs of all others its open
-    arrivals, as in trace-based user-oriented simulation (TBUOS) [1]_. For the re-open model all
-    users come anew with each session, whose jobs go on with p(r). Sessions end after 20 min without
-    a job, counted from the end of the job submitted before.
+    Long-term users are the closed users of the mixed model; jobs of all other users are its open
+    arrivals, as in trace-based user-oriented simulation (TBUOS) [1]_. In the re-open model, each
+    session is a new arrival, and continues after each job with p(r). Sessions end after 20 min
+    without a job, counted from the end of the previously submitted job.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran and jobs of unknown user are left out.
+        Jobs that never ran and jobs of unknown users are left out.
     procs : int, optional
         Processors of the machine; by default those of the header.
     runs : int, default 5
-        Runs of TBUOS; 0 for none.
+        Number of TBUOS runs; 0 for none.
     scheduler : str, default "easy"
-        Of TBUOS.
+        Scheduler of TBUOS.
     n_resamples : int, default 500
-        How many times users are drawn anew, for the intervals of p(r).
+        Number of bootstrap resamples of users, for the intervals of p(r).
     rng : int or Generator, optional
     executor : Executor, optional
-        Who simulates; by default this process.
+        Executor of the simulations; by default this process.
 
     Returns
     -------
@@ -122,20 +122,20 @@ def queueing_from_trace(
     Raises
     ------
     ParameterError
-        If `procs` or `runs` is no such number, or the scheduler is not known.
+        If `procs` or `runs` is invalid, or the scheduler is unknown.
     WorkloadError
-        If no job ran, no user is known, all jobs came in the same second, or the size of the
-        machine is not known.
+        If no job ran, no user is known, all jobs have the same submit time, or the size of the
+        machine is unknown.
 
     Notes
     -----
-    A model has servers that take a job each. Two ways to take a machine for servers are shown: as
-    many as jobs of mean size, weighted by run time, find room, each serving for a run time; or one,
-    which serves a job for its processors × seconds over the machine's size, the rest of the run
-    time being spent as if thinking. Both are as busy as the machine.
+    In the models, a job takes one server. A machine is modelled in two ways: as many servers as
+    jobs of mean size (weighted by run time) fit, each serving for a run time; or one server that
+    serves a job for its processor-seconds over the size of the machine, with the rest of the run
+    time added to the think time. Both have the utilization of the machine.
 
-    Closed users are as many as are there at a time, rounded. Their think time is what gives their
-    throughput by the interactive law at the response times of the log, nights away included.
+    The number of closed users is the mean number of active users, rounded. Their think time gives
+    their throughput by the interactive law at the response times of the log, including nights.
 
     References
     ----------
@@ -145,7 +145,7 @@ def queueing_from_trace(
 
     Examples
     --------
-    A user submits a job a day for 100 days; each runs an hour on one of four processors.
+    A user submits one job per day for 100 days; each runs an hour on one of four processors.
 
     >>> log = {"submit": np.arange(100) * 86400, "wait": [0] * 100, "run": [3600] * 100}
     >>> log |= {"procs": [1] * 100, "user": [1] * 100}
@@ -167,56 +167,55 @@ def queueing_from_trace(
     if runs:
         rows["TBUOS", ""], note = _simulated(jobs, runs, policy, of_simulations, executor)
         notes += note
-    beside = pd.DataFrame.from_dict(rows, orient="index")
-    beside.index = pd.MultiIndex.from_tuples(rows, names=table.index.names)
-    notes += tuple(f"No answer of {model}: {reason}." for model, reason in without.items())
+    measured = pd.DataFrame.from_dict(rows, orient="index")
+    measured.index = pd.MultiIndex.from_tuples(rows, names=table.index.names)
+    notes += tuple(f"No solution of {model}: {reason}." for model, reason in without.items())
     return QueueingOfLog(
         name=trace.name,
         parameters=parameters,
         going_on=going_on,
-        predictions=pd.concat([beside, table]),
+        predictions=pd.concat([measured, table]),
         assumptions=check_assumptions(jobs, parameters),
         notes=notes,
     )
 
 
 def _simulated(
-    jobs: Jobs,
+    jobs: ModelledJobs,
     runs: int,
     scheduler: Policy,
     rng: np.random.Generator,
     executor: Executor | None,
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Return means over the runs of TBUOS, with their limits; or why there are none."""
+    """Return means over the runs of TBUOS with their limits, or a message if there are none."""
     from workloadkit.experiments.intervals import mean_interval
 
     try:
         found = simulate_users(jobs, runs, scheduler=scheduler, rng=rng, executor=executor)
     except WorkloadError as error:
-        return {}, (f"TBUOS has no answer: {error}.",)
+        return {}, (f"TBUOS has no result: {error}.",)
     row: dict[str, float] = {}
     for name in COLUMNS:
         ends = (f"{name}{end}" for end in ("", "_low", "_high"))
         row |= zip(ends, mean_interval(found[name], positive=True), strict=True)
     note = (
-        f"TBUOS: {plural(runs, 'run')} under {describe(scheduler)}; in brackets, intervals of 95 %."
+        f"TBUOS: {plural(runs, 'run')} under {describe(scheduler)}; brackets hold 95 % intervals."
     )
     return row, (note,)
 
 
-def _notes(trace: Trace, jobs: Jobs, of: Parameters) -> tuple[str, ...]:
-    """Say what was left out, and what is not known."""
+def _notes(trace: Trace, jobs: ModelledJobs, of: Parameters) -> tuple[str, ...]:
+    """Describe jobs left out and unknown data."""
     notes = []
     if jobs.left_out:
         notes.append(
-            f"{plural(jobs.left_out, 'job')} of {trace.n_jobs:,} that never ran, or of unknown "
-            "user, are left out."
+            f"{plural(jobs.left_out, 'job')} of {trace.n_jobs:,} never ran or have an unknown "
+            "user, and are left out."
         )
     unknown = int(jobs.table["wait"].isna().sum())
     if unknown:
         notes.append(
-            f"{plural(unknown, 'wait is', 'waits are')} unknown, and taken for 0 where think times "
-            "are measured."
+            f"{plural(unknown, 'wait is', 'waits are')} unknown, and count as 0 in think times."
         )
     if not of.long_term_users:
         notes.append("No user is long-term: the mixed model has no closed users.")
@@ -224,8 +223,7 @@ def _notes(trace: Trace, jobs: Jobs, of: Parameters) -> tuple[str, ...]:
         notes.append("All users are long-term: the mixed model has no open arrivals.")
     if cut_off := of.lam - of.lam_temporary:
         notes.append(
-            f"{plural(round(cut_off * of.period), 'job')} among the open arrivals are of users who "
-            "came or went near an end of the log, and whom it may have cut off; TBUOS leaves them "
-            "out."
+            f"{plural(round(cut_off * of.period), 'job')} among the open arrivals are of users "
+            "with activity near an end of the log, which may be truncated; TBUOS leaves them out."
         )
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""How likely users are to submit another job in their session, by the response time."""
+"""Probability that users submit another job in their session, by response time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.queue_models.users_of_log import Jobs
+from analysis.queue_models.users_of_log import ModelledJobs
 from analysis.reactions.continuation import curve
 from analysis.reactions.figures import plot_points, probability_axes
 from analysis.reactions.followed import RESPONSE_BINS
@@ -32,29 +32,29 @@ from workloadkit.site.going_on import (
 
 _MINUTE = 60.0
 
-#: What is tried for theta. [1/min]
+#: Range of theta in the fit. [1/min]
 _LOWEST, _HIGHEST = 1e-6, 1e3
 
 
 @dataclass(frozen=True, eq=False)
 class GoingOn(Result):
-    """How likely another job of the same user is in the session, and curves through that.
+    """Probability of another job of the user in the session, and fitted curves.
 
     Parameters
     ----------
     points : DataFrame
-        A row for each bin of response times that has jobs: `bin`, `jobs`, `median_response` [s],
-        `probability` with `probability_low` to `probability_high`; `awaited`, the same of the jobs
-        alone that were not followed before their end; and what the curves say there: `hyperbola`,
+        One row per bin of response times with jobs: `bin`, `jobs`, `median_response` [s],
+        `probability` with `probability_low` to `probability_high`; `awaited`, the probability for
+        jobs that were not followed before their end; and the values of the curves `hyperbola`,
         `exponential` and `published`.
     a, b : float
-        Of a / (b r + 1), r in minutes. NaN where there are fewer than two points.
+        Parameters of a / (b r + 1), r in minutes. NaN if there are fewer than two points.
     theta : float
-        Of e^(-theta r), r in minutes.
+        Parameter of e^(-theta r), r in minutes.
     a_interval, b_interval, theta_interval : tuple of float
-        95 %, by drawing users anew; NaN if there are too few.
+        95 % intervals (bootstrap over users); NaN if there are too few users.
     rmse : dict of str to float
-        Root of the mean squared distance of the points from each curve.
+        Root mean square error of each curve.
     """
 
     points: pd.DataFrame
@@ -90,16 +90,15 @@ class GoingOn(Result):
 
 
 def measure_going_on(
-    jobs: Jobs,
+    jobs: ModelledJobs,
     *,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> GoingOn:
-    """Measure how likely another job is, and fit the two curves by least squares.
+    """Measure the probability of another job, and fit the two curves by least squares.
 
-    All jobs count whose wait is known, those too whose end their user did not await: the number of
-    jobs of a session follows from the shares. Where only jobs count that the user awaited, see
-    `analysis.reactions.fit_continuation`.
+    All jobs with a known wait count, including jobs with a next submission before their end, since
+    p determines the number of jobs per session. For jobs that the user waited for, see
     """
     table = jobs.table[jobs.table["wait"].notna()]
     user = pd.factorize(table["user"])[0]
@@ -146,17 +145,17 @@ def _fit(at: NDArray[np.float64], p: NDArray[np.float64]) -> tuple[NDArray[np.fl
 def fit_exponential(
     response: NDArray[np.float64], probability: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Fit p = e^(-theta r) by least squares to several sets of points at once.
+    """Fit p = e^(-theta r) by least squares to several sets of points.
 
     Parameters
     ----------
     response, probability : ndarray, shape (n_sets, n_points)
-        NaN where a set has no such point. Response times in minutes.
+        NaN for missing points. Response times in minutes.
 
     Returns
     -------
     theta : ndarray, shape (n_sets,)
-        [1/min]; NaN where there are fewer than two points.
+        [1/min]; NaN if there are fewer than two points.
 
     Examples
     --------
@@ -169,8 +168,8 @@ def fit_exponential(
     p = np.where(known, probability, 0.0)[:, None, :]
 
     def misfit(log_theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        apart = np.exp(-(10 ** log_theta[:, :, None]) * r) - p
-        return (np.where(known[:, None, :], apart, 0.0) ** 2).sum(axis=2)
+        error = np.exp(-(10 ** log_theta[:, :, None]) * r) - p
+        return (np.where(known[:, None, :], error, 0.0) ** 2).sum(axis=2)
 
     log_theta = least_on_grid(misfit, _LOWEST, _HIGHEST, known.shape[0])
     return np.where(known.sum(axis=1) >= 2, 10**log_theta, np.nan)

@@ -1,4 +1,4 @@
-"""What the mixed and the re-open model predict for a log, beside the log and simulated users."""
+"""Predictions of the mixed and the re-open model for a log."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -7,48 +7,48 @@ import numpy as np
 import pandas as pd
 
 from analysis.queue_models.going_on import GoingOn
-from analysis.queue_models.users_of_log import Jobs, Parameters
+from analysis.queue_models.users_of_log import ModelledJobs, Parameters
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 
 _MINUTE = 60.0
 
-#: How a machine may be taken for servers, in words.
+#: Models of the machine as servers, and their descriptions.
 SERVERS = {
-    "jobs": "as many servers as jobs of mean size find room, each job one run time long",
-    "machine": "one server that each job has for its processors × seconds over the machine's size",
+    "jobs": "as many servers as jobs of mean size fit, with the run time as service time",
+    "machine": "one server, with processor-seconds over the machine's size as service time",
 }
 
-#: Columns of a table of predictions.
+#: Columns of the predictions.
 COLUMNS = ("throughput", "response", "wait", "utilization", "queue")
 
 
-class Station(NamedTuple):
-    """A machine taken for servers.
+class ServerModel(NamedTuple):
+    """The machine as servers of a queueing model.
 
     Parameters
     ----------
     servers : int
     S : float
         Mean service time. [s]
-    beside : float
-        What a job's run time is longer than its service; its user waits for it as if thinking. [s]
+    rest : float
+        Run time minus service time, which is added to the think time. [s]
     """
 
     servers: int
     S: float
-    beside: float
+    rest: float
 
 
-def stations(of: Parameters) -> dict[str, Station]:
-    """Return the machine as servers, in the two ways."""
+def stations(of: Parameters) -> dict[str, ServerModel]:
+    """Return the two models of the machine as servers."""
     return {
-        "jobs": Station(of.servers, of.run, 0.0),
-        "machine": Station(1, of.work, of.run - of.work),
+        "jobs": ServerModel(of.servers, of.run, 0.0),
+        "machine": ServerModel(1, of.work, of.run - of.work),
     }
 
 
 def predict(of: Parameters, going_on: GoingOn) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return what the models predict, and why some have no answer.
+    """Return the predictions of the models, and reasons for missing ones.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def predict(of: Parameters, going_on: GoingOn) -> tuple[pd.DataFrame, dict[str, 
     -------
     table : DataFrame
         By `model` and `servers`: throughput [1/s], response and wait [s], utilization of a server,
-        and queue, the mean number of jobs that wait; NaN where the model has no answer.
-    without : dict of str to str
-        The models without an answer, and the reason.
+        and queue, the mean number of waiting jobs; NaN if the model has no solution.
+        without : dict of str to str
+            Reasons for missing solutions, by model.
     """
     from queueing import QueueingError
 
@@ -78,8 +78,8 @@ def predict(of: Parameters, going_on: GoingOn) -> tuple[pd.DataFrame, dict[str, 
     return table, without
 
 
-def log_itself(jobs: Jobs, of: Parameters) -> dict[str, float]:
-    """Return the same measures of the log; of waits NaN where no wait is known."""
+def log_itself(jobs: ModelledJobs, of: Parameters) -> dict[str, float]:
+    """Return the measures of the log; waits are NaN if unknown."""
     wait = jobs.table["wait"]
     known = wait.notna()
     mean = float(wait[known].mean()) if known.any() else np.nan
@@ -94,12 +94,12 @@ def log_itself(jobs: Jobs, of: Parameters) -> dict[str, float]:
 
 
 def _models(
-    of: Parameters, going_on: GoingOn, station: Station
+    of: Parameters, going_on: GoingOn, station: ServerModel
 ) -> Mapping[str, Callable[[], dict[str, float]]]:
-    """Return the models by name, each to be solved when called."""
+    """Return the models by name, each solved when called."""
     import queueing
 
-    c, S, beside = station
+    c, S, rest = station
 
     def opened() -> dict[str, float]:
         return _row(queueing.mmc(of.throughput, S, c), station)
@@ -109,53 +109,53 @@ def _models(
         return _row(queueing.mixed(of.lam, users, think, S, servers=c), station)
 
     def reopened(p: Any) -> Callable[[], dict[str, float]]:
-        think = of.Z_session + beside
+        think = of.Z_session + rest
         return lambda: _row(queueing.reopen(of.lam_sessions, p, think, S, servers=c), station)
 
     models = {"open": opened, "mixed": mixed}
-    if of.Z_session == of.Z_session:  # NaN where no job was followed
+    if of.Z_session == of.Z_session:  # not NaN: some job was followed
         models["re-open, p constant"] = reopened(of.p)
         if not np.isnan(going_on.a):
-            models["re-open, hyperbola"] = reopened(_hyperbola(going_on.a, going_on.b, beside))
-            models["re-open, exponential"] = reopened(_exponential(going_on, beside))
-        models["re-open, published"] = reopened(_hyperbola(PUBLISHED_A, PUBLISHED_B, beside))
+            models["re-open, hyperbola"] = reopened(_hyperbola(going_on.a, going_on.b, rest))
+            models["re-open, exponential"] = reopened(_exponential(going_on, rest))
+        models["re-open, published"] = reopened(_hyperbola(PUBLISHED_A, PUBLISHED_B, rest))
     return models
 
 
-def closed_users(of: Parameters, station: Station) -> tuple[int, float]:
-    """Return a whole number of closed users, and the think time that gives their throughput.
+def closed_users(of: Parameters, station: ServerModel) -> tuple[int, float]:
+    """Return the whole number of closed users, and the think time that gives their throughput.
 
-    By the interactive law N / (R + Z) is the throughput that the log has of them at the response
-    times that it has.
+    By the interactive law, N / (R + Z) is the throughput of these users in the log at their
+    response times in the log.
     """
     if not of.X_closed:
         return 0, 0.0
     users = max(round(of.N), 1)
-    return users, max(users / of.X_closed - of.R_closed, 0.0) + station.beside
+    return users, max(users / of.X_closed - of.R_closed, 0.0) + station.rest
 
 
-def _hyperbola(a: float, b: float, beside: float) -> Any:
-    """Return a / (b r + 1), r in minutes, of response times in seconds, shorter by `beside`."""
+def _hyperbola(a: float, b: float, rest: float) -> Any:
+    """Return a / (b r + 1), r in minutes, as a function of response times minus `rest` [s]."""
     import queueing
 
     b /= _MINUTE
-    return queueing.hyperbolic(a / (b * beside + 1), b / (b * beside + 1))
+    return queueing.hyperbolic(a / (b * rest + 1), b / (b * rest + 1))
 
 
-def _exponential(going_on: GoingOn, beside: float) -> Any:
+def _exponential(going_on: GoingOn, rest: float) -> Any:
     import queueing
 
     theta = going_on.theta / _MINUTE
-    if not beside:
+    if not rest:
         return queueing.exponential(theta)
-    return lambda r: np.exp(-theta * (r + beside))
+    return lambda r: np.exp(-theta * (r + rest))
 
 
-def _row(found: Any, station: Station) -> dict[str, float]:
+def _row(found: Any, station: ServerModel) -> dict[str, float]:
     wait = float(found.R) - station.S
     return {
         "throughput": float(found.X),
-        "response": float(found.R) + station.beside,
+        "response": float(found.R) + station.rest,
         "wait": wait,
         "utilization": float(found.U),
         "queue": float(found.X) * wait,

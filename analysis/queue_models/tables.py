@@ -1,4 +1,4 @@
-"""What queueing models need of a log, and what they predict, as people read it."""
+"""Formatted parameters and predictions of queueing models for a log."""
 
 from collections.abc import Callable
 
@@ -17,57 +17,57 @@ from analysis.section import Table, facts, shown_intervals
 _HOUR = 3600.0
 
 _TITLES = {
-    "throughput": "jobs an hour",
+    "throughput": "jobs per hour",
     "response": "mean response",
     "wait": "mean wait",
     "utilization": "utilization",
-    "queue": "jobs that wait",
+    "queue": "waiting jobs",
 }
-_SERVERS = {"jobs": "servers of jobs", "machine": "one server"}
+_SERVERS = {"jobs": "one server per job", "machine": "one server per machine"}
 
 
 def table_of_parameters(of: Parameters) -> Table:
-    """Return what was measured in the log."""
+    """Return the table of measured parameters."""
 
     def hourly(rate: float) -> str:
         return f"{number(rate * _HOUR)} / h"
 
     rows = {
         "jobs": (of.jobs, count(of.jobs)),
-        "users": (of.users, f"{count(of.users)}, of them long-term {count(of.long_term_users)}"),
+        "users": (of.users, f"{count(of.users)}, {count(of.long_term_users)} of them long-term"),
         "period": (of.period, duration(of.period)),
         "λ, mixed: jobs of other users": (of.lam, hourly(of.lam)),
         "λ, re-open: sessions of all users": (of.lam_sessions, hourly(of.lam_sessions)),
-        "N: long-term users at a time": (of.N, number(of.N)),
+        "N: active long-term users, mean": (of.N, number(of.N)),
         "X of their jobs": (of.X_closed, hourly(of.X_closed)),
         "R of their jobs": (of.R_closed, duration(of.R_closed)),
-        "Z: end of a job to the next submission": (of.Z, duration(of.Z)),
-        "Z of those that await the end": (of.Z_awaited, duration(of.Z_awaited)),
-        "next jobs before that end": (of.not_awaited, share(of.not_awaited)),
+        "Z: from the end of a job to the next submission": (of.Z, duration(of.Z)),
+        "Z, non-negative ones": (of.Z_awaited, duration(of.Z_awaited)),
+        "next jobs before the end": (of.not_awaited, share(of.not_awaited)),
         "Z within a session, all users": (of.Z_session, duration(of.Z_session)),
         "p: jobs followed in the session": (of.p, share(of.p)),
-        "S, servers of jobs: run time": (of.run, duration(of.run)),
+        "S, one server per job: run time": (of.run, duration(of.run)),
         "servers": (of.servers, count(of.servers)),
         "processors of the machine": (of.procs, count(of.procs)),
         "processors of a job": (of.procs_per_job, number(of.procs_per_job)),
-        "the same, weighted by run time": (of.procs_at_work, number(of.procs_at_work)),
-        "S, one server: work over the machine": (of.work, duration(of.work)),
+        "processors of a job, weighted by run time": (of.procs_at_work, number(of.procs_at_work)),
+        "S, one server per machine: work / machine": (of.work, duration(of.work)),
         "offered load": (of.load, share(of.load)),
         "SCV of run times": (of.scv_run, number(of.scv_run)),
         "SCV of work": (of.scv_work, number(of.scv_work)),
-        "SCV of times between submissions": (of.scv_interarrival, number(of.scv_interarrival)),
+        "SCV of inter-arrival times": (of.scv_interarrival, number(of.scv_interarrival)),
         "SCV, open arrivals": (of.scv_open_interarrival, number(of.scv_open_interarrival)),
-        "SCV of awaited Z": (of.scv_think, number(of.scv_think)),
+        "SCV of non-negative Z": (of.scv_think, number(of.scv_think)),
     }
     caption = (
-        "What queueing models need of the log. SCV: squared coefficient of variation, 1 of the "
-        "exponential law."
+        "Parameters of queueing models in the log. SCV: squared coefficient of variation, 1 for an "
+        "exponential distribution."
     )
     return facts("parameters", caption, rows)
 
 
 def table_of_going_on(found: GoingOn) -> Table:
-    """Return p(r) by bin of response times, with the curves."""
+    """Return p(r) by bin of response times, with the fitted curves."""
     data = found.points
     titles = dict(zip(RESPONSE_BINS, RESPONSE_TITLES, strict=True))
     shown = pd.DataFrame(
@@ -93,21 +93,21 @@ def table_of_going_on(found: GoingOn) -> Table:
     if np.isnan(found.a):
         fits = "There are too few bins to fit a curve."
     caption = (
-        "Jobs that the same user followed by another in the session, by response time; if awaited: "
-        f"without those that were followed before their end. {fits}"
+        "Jobs followed by another job of the user in the session, by response time; if awaited: "
+        f"without jobs followed before their end. {fits}"
     )
     return Table("going_on", caption, data, shown)
 
 
 def table_of_predictions(data: pd.DataFrame) -> Table:
-    """Return the log, TBUOS and the models."""
+    """Return the predictions with the log and TBUOS."""
     forms = (lambda x: number(x * _HOUR), _time, _time, share, _few)
     cells = {
         _TITLES[name]: _cells(data, name, form) for name, form in zip(COLUMNS, forms, strict=True)
     }
     names = [f"{model}, {_SERVERS[servers]}" if servers else model for model, servers in data.index]
     ways = "; ".join(f"{_SERVERS[name]}: {words}" for name, words in SERVERS.items())
-    caption = f"The log, users simulated (TBUOS), and models. {ways[0].upper()}{ways[1:]}."
+    caption = f"Log, simulated users (TBUOS), and models. {ways[0].upper()}{ways[1:]}."
     return Table("predictions", caption, data, pd.DataFrame(cells, names, dtype=object))
 
 
@@ -117,9 +117,9 @@ def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        As `QueueingOfLog.predictions`.
+        `QueueingOfLog.predictions`.
     ax : Axes, optional
-        Default: the current Axes, which give way to two panels.
+        Axes to replace by two panels. Default: the current Axes.
 
     Returns
     -------
@@ -134,14 +134,14 @@ def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     colours = [looks[servers] for _, servers in data.index]
     for panel, (name, scale, label) in zip(
         axes,
-        (("wait", _HOUR, "mean wait [h]"), ("throughput", 1 / _HOUR, "jobs an hour")),
+        (("wait", _HOUR, "mean wait [h]"), ("throughput", 1 / _HOUR, "jobs per hour")),
         strict=True,
     ):
         value = data[name].to_numpy(dtype=np.float64) / scale
         panel.barh(place, np.nan_to_num(value), color=colours, height=0.7)
         for y, x in zip(place, value, strict=True):
             if not np.isfinite(x):
-                panel.annotate(" no answer", (0, y), va="center", fontsize=8, color=style.MUTED)
+                panel.annotate(" no solution", (0, y), va="center", fontsize=8, color=style.MUTED)
         if f"{name}_low" in data:
             low, high = (data[f"{name}_{end}"].to_numpy() / scale for end in ("low", "high"))
             panel.hlines(place, low, high, color=style.INK, linewidth=1.5)
@@ -152,8 +152,8 @@ def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return axes[0]
 
 
-def told_waits(data: pd.DataFrame) -> str:
-    """Say in a sentence what the mean wait of the log is, and what others make of it."""
+def describe_waits(data: pd.DataFrame) -> str:
+    """Describe the mean waits of log, TBUOS and models in a sentence."""
     words = []
     for model, rows in data["wait"].groupby(level="model", sort=False):
         known = rows.dropna()

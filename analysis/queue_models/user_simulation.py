@@ -1,4 +1,4 @@
-"""Trace-based user-oriented simulation of a log, TBUOS, for what models predict."""
+"""Trace-based user-oriented simulation (TBUOS) of a log, for comparison with models."""
 
 import warnings
 from concurrent.futures import Executor
@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.queue_models.predictions import COLUMNS
-from analysis.queue_models.users_of_log import Jobs
+from analysis.queue_models.users_of_log import ModelledJobs
 from workloadkit.errors import WorkloadWarning
 from workloadkit.simulation.schedulers import Policy
 
-#: What is measured, by the name that schedules have for it.
+#: Measures by column, as named in schedules.
 _MEASURES = {
     "throughput": "throughput_per_hour",
     "response": "mean_response",
@@ -23,34 +23,21 @@ _MEASURES = {
 
 
 def simulate_users(
-    jobs: Jobs,
+    jobs: ModelledJobs,
     runs: int,
     *,
     scheduler: Policy,
     rng: int | np.random.Generator | None = None,
     executor: Executor | None = None,
 ) -> pd.DataFrame:
-    """Simulate users of the log, drawn anew, who react, so many times.
+    """Simulate resampled users who react, and return the predicted columns of each run.
 
-    Parameters
-    ----------
-    jobs : Jobs
-    runs : int
-    scheduler : Policy
-    rng : int or Generator, optional
-    executor : Executor, optional
-        Who simulates; by default this process.
-
-    Returns
-    -------
-    DataFrame
-        A row for each run; columns as of predictions. Throughput counts the jobs that ended while
-        users submitted. [1/s]
+    Throughput counts the jobs that ended while users submitted. [1/s]
     """
     from workloadkit.simulation.populations import Resampled
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        warnings.simplefilter("ignore", WorkloadWarning)  # empty pools are expected here
         ready = Resampled(procs=jobs.procs).prepare(jobs.trace)
     streams = np.random.default_rng(rng).spawn(runs)
     one = partial(_simulate, jobs, scheduler, ready)
@@ -59,7 +46,7 @@ def simulate_users(
 
 
 def _simulate(
-    jobs: Jobs, scheduler: Policy, population: object, rng: np.random.Generator
+    jobs: ModelledJobs, scheduler: Policy, population: object, rng: np.random.Generator
 ) -> dict[str, float]:
     import workloadkit as wk
 

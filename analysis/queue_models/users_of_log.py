@@ -1,4 +1,4 @@
-"""What queueing models need of a log: arrivals, users, think times, run times."""
+"""Parameters of queueing models in a log: arrivals, users, think times, run times."""
 
 from dataclasses import dataclass
 
@@ -14,25 +14,25 @@ from workloadkit.user_classes import CLASSES, classify_users
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs:
-    """The jobs of a log that count: they ran, and their user is known.
+class ModelledJobs:
+    """Jobs of a log for queueing models: they ran, and their user is known.
 
     Parameters
     ----------
     trace : Trace
-        These jobs only.
+        Log of these jobs only.
     procs : int
         Processors of the machine.
     period : float
         From the first submission to the last. [s]
     table : DataFrame
-        In the order of the log: `user`, from 0; `submit`, `wait`, `run` and `response` [s], the
-        wait NaN where it is unknown, the response then that of a wait of 0; `procs`; `class` of
-        the user; `session`; `followed`, whether the same user submitted another job later in the
-        session; `think_time` until then [s], 0 where that came before the end, NaN if not followed;
-        `overtaken`, whether it came before the end.
+        In the order of the log: `user`, from 0; `submit`, `wait`, `run` and `response` [s], with an
+        unknown wait NaN, and 0 in the response; `procs`; `class` of the user; `session`;
+        `followed`, whether the user submitted another job later in the session; `think_time` until
+        then [s], 0 if that was before the end, NaN if not followed; `overtaken`, whether it was
+        before the end.
     left_out : int
-        How many jobs of the log do not count.
+        Number of jobs left out.
     """
 
     trace: Trace
@@ -43,61 +43,60 @@ class Jobs:
 
     @property
     def staying(self) -> NDArray[np.bool_]:
-        """Which jobs are of long-term users."""
+        """Whether each job is of a long-term user."""
         return (self.table["class"] == CLASSES[0]).to_numpy()
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What queueing models need, as measured in a log. Times in seconds, rates per second.
+    """Parameters of queueing models in a log. Times in seconds, rates per second.
 
     Parameters
     ----------
     jobs : int
-        Jobs that ran and whose user is known.
+        Jobs of known users that ran.
     users : int
     period : float
         From the first submission to the last. [s]
     lam : float
-        Jobs of users who are not long-term: open arrivals of the mixed model. [1/s]
+        Rate of jobs of other than long-term users: open arrivals of the mixed model. [1/s]
     lam_temporary : float
-        Those of temporary users alone, without users whom an end of the log may have cut off. [1/s]
+        Rate of jobs of temporary users only, without truncated users. [1/s]
     lam_sessions : float
-        Sessions of all users: arrivals of the re-open model. [1/s]
+        Rate of sessions of all users: arrivals of the re-open model. [1/s]
     long_term_users : int
     N : float
-        Long-term users who are there at a time, from the first submission to the last, on average.
+        Mean number of active long-term users, from their first to their last submission.
     X_closed : float
-        Jobs of long-term users. [1/s]
+        Rate of jobs of long-term users. [1/s]
     R_closed : float
-        Their mean response; a wait that is unknown counts as 0. NaN if there are none.
+        Mean response of their jobs; an unknown wait counts as 0. NaN if there are none.
     Z : float
-        Mean time of long-term users from the end of a job to their next submission, nights and
-        weeks away among it; negative times where they did not await the end. By the interactive
-        law N / X_closed − R_closed is about as much, and differs by each user's last job. NaN if
-        there are none.
+        Mean time of long-term users from the end of a job to the next submission, including nights
+        and weeks of absence; negative if they did not wait for the end. By the interactive law, it
+        is close to N / X_closed − R_closed, except for each user's last job. NaN if there are none.
     Z_awaited : float
-        Mean of those of these times that are not negative.
+        Mean of the non-negative ones of these times.
     not_awaited : float
-        Share of them that are negative.
+        Share of negative ones.
     Z_session : float
-        Mean time of all users between jobs of one session, 0 where it is negative.
+        Mean time of all users between jobs of a session; negative times count as 0.
     p : float
-        Share of the jobs that the same user followed by another in the session.
+        Share of the jobs followed by another job of the user in the session.
     run : float
         Mean run time. [s]
     run_long_term, run_others : float
-        The same by class of the user.
+        Mean run time by class of the user. [s]
     procs : int
         Processors of the machine.
     procs_per_job : float
-        Mean over the jobs.
+        Mean number of processors over jobs.
     procs_at_work : float
-        Mean over the time that jobs run: processors × seconds over seconds.
+        Mean number of processors weighted by run time.
     scv_run, scv_work, scv_interarrival, scv_open_interarrival, scv_think : float
-        Squared coefficients of variation: of run times, of processors × seconds, of the times
-        between submissions, of those between the jobs of users who are not long-term, and of the
-        times that Z_awaited is the mean of. 1 is that of an exponential law.
+        Squared coefficients of variation: of run times, of processor-seconds, of inter-arrival
+        times, of inter-arrival times of other than long-term users, and of the times averaged in
+        Z_awaited. 1 for an exponential distribution.
     """
 
     jobs: int
@@ -129,42 +128,27 @@ class Parameters:
 
     @property
     def servers(self) -> int:
-        """How many jobs of mean size, weighted by their run times, find room on the machine."""
+        """Number of jobs of mean size, weighted by run time, that fit on the machine."""
         return max(round(self.procs / self.procs_at_work), 1)
 
     @property
     def work(self) -> float:
-        """Mean time that the whole machine would need for a job: processors × seconds / size."""
+        """Mean time that the whole machine would need for a job: processor-seconds / size."""
         return self.run * self.procs_at_work / self.procs
 
     @property
     def throughput(self) -> float:
-        """Jobs of all users. [1/s]."""
+        """Rate of jobs of all users. [1/s]."""
         return self.jobs / self.period
 
     @property
     def load(self) -> float:
-        """Offered load: processors × seconds of the jobs, over those that the machine had."""
+        """Offered load: processor-seconds of the jobs over the machine's capacity."""
         return self.throughput * self.work
 
 
-def jobs_of(trace: Trace, procs: int | None = None) -> Jobs:
-    """Return the jobs that count, which are within the log's window, with what users they have.
-
-    Parameters
-    ----------
-    trace : Trace
-    procs : int, optional
-        Processors of the machine; by default those of the header.
-
-    Raises
-    ------
-    ParameterError
-        If `procs` is no whole number of 1 or more.
-    WorkloadError
-        If no job ran, no user is known, all jobs came in the same second, or the size of the
-        machine is not known.
-    """
+def jobs_of(trace: Trace, procs: int | None = None) -> ModelledJobs:
+    """Return the jobs of known users that ran within the log's window."""
     check_trace(trace)
     trace = trace.within_window()
     machine = trace.header.procs if procs is None else check_count("procs", procs, least=1)
@@ -172,17 +156,17 @@ def jobs_of(trace: Trace, procs: int | None = None) -> Jobs:
         raise WorkloadError(f"{trace.name}: no job of {trace.n_jobs:,} ran")
     chosen = trace.ran & (trace.column("user") != UNKNOWN)
     if not chosen.any():
-        raise WorkloadError(f"{trace.name}: no job has a known user, so there is nobody to model")
+        raise WorkloadError(f"{trace.name}: no job has a known user, so users cannot be modelled")
     if machine is None:
         raise WorkloadError(
-            f"{trace.name}: the header names neither MaxProcs nor MaxNodes; give procs, the size "
-            "of the machine"
+            f"{trace.name}: the header has neither MaxProcs nor MaxNodes; procs (the size of the "
+            "machine) is required"
         )
     kept = trace if chosen.all() else trace.select(chosen)
     submit = kept.column("submit")
     period = float(submit[-1] - submit[0])
     if not period > 0:
-        raise WorkloadError(f"{trace.name}: all jobs were submitted in one second: no rates")
+        raise WorkloadError(f"{trace.name}: all jobs have the same submit time")
     wait, run = kept.column("wait"), kept.column("run")
     user, names = pd.factorize(kept.column("user"))
     table = pd.DataFrame(
@@ -201,11 +185,11 @@ def jobs_of(trace: Trace, procs: int | None = None) -> Jobs:
     following = table.groupby("session")["submit"].shift(-1)
     until_then = following - submit - table["response"]
     table["think_time"], table["overtaken"] = until_then.clip(lower=0), until_then < 0
-    return Jobs(kept, machine, period, table, trace.n_jobs - kept.n_jobs)
+    return ModelledJobs(kept, machine, period, table, trace.n_jobs - kept.n_jobs)
 
 
-def measure(jobs: Jobs) -> Parameters:
-    """Measure what queueing models need."""
+def measure(jobs: ModelledJobs) -> Parameters:
+    """Measure the parameters of queueing models."""
     table, period, stays = jobs.table, jobs.period, jobs.staying
     run, procs = table["run"].to_numpy(), table["procs"].to_numpy()
     closed, others = table[stays], table[~stays]
@@ -243,8 +227,8 @@ def measure(jobs: Jobs) -> Parameters:
     )
 
 
-def _times_until_next(jobs: Jobs) -> NDArray[np.float64]:
-    """Return times of long-term users from the end of a job to their next submission."""
+def _times_until_next(jobs: ModelledJobs) -> NDArray[np.float64]:
+    """Return times of long-term users from the end of a job to the next submission."""
     if not jobs.staying.any():
         return np.empty(0)
     return think_times(jobs.trace.select(jobs.staying))["think_time"].to_numpy(dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How likely users are to go on after a job, by its response time."""
+"""Probability that users continue their session after a job, by its response time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,24 +28,24 @@ _MINUTE, _DAY = 60.0, 86400.0
 
 @dataclass(frozen=True, eq=False)
 class Continuation(Result):
-    """How likely users are to go on after a job, and the curve p = a / (b r + 1) through it.
+    """Probability of continuing a session after a job, and the fitted curve p = a / (b r + 1).
 
     Parameters
     ----------
     points : DataFrame
-        A row for each log and bin of response times that has jobs: `log`, `bin`, `jobs`,
+        One row per log and bin of response times with jobs: `log`, `bin`, `jobs`,
         `median_response` [s], `probability` with its interval `probability_low` to
-        `probability_high`, and what the `fitted` and the `published` curve say there.
+        `probability_high`, and the values of the `fitted` and the `published` curve.
     a : float
-        Probability after a response of no time, in (0, 1].
+        Probability at response time 0, in (0, 1].
     b : float
-        How fast it falls: it is halved at a response of 1 / b minutes. [1/min]
+        Rate of the decrease: the probability is halved at a response time of 1 / b minutes. [1/min]
     a_interval, b_interval : tuple of float
         NaN if there are too few users.
     rmse : float
-        Root of the mean squared distance of the points from the curve.
+        Root mean square error of the fitted curve.
     published_rmse : float
-        The same from the published curve.
+        Root mean square error of the published curve.
     """
 
     points: pd.DataFrame
@@ -57,7 +57,7 @@ class Continuation(Result):
     published_rmse: float
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points with the curve and the published one."""
+        """Draw the points with the fitted and the published curve."""
         return plot_continuation(self.points, ax, a=self.a, b=self.b)
 
 
@@ -68,25 +68,25 @@ def fit_continuation(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> Continuation:
-    """Fit how likely users are to continue their session after a job [1]_.
+    """Fit the probability that users continue their session after a job [1]_.
 
-    Each bin of response times of each log is a point: the share of think times up to 20 min among
-    those that are not negative, at the median response time of their jobs. The curve
-    p = a / (b r + 1), r in minutes, is fitted by least squares, with 0 < a ≤ 1 and b from 10⁻⁶ to
-    1,000 per minute.
+    Each bin of response times of each log is a point: the share of think times of at most 20 min
+    among the non-negative ones, at the median response time of the jobs. The curve
+    p = a / (b r + 1), r in minutes, is fitted by least squares, with 0 < a ≤ 1 and b between 10⁻⁶
+    and 1,000 per minute.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
         One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
-        How many times users are drawn anew, for 95 % percentile intervals.
+        Number of bootstrap resamples of users, for 95 % percentile intervals.
     rng : int or Generator, optional
 
     Returns
     -------
     Continuation
-        a and b are NaN where there are fewer than two points.
+        a and b are NaN if there are fewer than two points.
 
     References
     ----------
@@ -95,7 +95,7 @@ def fit_continuation(
 
     Examples
     --------
-    Users return after a minute from half of the jobs of 4 min, and from a tenth of those of 10 h.
+    Users continue a minute after half of the jobs of 4 min, and after a tenth of those of 10 h.
 
     >>> log = {"submit": [], "run": [], "wait": 40 * [0], "procs": 40 * [1], "user": 40 * [1]}
     >>> now = 0
@@ -112,15 +112,7 @@ def fit_continuation(
 
 
 def continuation_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Continuation:
-    """Fit the curve to the jobs at hand; see `fit_continuation`.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `answered` gives them.
-    weights : ndarray, shape (n_resamples, n_users)
-        As `draw_users` gives them.
-    """
+    """Fit the curve to the answered jobs, with the users' weights in each draw."""
     n_users = weights.shape[1]
     rows, at_of_draws, p_of_draws = [], [], []
     for (log, which), its in jobs.groupby(["log", "response_bin"]):
@@ -154,7 +146,7 @@ def continuation_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Continu
 
 
 def curve(response: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:
-    """Return a / (b r + 1) for response times r in seconds, b in 1/min; r below 0 counts as 0.
+    """Return a / (b r + 1) for response times r in seconds, b in 1/min; negative r counts as 0.
 
     Examples
     --------
@@ -165,16 +157,16 @@ def curve(response: NDArray[np.float64], a: float, b: float) -> NDArray[np.float
 
 
 def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b: float) -> Axes:
-    """Draw how likely users are to go on against the response time.
+    """Draw the probability of continuing against the response time.
 
     Parameters
     ----------
     data : DataFrame
-        As `Continuation.points`.
+        `Continuation.points`.
     ax : Axes, optional
         Default: the current Axes.
     a, b : float
-        Of the fitted curve; NaN for none.
+        Parameters of the fitted curve; NaN if there is none.
     """
     ax = style.current_axes(ax)
     for log, points in data.groupby("log"):

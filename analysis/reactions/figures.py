@@ -1,4 +1,4 @@
-"""Figures of think times and of the decision to go on."""
+"""Figures of think times and of the probability to continue a session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,12 +20,12 @@ _LABELS = dict(
 
 
 def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the median think times of the bins of response time and of slowdown.
+    """Draw the median think times by bin of response time and of slowdown.
 
     Parameters
     ----------
     data : DataFrame
-        As `Reactions.medians`.
+        `Reactions.medians`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -33,7 +33,7 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     for (metric, bins), colour, shift in zip(
         data.groupby(level="metric"), (style.BLUE, style.ORANGE), (-0.05, 0.05), strict=True
     ):
-        middle = bins["median_think_time"].clip(lower=1.0)  # 0 has no place on the axis
+        middle = bins["median_think_time"].clip(lower=1.0)  # a logarithmic axis has no 0
         limits = [
             (middle - bins["think_time_low"].clip(lower=1.0)).clip(lower=0).fillna(0),
             (bins["think_time_high"] - middle).clip(lower=0).fillna(0),
@@ -54,7 +54,7 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xticks(
         range(1, 6), [f"{r}, {s}" for r, s in zip(RESPONSE_BINS, SLOWDOWN_BINS, strict=True)]
     )
-    ax.set_xlabel("bin of response time (R) or of slowdown (S)")
+    ax.set_xlabel("bin of response time (R) or slowdown (S)")
     ax.set_ylabel("median think time")
     style.legend_above(ax)
     return ax
@@ -63,16 +63,16 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def plot_think_time_bins(
     data: pd.DataFrame, ax: Axes | None = None, *, bins: Sequence[str] = RESPONSE_BINS
 ) -> Axes:
-    """Draw the distribution of think times after the jobs of each bin.
+    """Draw the distributions of think times after the jobs of each bin.
 
     Parameters
     ----------
     data : DataFrame
-        As `Reactions.think_times`.
+        `Reactions.think_times`.
     ax : Axes, optional
         Default: the current Axes.
     bins : sequence of str
-        Which; by default those of response time.
+        Bins to draw; by default those of response time.
     """
     ax = style.current_axes(ax)
     for name, line in zip(bins, style.LINES, strict=False):
@@ -91,18 +91,18 @@ def plot_think_time_bins(
     style.share_axis(ax.yaxis)
     ax.set_ylim(0, 1)
     ax.set_xlabel("think time")
-    ax.set_ylabel("share up to it")
+    ax.set_ylabel("share at or below")
     style.legend_above(ax)
     return ax
 
 
 def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how likely users are to go on after jobs of short wait and of short run time.
+    """Draw the probability of continuing after jobs with short waits and short run times.
 
     Parameters
     ----------
     data : DataFrame
-        As `analysis.reactions.Reactions.expectations`.
+        `analysis.reactions.Reactions.expectations`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -118,7 +118,7 @@ def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def probability_axes(ax: Axes) -> Axes:
-    """Label the axes of a probability to go on against a response time."""
+    """Label the axes of a probability of continuing against a response time."""
     low, high = ax.xaxis.get_data_interval()
     ax.update_datalim([(low / 1.4, 0), (high * 1.4, 0)])
     style.time_axis(ax.xaxis)
@@ -133,7 +133,7 @@ def probability_axes(ax: Axes) -> Axes:
 def plot_points(points: pd.DataFrame, ax: Axes, colour: str) -> None:
     """Draw probabilities with their intervals against median response times."""
     at, p = points["median_response"].clip(lower=1.0), points["probability"]
-    # Far in the tails, a percentile interval need not hold the value itself.
+    # Far in the tails, a percentile interval need not contain the value itself.
     below, above = p - points["probability_low"], points["probability_high"] - p
     bars = np.nan_to_num([below.clip(lower=0), above.clip(lower=0)])
     ax.errorbar(at, p, bars, color=colour, fmt="o", markersize=4, elinewidth=1, capsize=2)

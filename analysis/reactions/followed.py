@@ -1,4 +1,4 @@
-"""Jobs that their user followed by another one: how they were served, and the time until then."""
+"""Jobs followed by another job of the same user: service, and time until the next submission."""
 
 from collections.abc import Sequence
 
@@ -20,43 +20,43 @@ SLOWDOWN_EDGES = (2**0.5, 2.0, 4.0, 16.0, np.inf)
 RESPONSE_BINS = ("R1", "R2", "R3", "R4", "R5")
 SLOWDOWN_BINS = ("S1", "S2", "S3", "S4", "S5")
 
-#: What the bins of response times hold, in words.
+#: Titles of the bins of response times.
 RESPONSE_TITLES = ("up to 5 min", "5 to 15 min", "15 to 45 min", "45 min to 2 h 15", "over 2 h 15")
 SLOWDOWN_TITLES = ("up to 1.41", "1.41 to 2", "2 to 4", "4 to 16", "over 16")
 
-#: A think time of at most so long continues a session (Zilber et al. 2005). [s]
+#: Longest think time within a session (Zilber et al. 2005). [s]
 CONTINUE_WITHIN = THRESHOLDS["last"]
 
-#: A wait, or a run time, of at most so long is short (Shmueli 2008, section 4.5). [s]
+#: Upper limit of a short wait or run time (Shmueli 2008, section 4.5). [s]
 SHORT = 5 * _MINUTE
 
 
 def followed_jobs(traces: Trace | Sequence[Trace]) -> pd.DataFrame:
-    """Return the jobs that their user followed by another, with the think time in between [1]_.
+    """Return the jobs followed by another job of the user, with the think time in between [1]_.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log, or several combined: users of different logs are different users. Left out are
-        jobs that never ran, jobs of unknown user, and those whose own wait is unknown.
+        One log, or several combined; users of different logs are different users. Jobs that never
+        ran, jobs of unknown users and jobs with an unknown wait are left out.
 
     Returns
     -------
     DataFrame
-        One row a job, of log after log in the order of submission:
+        One row per job, by log and submission:
 
         - `log`, `user`: numbers from 0; `user` is unique over all logs;
         - `wait`, `run`, `response` (wait + run) [s] and `slowdown` (response / run; a run time of
           0 counts as 1 s);
-        - `think_time`: from the job's end to the submission of the user's next job; negative if
-          the user did not await the end [s];
+        - `think_time`: from the end of the job to the next submission of the user; negative if
+          the user did not wait for the end [s];
         - `response_bin`, `slowdown_bin`: from 0 to 4, by `RESPONSE_EDGES` and `SLOWDOWN_EDGES`;
         - `continued`: whether the think time is 0 to 20 min.
 
     Raises
     ------
     ParameterError
-        If no log is given, or something is no Trace.
+        If no log is given, or an item is not a Trace.
 
     References
     ----------
@@ -88,14 +88,9 @@ def followed_jobs(traces: Trace | Sequence[Trace]) -> pd.DataFrame:
 
 
 def answered(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the jobs whose end the user awaited before the next submission.
+    """Return the jobs with a non-negative think time.
 
-    A negative think time tells nothing about how a user reacts (Shmueli 2008, section 4.4).
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `followed_jobs` gives them.
+    A negative think time carries no information on reactions (Shmueli 2008, section 4.4).
     """
     return jobs[jobs["think_time"].to_numpy() >= 0].reset_index(drop=True)
 
@@ -106,20 +101,7 @@ def draw_users(
     *,
     rng: int | np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Draw users anew, with all their jobs, each log's users among themselves.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `followed_jobs` gives them.
-    n_resamples : int, default 500
-    rng : int or Generator, optional
-
-    Returns
-    -------
-    ndarray, shape (n_resamples, n_users)
-        As `analysis.bootstrap.resample_users` gives them; columns are the numbers `user`.
-    """
+    """Return weights of users in bootstrap draws, with users resampled within each log."""
     rng = np.random.default_rng(rng)
     n_users = jobs.groupby("log")["user"].nunique()
     weights = [resample_users(n, n_resamples, rng=rng) for n in n_users]

@@ -1,4 +1,4 @@
-"""Which quantity of a job tells most about whether its user goes on: measured, not looked at."""
+"""Predictors of continuing a session: which quantity of a job is most informative."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from analysis.section import Result
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
-#: What is compared, with its name in words.
+#: Compared quantities, and their titles.
 TITLES = {
     "response": "response time",
     "slowdown": "slowdown",
@@ -32,27 +32,27 @@ TITLES = {
 }
 QUANTITIES = tuple(TITLES)
 
-#: Fewer answered jobs than this tell nothing.
+#: Least number of answered jobs.
 _FEWEST_JOBS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Predictors(Result):
-    """How much response time, slowdown, run time and wait tell about what the user does next.
+    """Information in response time, slowdown, run time and wait on the next step of the user.
 
     Parameters
     ----------
     quantities : DataFrame
-        By `quantity`, each column with its interval in `…_low` and `…_high`:
+        By `quantity`; each column has its interval in `…_low` and `…_high`:
 
         - `correlation`: Spearman's rank correlation with the think time;
-        - `explained`: share of the deviance that a logistic model of continuing on the quantity's
-          logarithm explains;
-        - `odds_ratio`: by what the odds of continuing are multiplied for a tenfold quantity;
-        - `beside_response`: what it adds to the deviance explained by response time;
-        - `beyond_it`: what response time adds to the deviance explained by the quantity.
+        - `explained`: share of the deviance explained by a logistic model of continuing on the
+          logarithm of the quantity;
+        - `odds_ratio`: factor on the odds of continuing for a tenfold quantity;
+        - `beside_response`: deviance explained in addition to response time;
+        - `beyond_it`: deviance explained by response time in addition to the quantity.
     all_explained : float
-        Share of the deviance that all of them together explain.
+        Share of the deviance explained by all quantities.
     all_interval : tuple of float
     jobs : int
     users : int
@@ -65,15 +65,15 @@ class Predictors(Result):
     users: int
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the deviance that each quantity explains, with its interval."""
+        """Draw the deviance explained by each quantity, with its interval."""
         return plot_predictors(self.quantities, ax)
 
 
 class _Model(NamedTuple):
-    """A logistic model: by user, the deviance without and with the quantities; and its slopes."""
+    """A logistic model: deviance by user without and with the quantities, and the first slope."""
 
     null: NDArray[np.float64]
-    left: NDArray[np.float64]
+    residual: NDArray[np.float64]
     slope: float
     slope_interval: tuple[float, float]
 
@@ -85,35 +85,35 @@ def compare_predictors(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> Predictors:
-    """Measure which quantity of a job tells most about whether its user continues the session.
+    """Measure which quantity of a job predicts best whether its user continues the session.
 
-    The jobs are those whose end the user awaited. Continuing (a next job within 20 min) is
-    modelled by logistic regression on the logarithms of response time, slowdown, run time and
-    wait (values below 1, s or times, count as 1), each alone, each together with response time,
-    and all together. The share of the deviance that a model explains is McFadden's R² [1]_.
+    Only jobs with non-negative think times count. Continuing (a next job within 20 min) is modelled
+    by logistic regression on the logarithms of response time, slowdown, run time and wait (values
+    below 1 count as 1): each alone, each together with response time, and all together. The share
+    of the deviance explained by a model is McFadden's R² [1]_.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
         One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
-        How many times users are drawn anew, for 95 % percentile intervals.
+        Number of bootstrap resamples of users, for 95 % percentile intervals.
     rng : int or Generator, optional
 
     Returns
     -------
     Predictors
-        NaN where there are fewer than 30 jobs, or nothing to tell apart.
+        NaN if there are fewer than 30 jobs, or the data are constant.
 
     Notes
     -----
-    As slowdown is response over run time, any two of the three, on logarithms, tell the third.
-    Leaving one of the three out of all four so loses nothing, and what each adds to another is
-    the measure of its own worth.
+    Slowdown is response time over run time, so on logarithms any two of the three determine the
+    third. Leaving one of them out of the model of all quantities therefore loses nothing; compare
+    the quantities by their additional deviance.
 
-    Users are the clusters. The errors of the odds ratios are clustered by user [2]_. For the
-    deviance, users are drawn anew with the coefficients held: at its minimum the deviance does
-    not change with them, to first order.
+    Users are clusters. The errors of the odds ratios are clustered by user [2]_. For the deviance,
+    users are resampled with fixed coefficients: at its minimum, the deviance does not depend on
+    them to first order.
 
     References
     ----------
@@ -142,15 +142,7 @@ def compare_predictors(
 
 
 def predictors_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Predictors:
-    """Compare the quantities on the jobs at hand; see `compare_predictors`.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `answered` gives them.
-    weights : ndarray, shape (n_resamples, n_users)
-        As `draw_users` gives them.
-    """
+    """Compare the quantities on answered jobs, with the users' weights in each draw."""
     logs = {name: np.log(np.maximum(jobs[name].to_numpy(), 1.0)) for name in QUANTITIES}
     alone = {name: _fit(jobs, {name: logs[name]}, weights) for name in QUANTITIES}
     response = alone["response"]
@@ -158,40 +150,42 @@ def predictors_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Predictor
         name: _fit(jobs, {"response": logs["response"], name: logs[name]}, weights)
         for name in ("slowdown", "wait")
     }
-    pairs["run"] = pairs["slowdown"]  # both, beside response time, tell the same
+    pairs["run"] = pairs["slowdown"]  # equivalent, given response time
     rows = []
     for name in QUANTITIES:
         model = alone[name]
         row = {"quantity": name} | _with_interval("correlation", *_correlation(jobs, name, weights))
-        row |= _with_interval("explained", *_share(model.null - model.left, model.null, weights))
+        row |= _with_interval(
+            "explained", *_share(model.null - model.residual, model.null, weights)
+        )
         low, high = model.slope_interval
         row |= _with_interval("odds_ratio", *(10.0**x for x in (model.slope, low, high)))
         if name != "response":
             both = pairs[name]
             for title, other in (("beside_response", response), ("beyond_it", model)):
-                found = _share(other.left - both.left, other.null, weights)
+                found = _share(other.residual - both.residual, other.null, weights)
                 row |= _with_interval(title, *found)
         rows.append(row)
-    # Run time is left out: response time and slowdown tell it.
+    # Run time is determined by response time and slowdown.
     together = _fit(jobs, {name: logs[name] for name in ("response", "slowdown", "wait")}, weights)
-    explained, low, high = _share(together.null - together.left, together.null, weights)
+    explained, low, high = _share(together.null - together.residual, together.null, weights)
     table = pd.DataFrame(rows).set_index("quantity")
     return Predictors(table, explained, (low, high), len(jobs), jobs["user"].nunique())
 
 
 def plot_predictors(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the deviance explained by each quantity alone, and what it adds to response time.
+    """Draw the deviance explained by each quantity, alone and in addition to response time.
 
     Parameters
     ----------
     data : DataFrame
-        As `Predictors.quantities`.
+        `Predictors.quantities`.
     ax : Axes, optional
         Default: the current Axes.
     """
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]
-    bars = {"explained": "alone", "beside_response": "added to response time"}
+    bars = {"explained": "alone", "beside_response": "in addition to response time"}
     for (name, title), colour, shift in zip(
         bars.items(), (style.BLUE, style.ORANGE), (0.18, -0.18), strict=True
     ):
@@ -219,7 +213,7 @@ def _with_interval(name: str, value: float, low: float, high: float) -> dict[str
 def _correlation(
     jobs: pd.DataFrame, name: str, weights: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Rank correlation with the think time, and its interval."""
+    """Return the rank correlation with the think time, and its interval."""
     user = jobs["user"].to_numpy()
     if len(jobs) < _FEWEST_JOBS:
         return np.nan, np.nan, np.nan
@@ -231,9 +225,9 @@ def _correlation(
 def _share(
     explained: NDArray[np.float64], whole: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Share of the deviance, given by user, and its interval."""
+    """Return the share of the deviance (given by user), and its interval."""
     total = whole.sum()
-    if not total > 0:  # NaN where there is no model
+    if not total > 0:  # NaN without a model
         return np.nan, np.nan, np.nan
     low, high = interval(resampled_ratios(explained, whole, weights))
     return float(explained.sum() / total), float(low), float(high)
@@ -242,7 +236,7 @@ def _share(
 def _fit(
     jobs: pd.DataFrame, columns: Mapping[str, NDArray[np.float64]], weights: NDArray[np.float64]
 ) -> _Model:
-    """Model continuing on quantities; the slope is the first one's, for a factor of e."""
+    """Model continuing on quantities; the slope of the first is per factor of e."""
     n_users = weights.shape[1]
     user, stays = jobs["user"].to_numpy(), jobs["continued"].to_numpy(dtype=np.float64)
     unknown = np.full(n_users, np.nan)
@@ -256,16 +250,16 @@ def _fit(
     clusters = {"cov_type": "cluster", "cov_kwds": {"groups": user}} if n_users > 1 else {}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # as it did not converge, or separates perfectly
+            warnings.simplefilter("error")  # no convergence, or perfect separation
             model = Logit(stays, x).fit(disp=0, **clusters)
     except (np.linalg.LinAlgError, ValueError, ArithmeticError, Warning):
         return nothing
     low, high = model.conf_int()[1] if n_users > 1 else (np.nan, np.nan)
     losses = _losses(stays, np.full(user.size, stays.mean())), _losses(stays, model.predict())
-    null, left = (totals_by_user(loss, user, n_users) for loss in losses)
-    return _Model(null, left, float(model.params[1]), (float(low), float(high)))
+    null, residual = (totals_by_user(loss, user, n_users) for loss in losses)
+    return _Model(null, residual, float(model.params[1]), (float(low), float(high)))
 
 
 def _losses(stays: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deviance of each job."""
+    """Return the deviance of each job."""
     return -2 * np.log(np.where(stays > 0, probability, 1 - probability))

@@ -1,4 +1,4 @@
-"""Think times after jobs, by the service that the jobs had."""
+"""Think times after jobs, by the service of the jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from analysis.section import Result
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
-#: Think times at which the distributions are told: four a doubling from 1 s to 30 days, and the
-#: end of a session. [s]
+#: Think times at which the distributions are computed: four per doubling from 1 s to 30 days,
+#: and the limit of a session. [s]
 _DAYS_30 = 30 * 86400
 GRID = np.unique(np.append(2 ** np.arange(0, np.log2(_DAYS_30), 0.25), [CONTINUE_WITHIN, _DAYS_30]))
 
@@ -41,33 +41,33 @@ _SHARES = ["probability", "probability_low", "probability_high"]
 
 @dataclass(frozen=True, eq=False)
 class Reactions(Result):
-    """Think times after jobs, by how the jobs were served.
+    """Think times after jobs, by the service of the jobs.
 
     The tables of bins have `jobs`, `median_response` [s], `median_think_time` with its interval
-    `think_time_low` to `think_time_high` [s], and `probability`, the share of think times up
-    to 20 min, with `probability_low` to `probability_high`; NaN where a bin is empty, limits also
-    where it has too few users. Negative think times are in none of them.
+    `think_time_low` to `think_time_high` [s], and `probability`, the share of think times of at
+    most 20 min, with `probability_low` to `probability_high`; NaN if a bin is empty, limits also
+    if it has too few users. Negative think times are excluded.
 
     Parameters
     ----------
     jobs : int
-        Jobs that their user followed by another, with a known wait.
+        Jobs followed by another job of the user, with a known wait.
     users : int
         Users of those jobs.
     negative : float
-        Share of them whose user did not await the end: the think time is negative.
+        Share of jobs with a negative think time: the user did not wait for their end.
     negative_interval : tuple of float
     by_response : DataFrame
         By `bin`, R1 to R5.
     by_slowdown : DataFrame
         By `bin`, S1 to S5.
     by_both : DataFrame
-        A row for each `response_bin` and `slowdown_bin`.
+        One row per `response_bin` and `slowdown_bin`.
     expectations : DataFrame
-        A row for each `kind`, W (waited up to 5 min) or E (ran up to 5 min), and response `bin`.
-        A job that did both is in both.
+        One row per `kind`, W (waited up to 5 min) or E (ran up to 5 min), and response `bin`. A
+        job can be in both kinds.
     think_times : DataFrame
-        By `think_time` [s]: the share of think times up to it, for each bin R1 to R5 and S1 to
+        By `think_time` [s]: the cumulative share of think times, for each bin R1 to R5 and S1 to
         S5, with limits `…_low` and `…_high`.
     """
 
@@ -82,12 +82,12 @@ class Reactions(Result):
     think_times: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the median think time of the bins."""
+        """Draw the median think times of the bins."""
         return plot_medians(self.medians, ax)
 
     @property
     def medians(self) -> pd.DataFrame:
-        """The bins of response time and of slowdown, one under the other."""
+        """Bins of response time and of slowdown in one table."""
         names = ["response time", "slowdown"]
         return pd.concat([self.by_response, self.by_slowdown], keys=names, names=["metric"])
 
@@ -99,14 +99,14 @@ def measure_reactions(
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
 ) -> Reactions:
-    """Measure the think times after jobs against the service that the jobs had [1]_.
+    """Measure the think times after jobs by the service of the jobs [1]_.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
         One log or several combined; see `analysis.reactions.followed_jobs`.
     n_resamples : int, default 500
-        How many times users are drawn anew, for 95 % percentile intervals.
+        Number of bootstrap resamples of users, for 95 % percentile intervals.
     rng : int or Generator, optional
 
     Returns
@@ -138,15 +138,7 @@ def measure_reactions(
 
 
 def reactions_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Reactions:
-    """Measure reactions to the jobs at hand; see `measure_reactions`.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        As `followed_jobs` gives them.
-    weights : ndarray, shape (n_resamples, n_users)
-        As `draw_users` gives them.
-    """
+    """Measure reactions to followed jobs, with the users' weights in each draw."""
     user, n_users = jobs["user"].to_numpy(), weights.shape[1]
     negative = jobs["think_time"].to_numpy() < 0
     of_user = totals_by_user(np.ones(user.size), user, n_users)
@@ -194,7 +186,7 @@ def _by_bin(
     *,
     medians: bool = True,
 ) -> pd.DataFrame:
-    """Describe the jobs of each bin; `which` is the number of each job's."""
+    """Describe the jobs of each bin; `which` is the bin of each job."""
     n_users = weights.shape[1]
     place = jobs["user"].to_numpy() * n_bins + which
     continued = jobs["continued"].to_numpy()
@@ -223,7 +215,7 @@ def _by_bin(
 def _distributions(
     jobs: pd.DataFrame, which: NDArray[np.integer], bins: Sequence[str], weights: NDArray
 ) -> pd.DataFrame:
-    """Share of the think times of each bin up to those of the grid."""
+    """Return the cumulative shares of think times in each bin, at the points of the grid."""
     n_users, n_bins, n_cells = weights.shape[1], len(bins), GRID.size + 1
     cell = np.searchsorted(GRID, jobs["think_time"].to_numpy())
     place = (jobs["user"].to_numpy() * n_bins + which) * n_cells + cell

@@ -1,4 +1,4 @@
-"""The signature of feedback: in weeks of many jobs, jobs are smaller."""
+"""Signature of feedback: the correlation between the weekly number of jobs and their size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ from workloadkit.trace import Trace, list_of_logs
 
 _TITLE = "Signature of feedback"
 
-#: Fewer weeks with jobs than this tell nothing about a correlation.
+#: Least number of weeks with jobs for a correlation.
 FEWEST_WEEKS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Signature(Result):
-    """Jobs of each week against their mean size.
+    """Weekly number of jobs and mean job size.
 
     Parameters
     ----------
     weeks : DataFrame
-        A row for each week in which jobs were submitted that ran: `log`, `week` from 0, `jobs`
-        and `mean_work` [processor-seconds].
+        One row per week with submissions of jobs that ran: `log`, `week` from 0, `jobs` and
+        `mean_work` [processor-seconds].
     logs : DataFrame
         By `log`: `weeks` with such jobs, `empty` weeks, `correlation` (Spearman's) of `jobs` and
         `mean_work`, with its interval `low` to `high`.
     correlation : float
-        Of one log, its correlation; of several, the mean of theirs on Fisher's scale, each
-        weighted by its weeks less 3. NaN if there are fewer than 8 weeks.
+        Correlation of one log, or the mean of several on Fisher's scale, weighted by weeks minus
+        3. NaN if there are fewer than 8 weeks.
     interval : tuple of float
     """
 
@@ -46,7 +46,7 @@ class Signature(Result):
     interval: tuple[float, float]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a dot for each week."""
+        """Draw one dot per week."""
         return plot_signature(self.weeks, ax)
 
 
@@ -59,18 +59,18 @@ def feedback_signature(
 ) -> Signature:
     """Correlate the number of jobs of a week with their mean size [1]_.
 
-    Users who wait for their jobs submit fewer of them while the machine is loaded. So a log has
-    weeks of many small jobs and weeks of few large ones, and the correlation is negative.
+    Users who wait for their jobs submit fewer jobs while the machine is loaded. A log then has
+    weeks of many small jobs and weeks of few large jobs, and the correlation is negative.
 
-    Weeks are counted from the log's first submission; the last, incomplete one is left out.
-    Counted are the jobs submitted in a week that ran; their size is processors × run time.
+    Weeks start at the log's first submission; the last, incomplete week is left out. Jobs that
+    ran count in the week of their submission; their size is processors × run time.
 
     Parameters
     ----------
     traces : Trace or sequence of Trace
         One log or several.
     n_resamples : int, default 500
-        How many times weeks are drawn anew.
+        Number of bootstrap resamples of weeks.
     rng : int or Generator, optional
 
     Returns
@@ -80,13 +80,13 @@ def feedback_signature(
     Raises
     ------
     ParameterError
-        If no log is given, or something is no Trace.
+        If no log is given, or an item is not a Trace.
 
     Notes
     -----
-    The 95 % interval is Fisher's, of atanh of the correlation, with the spread of a circular
-    block bootstrap [2]_ in place of 1/√(n − 3): neighbouring weeks are alike, so blocks of about
-    the cube root of the number of weeks are drawn.
+    The 95 % interval is Fisher's, based on atanh of the correlation, with the standard error of a
+    circular block bootstrap [2]_ instead of 1/√(n − 3): adjacent weeks are correlated, so blocks of
+    about the cube root of the number of weeks are drawn.
 
     References
     ----------
@@ -97,7 +97,7 @@ def feedback_signature(
 
     Examples
     --------
-    In week i there are i jobs, each 100 - i s long.
+    Week i has i jobs of 100 - i s each.
 
     >>> week = np.repeat(np.arange(1, 13), np.arange(1, 13))
     >>> log = {"submit": 604800 * week, "run": 100 - week, "procs": np.ones(week.size)}
@@ -121,17 +121,17 @@ def feedback_signature(
 
 
 def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw a dot for each week: how many jobs, and how large they are.
+    """Draw one dot per week: the number of jobs and their mean size.
 
     Parameters
     ----------
     data : DataFrame
-        As `Signature.weeks`.
+        `Signature.weeks`.
     ax : Axes, optional
         Default: the current Axes.
     """
     ax = style.current_axes(ax)
-    drawn = data[data["mean_work"] > 0]  # others have no place on the axis
+    drawn = data[data["mean_work"] > 0]  # a logarithmic axis has no 0
     for log, its in drawn.groupby("log"):
         colour = style.LINES[int(log) % len(style.LINES)]["color"]
         hours = its["mean_work"] / 3600
@@ -146,42 +146,45 @@ def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def section(trace: Trace) -> Section:
-    """Report whether weeks of many jobs have smaller ones."""
+    """Report the correlation between weekly job count and job size."""
     if not trace.ran.any():
-        notes = ("No job of this log ran, so there is nothing to measure.",)
+        notes = ("No job of this log ran, so there is no correlation.",)
         return Section("signature", _TITLE, notes=notes)
     found = feedback_signature(trace, rng=SEED)
     n_weeks = int(found.logs["weeks"].iloc[0])
     if np.isnan(found.correlation):
-        said = (
-            "all have as many jobs or jobs of the same size"
+        reason = (
+            "all have equal job counts or equal job sizes"
             if n_weeks >= FEWEST_WEEKS
-            else f"at least {FEWEST_WEEKS} are needed"
+            else f"at least {FEWEST_WEEKS} are required"
         )
         notes = (
-            f"Whole weeks with jobs that ran: {count(n_weeks)}; {said}, so that no correlation can "
-            "be told.",
+            f"{count(n_weeks)} complete weeks have jobs that ran; {reason}, so the correlation is "
+            "undefined.",
         )
         return Section("signature", _TITLE, notes=notes, values={"weeks": n_weeks})
     low, high = found.interval
     known = f"rank correlation {with_interval(found.correlation, low, high, coefficient)}"
     if high < 0:
-        finding = (
-            f"Weeks of many jobs have smaller ones ({known}), as where users hold back under load."
-        )
-    elif low > 0:
-        finding = f"Weeks of many jobs have larger ones ({known}): no sign of users holding back."
-    else:
-        finding = f"Weeks of many jobs have neither surely smaller nor larger ones ({known})."
+        if high < 0:
+            finding = (
+                f"Weeks with more jobs have smaller jobs ({known}), as expected if users submit "
+                "less under load."
+            )
+        elif low > 0:
+            finding = f"Weeks with more jobs have larger jobs ({known}): no sign of feedback."
+        else:
+            finding = f"No significant correlation between weekly job count and job size ({known})."
     return Section(
         "signature",
         _TITLE,
         finding,
         (
-            "A week is 7 days from the first submission on; the size of a job is its processors "
-            "times its run time. In brackets, a 95 % interval: Fisher's, with the spread that "
-            f"{N_RESAMPLES} draws of blocks of weeks have.",
-            "A machine that is always full shows the same: jobs times mean size is a week's work.",
+            "A week is 7 days, counted from the first submission; the size of a job is processors "
+            "times run time. Brackets hold a 95 % interval (Fisher's, with the standard error "
+            f"from {N_RESAMPLES} block-bootstrap draws of weeks).",
+            "A machine that is always full shows the same correlation, because job count times "
+            "mean size is the work of a week.",
         ),
         {
             "weeks": n_weeks,
@@ -193,10 +196,10 @@ def section(trace: Trace) -> Section:
         figures=(
             Figure(
                 "weeks",
-                "Jobs and their size, week by week",
-                "Each dot is a week: how many jobs were submitted in it that ran, and how many "
-                "processor-hours they took on average. Both axes are logarithmic. Where users "
-                "hold back under load, the dots fall to the right.",
+                "Weekly job count and mean job size",
+                "One dot per week: the number of submitted jobs that ran, and their mean "
+                "processor-hours. Both axes are logarithmic. If users submit less under load, the "
+                "dots fall to the right.",
                 found.weeks,
                 plot_signature,
             ),
@@ -206,7 +209,7 @@ def section(trace: Trace) -> Section:
 
 
 def _weeks(trace: Trace) -> tuple[pd.DataFrame, int]:
-    """Jobs that ran and their mean work, by week; and how many whole weeks there are."""
+    """Return jobs that ran and their mean work by week, and the number of complete weeks."""
     trace = trace.within_window()
     submit = trace.column("submit")
     if not submit.size:
@@ -223,7 +226,7 @@ def _weeks(trace: Trace) -> tuple[pd.DataFrame, int]:
 def _correlation(
     table: pd.DataFrame, n_weeks: int, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Spearman's correlation of jobs and mean work, and its spread on Fisher's scale."""
+    """Return Spearman's correlation of jobs and mean work, and its error on Fisher's scale."""
     pairs = table[["jobs", "mean_work"]].to_numpy(dtype=np.float64)
     n = len(pairs)
     if n < FEWEST_WEEKS or (pairs == pairs[0]).all(axis=0).any():
@@ -238,10 +241,10 @@ def _correlation(
 
 
 def _combine(logs: pd.DataFrame, spreads: NDArray[np.float64]) -> tuple[float, tuple[float, float]]:
-    """Mean correlation of several logs on Fisher's scale, weighted by weeks less 3."""
+    """Return the mean correlation of logs on Fisher's scale, weighted by weeks minus 3."""
     known = logs["correlation"].notna().to_numpy()
     if known.sum() <= 1:
-        row = logs[known].sum(min_count=1)  # the only one, else NaN
+        row = logs[known].sum(min_count=1)  # a single log, or NaN
         return float(row["correlation"]), (float(row["low"]), float(row["high"]))
     weight = (logs["weeks"].to_numpy() - 3.0)[known]
     weight /= weight.sum()
@@ -250,7 +253,7 @@ def _combine(logs: pd.DataFrame, spreads: NDArray[np.float64]) -> tuple[float, t
 
 
 def _spearman(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spearman's correlation of each set of pairs, shape (n_sets, n_pairs, 2)."""
+    """Return Spearman's correlation of each set of pairs, shape (n_sets, n_pairs, 2)."""
     from scipy.stats import rankdata
 
     ranks = rankdata(pairs, axis=1)
@@ -265,7 +268,7 @@ def _fisher(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _limits(correlation: float, spread: float) -> tuple[float, float]:
-    """Limits of a correlation with a spread on Fisher's scale."""
+    """Return the limits of a correlation with a given error on Fisher's scale."""
     from scipy.stats import norm
 
     reach = norm.ppf((1 + LEVEL) / 2) * spread

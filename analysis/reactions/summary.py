@@ -1,4 +1,4 @@
-"""How users react to the service of their jobs: the time they take until the next."""
+"""Report section on the reactions of users to the service of their jobs."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,18 +34,18 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 from workloadkit.trace import Trace
 
-_TITLE = "How users react to response times"
+_TITLE = "User reactions to response times"
 
 
 def section(trace: Trace) -> Section:
-    """Report think times and the decision to go on, by how jobs were served."""
+    """Report think times and the probability of continuing, by the service of jobs."""
     if missing := _missing(trace):
         return Section("reactions", _TITLE, notes=(missing,))
     jobs = followed_jobs(trace)
     weights = draw_users(jobs, rng=SEED)
     its = answered(jobs)
     if its.empty:
-        note = "No user awaited the end of a job before the next, so there are no think times."
+        note = "No user waited for the end of a job, so there are no think times."
         return Section("reactions", _TITLE, notes=(note,))
     found = reactions_of(jobs, weights)
     fit = continuation_of(its, weights)
@@ -69,35 +69,35 @@ def section(trace: Trace) -> Section:
 
 
 def _missing(trace: Trace) -> str:
-    """Why there is nothing to measure, in a sentence."""
+    """Return why reactions cannot be measured, or an empty string."""
     known = trace.column("user") != UNKNOWN
     if not trace.ran.any():
-        return "No job of this log ran, so there is nothing that users could react to."
+        return "No job of this log ran, so there are no reactions."
     if not (trace.ran & known).any():
-        return "No user is known, so it is unknown how users react."
+        return "No user is known, so reactions are unknown."
     if not waits_known(trace):
         return "No wait time is known, so response times and slowdowns are unknown."
     return ""
 
 
 def _finding(found: Reactions, predictors: Predictors) -> str:
-    """Say how likely users are to go on after short and long responses, and what tells it."""
+    """Describe the probability of continuing after short and long responses, and its predictors."""
     text = ""
     bins = found.by_response[found.by_response["jobs"] > 0]
-    said = [
-        f"{_cell(row, 'probability', share)} of the time after a response of "
+    shares = [
+        f"{_cell(row, 'probability', share)} of the jobs with a response time of "
         f"{RESPONSE_TITLES[RESPONSE_BINS.index(name)]}"
         for name, row in bins.iloc[[0, -1] if len(bins) > 1 else [0]].iterrows()
     ]
-    text = f"Users submit again within 20 min {' and '.join(said)}."
-    told = predictors.quantities["explained"]
-    if not told[["response", "slowdown"]].isna().any():
+    text = f"Users submit the next job within 20 min after {' and after '.join(shares)}."
+    explained = predictors.quantities["explained"]
+    if not explained[["response", "slowdown"]].isna().any():
         response, slowdown = (
             _cell(predictors.quantities.loc[name], "explained", share)
             for name in ("response", "slowdown")
         )
         text += (
-            f" Response time explains {response} of the deviance of that decision, slowdown "
+            f" Response time explains {response} of the deviance of this decision, slowdown "
             f"{slowdown}."
         )
     return text
@@ -107,11 +107,11 @@ def _figures(found: Reactions, fit: Continuation, predictors: Predictors) -> tup
     figures = (
         Figure(
             "continuation",
-            "Going on after a job",
-            "How likely users are to submit their next job within 20 min of a job's end, by "
-            f"its response time: {_fit_text(fit)}. Dots are the bins of response times at "
-            "their median, bars their 95 % intervals; dashed is the published curve. r is the "
-            "response time in minutes.",
+            "Probability of continuing after a job",
+            "Probability that users submit their next job within 20 min of a job's end, by "
+            f"response time: {_fit_text(fit)}. Dots are bins of response times at their median, "
+            "bars are 95 % intervals; the dashed line is the published curve. r is the response "
+            "time in minutes.",
             fit.points,
             partial(plot_continuation, a=fit.a, b=fit.b),
         ),
@@ -119,51 +119,51 @@ def _figures(found: Reactions, fit: Continuation, predictors: Predictors) -> tup
             "medians",
             "Think times by response time and by slowdown",
             "Median time from a job's end to the user's next submission, by bin of response "
-            "time and by bin of slowdown, with 95 % intervals. The metric that matters to "
-            "users shows the steadier climb.",
+            "time and by bin of slowdown, with 95 % intervals. The relevant metric for users shows "
+            "the steadier increase.",
             found.medians,
             plot_medians,
         ),
         Figure(
             "think_times",
-            "Think times after jobs of each response time",
-            "Share of the think times up to each length after jobs that responded in up to "
-            "5, 15, 45 and 135 min, and in more; shaded: 95 % intervals. The dashed line is "
-            "at 20 min, where a session ends.",
+            "Think times by response time",
+            "Cumulative share of the think times after jobs with response times of up to 5, 15, 45 "
+            "and 135 min, and more; shaded: 95 % intervals. The dashed line at 20 min marks the "
+            "limit of a session.",
             found.think_times,
             plot_think_time_bins,
         ),
         Figure(
             "expectations",
-            "Awaited and unexpected response times",
-            "How likely users are to go on after jobs that waited little, so that they "
-            "responded as expected, and after jobs that ran briefly, so that a long response "
-            "came unexpected.",
+            "Expected and unexpected response times",
+            "Probability of continuing after jobs with short waits, where the response time was "
+            "expected, and after jobs with short run times, where a long response time was "
+            "unexpected.",
             found.expectations,
             plot_expectations,
         ),
         Figure(
             "predictors",
-            "What tells whether users go on",
-            "Share of the deviance of the decision to go on that the logarithm of each "
-            "quantity explains, alone and added to response time, with 95 % intervals.",
+            "Predictors of continuing",
+            "Share of the deviance of the decision to continue that the logarithm of each quantity "
+            "explains, alone and in addition to response time, with 95 % intervals.",
             predictors.quantities,
             plot_predictors,
         ),
     )
     short = (found.expectations["jobs"] > 0).any()
-    told = predictors.quantities["explained"].notna().any()
-    empty = {"expectations": not short, "predictors": not told}
+    explained = predictors.quantities["explained"].notna().any()
+    empty = {"expectations": not short, "predictors": not explained}
     return tuple(figure for figure in figures if not empty.get(figure.name))
 
 
 def _notes(found: Reactions, n_answered: int) -> tuple[str, ...]:
     negative = with_interval(found.negative, *found.negative_interval)
     return (
-        f"Counted are {plural(n_answered, 'job')} whose user submitted the next one after their "
-        f"end. {negative} of the next jobs came before it, and tell nothing of a reaction.",
-        "In brackets, and as bars: 95 % intervals, from drawing users (not jobs) anew "
-        f"{N_RESAMPLES} times; there is none where fewer than three users can be drawn.",
+        f"{plural(n_answered, 'job')} count: the user submitted the next job after their end. "
+        f"{negative} of the next jobs came earlier and carry no information on reactions.",
+        "Brackets and bars are 95 % intervals from "
+        f"{N_RESAMPLES} bootstrap resamples of users (not jobs); they need at least three users.",
     )
 
 
@@ -199,7 +199,7 @@ def _fit_text(fit: Continuation) -> str:
     a = with_interval(fit.a, *fit.a_interval, number)
     b = with_interval(fit.b, *fit.b_interval, number)
     return (
-        f"a / (b r + 1) with a = {a} and b = {b} per min, beside the published {PUBLISHED_A} and "
+        f"a / (b r + 1) with a = {a} and b = {b} per min, published: {PUBLISHED_A} and "
         f"{PUBLISHED_B}"
     )
 
@@ -210,7 +210,7 @@ def _cell(row: pd.Series, name: str, form: Callable[[float], str], limits: str =
 
 
 def _gain(value: float) -> str:
-    """Write a difference of shares, which may be negative."""
+    """Format a difference of shares, which may be negative."""
     return share(value) if np.isnan(value) else f"{round(100 * value, 1) + 0.0:.1f} %"
 
 
@@ -224,9 +224,9 @@ def _bin_table(data: pd.DataFrame, titles: Sequence[str], name: str, quantity: s
         )
         for _, row in data.iterrows()
     ]
-    columns = ["jobs", "median response", "median think time", "go on within 20 min"]
+    columns = ["jobs", "median response", "median think time", "continue within 20 min"]
     index = [f"{bin_}: {title}" for bin_, title in zip(data.index, titles, strict=True)]
-    caption = f"What follows jobs by bin of {quantity}."
+    caption = f"Think time and continuation after jobs, by bin of {quantity}."
     return Table(name, caption, data, pd.DataFrame(rows, index, columns, dtype=object))
 
 
@@ -247,9 +247,9 @@ def _expectation_table(data: pd.DataFrame) -> Table:
     }
     index = [f"{x}: {title}" for x, title in zip(RESPONSE_BINS, RESPONSE_TITLES, strict=True)]
     caption = (
-        "How likely users are to go on within 20 min, by response time: after jobs that waited "
-        "little, which responded as expected, and after jobs that ran briefly, whose longer "
-        "responses came unexpected. Jobs that did both are in both."
+        "Probability of continuing within 20 min, by response time: after jobs with short waits, "
+        "where the response time was expected, and after jobs with short run times, where a longer "
+        "one was unexpected. Jobs with both are in both columns."
     )
     return Table("expectations", caption, data, pd.DataFrame(cells, index, dtype=object))
 
@@ -258,9 +258,9 @@ def _predictor_table(found: Predictors) -> Table:
     columns = {
         "correlation": ("rank correlation", number),
         "explained": ("deviance explained", share),
-        "odds_ratio": ("odds for the tenfold", number),
-        "beside_response": ("adds to response", _gain),
-        "beyond_it": ("response adds to it", _gain),
+        "odds_ratio": ("odds ratio, tenfold", number),
+        "beside_response": ("in addition to response time", _gain),
+        "beyond_it": ("response time in addition", _gain),
     }
     cells = {
         title: [_cell(found.quantities.loc[q], name, form) for q in QUANTITIES]
@@ -269,12 +269,12 @@ def _predictor_table(found: Predictors) -> Table:
     index = [TITLES[name] for name in QUANTITIES]
     together = with_interval(found.all_explained, *found.all_interval)
     caption = (
-        "What tells whether users go on within 20 min: rank correlation with the think time, and "
-        "logistic models of going on, on the logarithm of each quantity: the deviance explained, "
-        "by what the odds of going on are multiplied for a tenfold quantity, and what it adds to "
-        f"response time, and response time to it. All together explain {together}. Any two of "
-        "response time, slowdown and run time tell the third, so slowdown and run time add the "
-        "same."
+        "Predictors of continuing within 20 min: rank correlation with the think time; and "
+        "logistic models of continuing on the logarithm of each quantity: deviance explained, odds "
+        "ratio for a tenfold quantity, additional deviance explained by the quantity given "
+        "response time, and by response time given the quantity. All quantities together explain "
+        f"{together}. Any two of response time, slowdown and run time determine the third, so "
+        "slowdown and run time have equal additional deviance."
     )
     shown = pd.DataFrame(cells, index, dtype=object)
     return Table("predictors", caption, found.quantities, shown)

@@ -1,4 +1,4 @@
-"""What resampled logs are compared with their original by."""
+"""Measures that compare resampled logs with their original."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,49 +21,51 @@ from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 
-#: Over what arrivals are counted for the Hurst parameter. [s]
+#: Time unit of the arrival counts for the Hurst parameter. [s]
 UNIT = 3600
 
-#: Its estimators: that of the source, and the steadier one.
+#: Estimators of the Hurst parameter: the source's, and a more robust one.
 ESTIMATORS = {"rs": "R/S", "local_whittle": "local Whittle"}
 
 
-class Measure(NamedTuple):
-    """A single number of a log: what it is, and how it is written."""
+class LogMeasure(NamedTuple):
+    """A measure of a log: its title, and its formatter."""
 
     title: str
     written: Callable[[float], str]
 
 
-#: The single numbers of a log, in the order of the page.
-MEASURES: Mapping[str, Measure] = {
-    "jobs": Measure("jobs", formats.count),
-    "users": Measure("users", formats.count),
-    "jobs_per_week": Measure("jobs a week", formats.number),
-    "offered_load": Measure("offered load", "{:.3f}".format),
+#: Measures in the order of the page.
+MEASURES: Mapping[str, LogMeasure] = {
+    "jobs": LogMeasure("jobs", formats.count),
+    "users": LogMeasure("users", formats.count),
+    "jobs_per_week": LogMeasure("jobs per week", formats.number),
+    "offered_load": LogMeasure("offered load", "{:.3f}".format),
     **{
-        f"stack_depth_{name}": Measure(f"stack depth, {title}", "{:.2f}".format)
+        f"stack_depth_{name}": LogMeasure(f"stack depth, {title}", "{:.2f}".format)
         for name, title in ATTRIBUTES.items()
     },
     **{
-        f"concentration_{name}": Measure(f"fullest bin of a day, {title}", "{:.3f}".format)
+        f"concentration_{name}": LogMeasure(
+            f"share of a day's fullest bin, {title}", "{:.3f}".format
+        )
         for name, title in ATTRIBUTES.items()
     },
     **{
-        f"hurst_{name}": Measure(f"H by {title}", "{:.3f}".format)
+        f"hurst_{name}": LogMeasure(f"H by {title}", "{:.3f}".format)
         for name, title in ESTIMATORS.items()
     },
 }
 
 
 def comparable(trace: Trace) -> Trace:
-    """Return the jobs of a log that may be resampled: those of known users that ran."""
+    """Return the jobs of a log that can be resampled: jobs of known users that ran."""
     keep = trace.ran & (trace.column("user") != UNKNOWN)
     return trace if keep.all() else trace.select(keep)
 
 
 def measure_log(trace: Trace) -> dict[str, float]:
-    """Measure a log by the `MEASURES`.
+    """Compute the `MEASURES` of a log.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def measure_log(trace: Trace) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        NaN for what the log does not tell.
+        Measures by name; NaN if unknown.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def measure_log(trace: Trace) -> dict[str, float]:
 
 
 def hurst_or_none(trace: Trace, method: str) -> Hurst | None:
-    """Estimate the Hurst parameter of the hourly arrivals; None where they do not tell."""
+    """Estimate the Hurst parameter of the hourly arrivals; None if that is impossible."""
     try:
         return hurst(arrivals_per_unit(trace, UNIT), method)
     except ParameterError:  # too few hours, or the same number of jobs in all of them
@@ -109,10 +111,7 @@ def hurst_or_none(trace: Trace, method: str) -> Hurst | None:
 
 
 def pox_line(trace: Trace) -> pd.Series | None:
-    """Return the line through the pox plot of R/S: its height by the window's size [s].
-
-    None where the arrivals do not tell.
-    """
+    """Return the line of the R/S pox plot, R/S by window size [s]; None if it is undefined."""
     estimate = hurst_or_none(trace, "rs")
     if estimate is None:
         return None
@@ -121,20 +120,20 @@ def pox_line(trace: Trace) -> pd.Series | None:
 
 
 def published(name: str) -> tuple[str, dict[str, dict[str, float]]]:
-    """Return what the source published of a log and eight resampled ones.
+    """Return the published measures of a log and its eight resampled logs.
 
     Parameters
     ----------
     name : str
-        Name of the log, such as that of its file.
+        Name of the log, for example its file name.
 
     Returns
     -------
     version : str
-        Version of the log in the source; empty if it is none of its logs.
+        Version of the log in the source; empty for other logs.
     figures : dict of str to dict
         By measure: `published_original`, `published` (the mean of the resampled logs) and
-        `published_sd`. Of N. Zakay, D. G. Feitelson, "Workload resampling for performance
+        `published_sd`, from N. Zakay, D. G. Feitelson, "Workload resampling for performance
         evaluation of parallel job schedulers", 2014, Tables VI and VII.
 
     Examples

@@ -1,4 +1,4 @@
-"""The report of a validation of resampling."""
+"""Report of a validation of resampling."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
     from analysis.resampling.validation import ResamplingValidation
 
 _CAPTIONS = {
-    "jobs_by_user": "Jobs of each user, the users in the order of these numbers.",
-    "sessions_by_user": "Sessions of each user, by arrivals within an hour.",
-    "session_length_by_user": "Mean length of the sessions of each user.",
-    "work_by_user": "Processors × seconds of each user.",
-    "first_arrivals": "Day of each user's first job since the log's first.",
-    "final_departures": "Day of each user's last job since the log's first.",
-    "activity": "Days from each user's first job to the last.",
-    "week": "Share of the jobs that arrive in each hour of the week.",
+    "jobs_by_user": "Jobs per user, users in ascending order.",
+    "sessions_by_user": "Sessions per user (arrivals within an hour).",
+    "session_length_by_user": "Mean session length per user.",
+    "work_by_user": "Processor-seconds per user.",
+    "first_arrivals": "Day of each user's first job, from the first job of the log.",
+    "final_departures": "Day of each user's last job, from the first job of the log.",
+    "activity": "Days from the first to the last job of each user.",
+    "week": "Share of the jobs by hour of the week of their arrival.",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationReport(Report):
-    """Whether resampled logs are like their original.
+    """Comparison of resampled logs with their original.
 
     Parameters
     ----------
     source : Trace
-        The original.
+        The original log.
     sections : tuple of Section
     parameters : mapping
-        What made the resampled logs.
+        Parameters of the resampled logs.
     """
 
-    kind: ClassVar[str] = "Resampled logs beside their original"
+    kind: ClassVar[str] = "Validation of resampling"
 
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What made it."""
+        """Provenance of the report, with the parameters of the resampled logs."""
         made = super().provenance
         return made | {"parameters": self.parameters | made["parameters"]}
 
 
 def report(found: "ResamplingValidation") -> ValidationReport:
-    """Make the report of a validation."""
+    """Return the report of a validation."""
     sections = (_load(found), _distributions(found), _locality(found), _memory(found))
     parameters = {"count": found.count, "seed": found.seed, **found.how}
     return ValidationReport(found.source, sections, parameters)
@@ -66,16 +66,16 @@ def report(found: "ResamplingValidation") -> ValidationReport:
 def _load(found: "ResamplingValidation") -> Section:
     names = [name for name in MEASURES if name in ("jobs", "users", "jobs_per_week")]
     names += ["offered_load"]
-    notes = [f"The original is compared with {_logs(found)}, made of its users."]
+    notes = [f"The original is compared with {_logs(found)}, drawn from its users."]
     if found.left_out:
         jobs = plural(found.left_out, "job")
         notes.append(
-            "Left out of the original, as of the resampled logs, for want of a run or of a known "
-            f"user: {jobs}."
+            f"{jobs} that never ran, or of unknown users, are left out of the original and of the "
+            "resampled logs."
         )
     finding = (
-        f"Jobs a week: {_beside(found, 'jobs_per_week')}; load asked for: "
-        f"{_beside(found, 'offered_load')}."
+        f"Jobs per week: {_compared(found, 'jobs_per_week')}; offered load: "
+        f"{_compared(found, 'offered_load')}."
     )
     return Section(
         "throughput",
@@ -87,7 +87,7 @@ def _load(found: "ResamplingValidation") -> Section:
             Figure(
                 "measures",
                 "All measures",
-                "Each measure of the resampled logs, relative to that of the original.",
+                "Measures of the resampled logs relative to the original.",
                 _relative(found),
                 plot_measures,
             ),
@@ -102,20 +102,19 @@ def _distributions(found: "ResamplingValidation") -> Section:
     of_users = farthest[farthest.index.isin(FIGURE_4)].sort_values("ks_mean", ascending=False)
     nearest, worst = of_users.index[-1], of_users.index[0]
     finding = (
-        "The distributions by users and over the week are apart by "
-        f"{number(of_users['ks_mean'].min())} ({DISTRIBUTIONS[nearest].title}) to "
-        f"{number(of_users['ks_mean'].max())} ({DISTRIBUTIONS[worst].title}), in the mean of the "
-        "resampled logs."
+        "The mean Kolmogorov-Smirnov distances of the distributions by user and by hour of the "
+        f"week range from {number(of_users['ks_mean'].min())} ({DISTRIBUTIONS[nearest].title}) to "
+        f"{number(of_users['ks_mean'].max())} ({DISTRIBUTIONS[worst].title})."
     )
     notes = (
-        "Distances are Kolmogorov and Smirnov's, the largest difference of the shares at or below "
-        "any value, and the earth mover's, in standard deviations of the original.",
-        "Long-term users are there once in each resampled log, and begin in any week of their "
-        "activity: their first and last jobs are spread anew.",
+        "Distances are the Kolmogorov-Smirnov distance (largest difference of cumulative shares) "
+        "and the earth mover's distance, in standard deviations of the original.",
+        "Each resampled log has every long-term user once, starting in a random week of the user's "
+        "activity, so first and last jobs are redistributed.",
     )
     return Section(
         "distributions",
-        "Users and the week",
+        "Distributions of users and weekly cycle",
         finding,
         notes,
         tables=(_distances(found),),
@@ -130,15 +129,15 @@ def _locality(found: "ResamplingValidation") -> Section:
 
     names = [name for name in MEASURES if name.startswith(("stack_depth", "concentration"))]
     notes = [
-        "A value that came before lies so deep, on average, on a stack that keeps the latest on "
-        "top; times are the same within 5 %. The shallower, the more locality.",
-        "The jobs of a day are of one kind if many fall into one of 16 bins that divide the log's "
-        "jobs equally; without locality the fullest would have little more than 1/16 of them.",
+        "Stack depth: mean depth of a repeated value on a stack with the latest value on top; "
+        "times within 5 % are equal. A smaller depth means more locality.",
+        "Daily concentration: share of a day's jobs in its fullest bin, of 16 bins with equal "
+        "shares of the log's jobs; without locality it is little more than 1/16.",
     ]
     return Section(
         "locality",
         "Locality",
-        f"Mean stack depth of run times: {_beside(found, 'stack_depth_run')}.",
+        f"Mean stack depth of run times: {_compared(found, 'stack_depth_run')}.",
         tuple(notes + _published_note(found)),
         tables=(_measures(found, names),),
         figures=tuple(
@@ -150,10 +149,10 @@ def _locality(found: "ResamplingValidation") -> Section:
 def _memory(found: "ResamplingValidation") -> Section:
     names = [f"hurst_{name}" for name in ESTIMATORS]
     if found.table.loc[names, "original"].isna().all():
-        note = "The log has too few hours, or jobs in too few of them, to tell of long memory."
+        note = "The log has too few hours with jobs to estimate long memory."
         return Section("memory", "Long memory", notes=(note,))
     notes = [
-        "H of the hourly arrivals: 0.5 is no memory; the nearer to 1, the less do fluctuations "
+        "H of the hourly arrivals: 0.5 means no memory; the closer to 1, the less fluctuations "
         "average out. The source's estimator is the slope of the pox plot of R/S.",
     ]
     figures: tuple[Figure, ...] = ()
@@ -161,9 +160,9 @@ def _memory(found: "ResamplingValidation") -> Section:
         figures = (
             Figure(
                 "pox",
-                "Lines of the pox plots",
-                "R/S by the size of the window, as the line through the pox plot has it; its slope "
-                "is H. Dotted and dashed: slopes 1/2 and 1.",
+                "Pox plots of R/S",
+                "R/S by window size, from the fitted line of the pox plot; its slope is H. Dotted "
+                "and dashed: slopes 1/2 and 1.",
                 found.pox,
                 plot_pox_lines,
             ),
@@ -171,8 +170,8 @@ def _memory(found: "ResamplingValidation") -> Section:
     return Section(
         "memory",
         "Long memory",
-        f"H by R/S: {_beside(found, 'hurst_rs')}; by local Whittle: "
-        f"{_beside(found, 'hurst_local_whittle')}.",
+        f"H by R/S: {_compared(found, 'hurst_rs')}; by local Whittle: "
+        f"{_compared(found, 'hurst_local_whittle')}.",
         tuple(notes + _published_note(found)),
         tables=(_measures(found, names),),
         figures=figures,
@@ -180,12 +179,12 @@ def _memory(found: "ResamplingValidation") -> Section:
 
 
 def plot_pox_lines(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the lines through the pox plots of several logs, the first highlighted.
+    """Draw the fitted lines of the pox plots of several logs, with the first highlighted.
 
     Parameters
     ----------
     data : DataFrame
-        As `ResamplingValidation.pox`.
+        `ResamplingValidation.pox`.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -204,7 +203,7 @@ def plot_pox_lines(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def _overlaid(found: "ResamplingValidation", name: str) -> Figure:
     title = DISTRIBUTIONS[name].title
     caption = _CAPTIONS.get(
-        name, "Share of the days whose fullest bin has at most so many of the day's jobs."
+        name, "Cumulative share of the days by the share of jobs in their fullest bin."
     )
     plot = partial(plot_overlaid, distribution=name, others="resampled")
     return Figure(
@@ -213,7 +212,7 @@ def _overlaid(found: "ResamplingValidation", name: str) -> Figure:
 
 
 def _measures(found: "ResamplingValidation", names: list[str]) -> Table:
-    """Set measures of the original beside those of the resampled logs, ours and published."""
+    """Compare measures of the original with those of the resampled logs, and published ones."""
     data = found.table.loc[names]
     data = data[data["original"].notna()]
     text = {}
@@ -233,7 +232,7 @@ def _measures(found: "ResamplingValidation", names: list[str]) -> Table:
     cells_shown = pd.DataFrame.from_dict(text, orient="index")
     if found.version and data["published"].isna().all():
         cells_shown = cells_shown.drop(columns=["published original", "published resampled"])
-    caption = f"The original; mean ± standard deviation of {_logs(found)}, and their range."
+    caption = f"The original, and mean ± standard deviation and range of {_logs(found)}."
     return Table("measures", caption, data, cells_shown)
 
 
@@ -241,29 +240,29 @@ def _distances(found: "ResamplingValidation") -> Table:
     data = found.distributions.farthest
     columns = {
         "ks_mean": ("K–S, mean", number),
-        "ks_max": ("K–S, largest", number),
+        "ks_max": ("K–S, maximum", number),
         "wasserstein_mean": ("earth mover's, mean", number),
-        "wasserstein_max": ("earth mover's, largest", number),
+        "wasserstein_max": ("earth mover's, maximum", number),
     }
     data = data[data["ks_mean"].notna()]
     text = shown(data, columns)
     text.index = pd.Index([DISTRIBUTIONS[str(name)].title for name in data.index])
-    caption = "Distances of the distributions of the resampled logs from those of the original."
+    caption = "Distances between the distributions of the resampled logs and the original."
     return Table("distances", caption, data, text)
 
 
 def _runs(found: "ResamplingValidation") -> Table:
-    columns = {"seed": ("own seed", str)} | {
+    columns = {"seed": ("seed", str)} | {
         name: MEASURES[name] for name in ("jobs", "users", "jobs_per_week", "offered_load")
     }
     text = shown(found.runs, columns)
     text.index = pd.Index([f"run {name}" for name in text.index])
-    caption = "Each resampled log; its own seed makes it again."
+    caption = "Resampled logs; the seed of a run reproduces it."
     return Table("runs", caption, found.runs, text, folded=True)
 
 
 def _relative(found: "ResamplingValidation") -> pd.DataFrame:
-    """Measures as rows under their titles, a column for each log."""
+    """Return measures as rows by title, with a column per log."""
     data = found.runs.drop(columns="seed").T
     data.insert(0, "original", found.table["original"])
     data.index = pd.Index([MEASURES[str(name)].title for name in data.index], name="measure")
@@ -279,7 +278,7 @@ def _published_note(found: "ResamplingValidation") -> list[str]:
     ]
 
 
-def _beside(found: "ResamplingValidation", name: str) -> str:
+def _compared(found: "ResamplingValidation", name: str) -> str:
     row, written = found.table.loc[name], MEASURES[name].written
     return f"{written(row['original'])}, resampled {_mean_sd(row['mean'], row['sd'], written)}"
 

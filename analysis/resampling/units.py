@@ -1,4 +1,4 @@
-"""What is lost when less than a user stays together in resampling."""
+"""Comparison of resampling units: locality lost by units smaller than a user."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from workloadkit.trace import Trace, check_trace
 
 UNITS = ("user", "session", "batch", "job")
 
-#: Similarities of a user's jobs in one session (0) and in successive ones (1).
+#: Similarities of a user's jobs within a session (0) and between successive sessions (1).
 SIMILARITIES = {
     f"similarity_{distance}_{name}": f"similarity {where}, {title}"
-    for distance, where in ((0, "in a session"), (1, "to the next session"))
+    for distance, where in ((0, "within sessions"), (1, "to the next session"))
     for name, title in ATTRIBUTES.items()
 }
 
@@ -32,22 +32,22 @@ _LOCAL = ("stack_depth", "concentration", "hurst")
 
 @dataclass(frozen=True, eq=False)
 class UnitComparison(Result):
-    """Measures of a log, and of logs resampled from it with different parts left whole.
+    """Measures of a log, and of logs resampled from it in different units.
 
     Parameters
     ----------
     log : str
     count : int
-        Logs resampled for each unit.
+        Number of resampled logs per unit.
     seed : int
     how : mapping of str to object
         Further parameters of `workloadkit.resample`.
     table : DataFrame
-        By `measure`: that of the `original`, and for each unit its `_mean` and `_sd` over the
-        resampled logs, as "session_mean". The measures are the stack depths and concentrations of
-        days, the Hurst parameters, and how alike the jobs of a user are in one session
-        ("similarity_0_run") and in successive ones ("similarity_1_run"): the mean over users of
-        the mean ratio of the smaller value to the larger.
+        By `measure`: the value in the `original`, and `_mean` and `_sd` over the resampled logs of
+        each unit, such as "session_mean". Measures are the stack depths and daily concentrations,
+        the Hurst parameters, and the similarity of a user's jobs within a session
+        ("similarity_0_run") and in successive sessions ("similarity_1_run"): the mean over users of
+        the mean ratio of the smaller to the larger value.
     """
 
     log: str
@@ -69,22 +69,22 @@ def compare_units(
     units: Iterable[str] = UNITS,
     **how: Any,
 ) -> UnitComparison:
-    """Measure what of a log's locality and memory is kept if users stay whole, or less does.
+    """Measure how much locality and memory of a log resampling keeps, by resampling unit.
 
-    By session, batch or job the same users are drawn, and then their sessions, batches or jobs are
-    moved one by one, each by whole weeks. What a source concludes from similarities of sessions,
-    that resampling by sessions would lose information [1]_, is so measured directly.
+    For the units session, batch and job, the same users are drawn, and their sessions, batches or
+    jobs are moved individually by whole weeks. This measures directly what the source concludes
+    from similarities of sessions: that resampling by sessions loses information [1]_.
 
     Parameters
     ----------
     trace : Trace
     count : int, default 8
-        How many logs to resample for each unit, one at least.
+        Number of resampled logs per unit, at least 1.
     rng : Generator or int, optional
     units : iterable of str
         Some of "user", "session", "batch" and "job".
     **how
-        As of `workloadkit.resample`.
+        Parameters of `workloadkit.resample`.
 
     Returns
     -------
@@ -93,9 +93,9 @@ def compare_units(
     Raises
     ------
     ParameterError
-        If there is nothing to compare, or as `workloadkit.resample`.
+        If there are no units, or see `workloadkit.resample`.
     WorkloadError
-        As `workloadkit.resample`.
+        See `workloadkit.resample`.
 
     References
     ----------
@@ -115,9 +115,9 @@ def compare_units(
     n_runs = check_count("count", count, least=1)
     units = list(dict.fromkeys(units))
     if "unit" in how:
-        raise ParameterError("unit is what is compared; give units")
+        raise ParameterError("unit is not a parameter here; use units")
     if not units:
-        raise ParameterError(f"units: give some of {', '.join(UNITS)}")
+        raise ParameterError(f"units is empty; known: {', '.join(UNITS)}")
     for unit in units:
         check_choice("units", unit, Unit)
     seed = seed_of(rng)
@@ -130,12 +130,12 @@ def compare_units(
 
 
 def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw measures by unit of resampling, relative to those of the original.
+    """Draw measures by resampling unit, relative to the original.
 
     Parameters
     ----------
     data : DataFrame
-        As `UnitComparison.table`; what is 0 or unknown in the original is left out.
+        `UnitComparison.table`; measures that are 0 or unknown in the original are left out.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -159,7 +159,7 @@ def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _measure(trace: Trace) -> dict[str, float]:
-    """Measure what may be lost."""
+    """Compute the compared measures of a log."""
     found = {k: value for k, value in measure_log(trace).items() if k.startswith(_LOCAL)}
     similarities = dict.fromkeys(SIMILARITIES, np.nan)
     jobs = user_jobs(trace)

@@ -1,4 +1,4 @@
-"""Resampled logs beside their original: distributions, locality, long memory, load."""
+"""Validation of resampled logs against their original: distributions, locality, memory, load."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.logs.comparison import LogComparison, look, side_by_side
+from analysis.logs.comparison import LogComparison, combine, extract
 from analysis.logs.distributions import DISTRIBUTIONS
 from analysis.logs.plots import plot_overlaid
 from analysis.resampling.measures import (
@@ -26,44 +26,44 @@ from workloadkit.trace import Trace, check_trace
 if TYPE_CHECKING:
     from analysis.resampling.page import ValidationReport
 
-#: The distributions of the source's Figure 4, by users and over the week.
+#: Distributions in Figure 4 of the source, by user and by hour of the week.
 FIGURE_4 = tuple(name for name, of in DISTRIBUTIONS.items() if of.over in ("users", "week"))
 
-#: Those of its Figure 5.
+#: Distributions in Figure 5 of the source.
 FIGURE_5 = tuple(name for name in DISTRIBUTIONS if name.startswith("concentration_of_"))
 
-_POINTS = 50  # of a line in a pox plot
+_POINTS = 50  # of a line
 
 
 @dataclass(frozen=True, eq=False)
 class ResamplingValidation(Result):
-    """How like its original a log is after resampling, as `validate_resampling` finds it.
+    """Comparison of a log with logs resampled from it, as returned by `validate_resampling`.
 
     Parameters
     ----------
     source : Trace
-        The original: of its jobs those that may be resampled.
+        The original, restricted to jobs that can be resampled.
     left_out : int
-        Its other jobs: those that never ran, and those of no known user.
+        Number of other jobs: they never ran, or their user is unknown.
     count : int
         Number of resampled logs.
     seed : int
     how : mapping of str to object
         Parameters of `workloadkit.resample`.
     table : DataFrame
-        By `measure`, as `analysis.resampling.measures.MEASURES` lists them: that of the `original`;
-        `mean`, `sd`, `low` and `high` (least and largest) of the resampled logs; whether the
-        original lies `within` these two; and `published_original`, `published` and `published_sd`
-        of the source's eight resampled logs, NaN where it gives none.
+        By `measure` of `analysis.resampling.measures.MEASURES`: the value in the `original`;
+        `mean`, `sd`, `low` and `high` (minimum and maximum) over the resampled logs; whether the
+        original lies `within` this range; and `published_original`, `published` and `published_sd`
+        of the source's eight resampled logs, NaN if not published.
     runs : DataFrame
-        By `run`: its own `seed`, and a column for each measure.
+        By `run`: its `seed`, and one column per measure.
     distributions : LogComparison
-        The original, called "original", and the runs "1", "2", …: the distributions of users, of
-        the week, and of the days by how much of a day is of one kind.
+        The original, named "original", and the runs "1", "2", …: the distributions of users, of
+        the week, and of the daily concentration.
     pox : DataFrame
-        By window `size` [s], a column for each log: the line through the pox plot of R/S.
+        By window `size` [s], one column per log: the fitted line of the R/S pox plot.
     version : str
-        The version of the log in the source; empty if it is none of its logs.
+        Version of the log in the source; empty for other logs.
     """
 
     source: Trace
@@ -78,7 +78,7 @@ class ResamplingValidation(Result):
     version: str
 
     def plot(self, ax: Axes | None = None, *, distribution: str = "jobs_by_user") -> Axes:
-        """Draw a distribution in all logs, the original highlighted.
+        """Draw a distribution in all logs, with the original highlighted.
 
         Parameters
         ----------
@@ -89,19 +89,21 @@ class ResamplingValidation(Result):
         """
         curves = self.distributions.curves
         if distribution not in curves:
-            raise ParameterError(f"no distribution {distribution!r}; known: {', '.join(curves)}")
+            raise ParameterError(
+                f"unknown distribution {distribution!r}; known: {', '.join(curves)}"
+            )
         return plot_overlaid(
             curves[distribution], ax, distribution=distribution, others="resampled"
         )
 
     def report(self) -> "ValidationReport":
-        """Return the report, which knows how to become a page."""
+        """Return the report, which has `to_html` and `to_dict`."""
         from analysis.resampling.page import report
 
         return report(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain Python values; of the original, what made the numbers."""
+        """Return the report as plain Python values."""
         return self.report().to_dict()
 
 
@@ -111,20 +113,20 @@ def validate_resampling(
     rng: np.random.Generator | int | None = None,
     **how: Any,
 ) -> ResamplingValidation:
-    """Compare a log with new ones resampled from it [1]_.
+    """Compare a log with logs resampled from it [1]_.
 
-    The original is taken without the jobs that cannot be resampled: those that never ran and those
-    of no known user. Users who are left out of the pools at the ends of the log stay in it.
+    The original has no jobs that cannot be resampled: jobs that never ran, and jobs of unknown
+    users. It keeps the users that the pools omit at the ends of the log.
 
     Parameters
     ----------
     trace : Trace
     count : int, default 8
-        How many logs to resample, one at least.
+        Number of resampled logs, at least 1.
     rng : Generator or int, optional
-        Run i is that of ``workloadkit.resamples(trace, count, rng=rng, **how)``.
+        Run i is equal to run i of ``workloadkit.resamples(trace, count, rng=rng, **how)``.
     **how
-        As of `workloadkit.resample`.
+        Parameters of `workloadkit.resample`.
 
     Returns
     -------
@@ -133,14 +135,14 @@ def validate_resampling(
     Raises
     ------
     ParameterError
-        If there is nothing to compare, or as `workloadkit.resample`.
+        See `workloadkit.resample`.
     WorkloadError
-        As `workloadkit.resample`.
+        See `workloadkit.resample`.
 
     Warns
     -----
     WorkloadWarning
-        As `workloadkit.resample`.
+        See `workloadkit.resample`.
 
     References
     ----------
@@ -162,9 +164,9 @@ def validate_resampling(
 
 
 def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> ResamplingValidation:
-    """Compare a log with the first new ones of a resampling of it, see `validate_resampling`."""
+    """Compare a log with the first runs of a prepared resampling, see `validate_resampling`."""
     original = comparable(trace)
-    looked, rows, lines = {}, {}, {}
+    extracts, rows, lines = {}, {}, {}
 
     def logs() -> Iterator[tuple[str, Trace]]:
         yield "original", original
@@ -172,7 +174,7 @@ def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> Res
             yield str(i + 1), resampling.run_of(i, seed)
 
     for name, log in logs():
-        looked[name] = look(log, distributions=(*FIGURE_4, *FIGURE_5))
+        extracts[name] = extract(log, distributions=(*FIGURE_4, *FIGURE_5))
         rows[name] = measure_log(log)
         lines[name] = pox_line(log)
     table = pd.DataFrame.from_dict(rows, orient="index")
@@ -185,34 +187,24 @@ def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> Res
         count,
         seed,
         resampling.parameters,
-        beside(table, figures),
+        compare_measures(table, figures),
         runs,
-        side_by_side(looked),
+        combine(extracts),
         _on_one_scale(lines),
         version,
     )
 
 
-def beside(
+def compare_measures(
     measures: pd.DataFrame, figures: Mapping[str, Mapping[str, float]] | None = None
 ) -> pd.DataFrame:
-    """Set the measures of an original beside those of the logs made from it.
+    """Compare the measures of the original (first row) with those of the other logs.
 
-    Parameters
-    ----------
-    measures : DataFrame
-        One row a log, the original first; a column for each measure.
-    figures : mapping, optional
-        By measure, what is published.
-
-    Returns
-    -------
-    DataFrame
-        As `ResamplingValidation.table`.
+    `figures` are published values by measure; see `ResamplingValidation.table`.
 
     Examples
     --------
-    >>> found = beside(pd.DataFrame({"jobs": [10, 8, 12]}))
+    >>> found = compare_measures(pd.DataFrame({"jobs": [10, 8, 12]}))
     >>> found.loc["jobs", ["original", "mean", "low", "high"]].astype(float).to_list()
     [10.0, 10.0, 8.0, 12.0]
     """
@@ -235,7 +227,7 @@ def beside(
 
 
 def _on_one_scale(lines: Mapping[str, pd.Series | None]) -> pd.DataFrame:
-    """Take straight lines in logarithmic coordinates at the same points."""
+    """Evaluate straight lines in logarithmic coordinates at common points."""
     known = {name: line for name, line in lines.items() if line is not None}
     if not known:
         return pd.DataFrame(index=pd.Index([], name="size", dtype=np.float64))

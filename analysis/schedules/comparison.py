@@ -1,4 +1,4 @@
-"""Schedules of the same jobs side by side, paired job by job."""
+"""Comparison of schedules of the same jobs, paired job by job."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from workloadkit.simulation.measures import (
     QUANTITIES,
 )
 
-#: What a comparison measures unless told otherwise.
+#: Metrics of a comparison by default.
 MEASURED = (
     *("mean_wait", "wait_p50", "wait_p98", "mean_slowdown", "mean_bounded_slowdown"),
     *("utilization", "makespan"),
@@ -43,7 +43,7 @@ MEASURED = (
 Metric = Callable[[Schedule], float]
 Metrics = Sequence[str] | Mapping[str, str | Metric]
 
-#: Metrics that are better the larger they are; all others, the smaller.
+#: Metrics of which larger values are better; of all others, smaller values are better.
 LARGER_IS_BETTER = (
     *("jobs", "utilization", "throughput_per_hour", "jain_fairness"),
     *("jobs_per_session", *OF_UTILITIES),
@@ -52,7 +52,7 @@ LARGER_IS_BETTER = (
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Displayed):
-    """Schedules of the same jobs, by name.
+    """Comparison of schedules of the same jobs.
 
     Parameters
     ----------
@@ -60,16 +60,16 @@ class Comparison(Displayed):
     reference : str
         Name of the schedule that the others are compared with.
     table : DataFrame
-        By `metric`, a column for each schedule.
+        By `metric`, one column per schedule.
     differences : DataFrame
-        One row for each metric and schedule but the reference: `metric`, `schedule`, `reference`
-        and `value` (the metric under both), `difference`, and its interval from `low` to `high`;
-        `relative`, the difference in units of the reference's value, from `relative_low` to
-        `relative_high`. NaN where there is none.
+        One row per metric and schedule except the reference: `metric`, `schedule`, `reference` and
+        `value` (the metric under both), `difference` and its interval from `low` to `high`;
+        `relative`, the difference divided by the reference's value, from `relative_low` to
+        `relative_high`. NaN if undefined.
     objective : Series or None
-        By schedule, the weighted objective; None without weights.
+        Weighted objective by schedule; None without weights.
     parameters : mapping of str to object
-        What was chosen: metrics, weights, confidence, block.
+        Parameters of the comparison: metrics, weights, confidence, block.
     """
 
     schedules: Mapping[str, Schedule]
@@ -92,7 +92,7 @@ class Comparison(Displayed):
         return f"{names}; {len(self.table)} metrics, reference {self.reference!r}"
 
     def pair(self, column: str) -> pd.DataFrame:
-        """Return a column of `Schedule.jobs` under each schedule, one row a job.
+        """Return a column of `Schedule.jobs` under each schedule, one row per job.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Comparison(Displayed):
         Returns
         -------
         DataFrame
-            By `job`, in the order of (submit, job number); a column for each schedule.
+            By `job`, in the order of (submit, job number); one column per schedule.
         """
         values = {
             name: schedule.jobs[column].to_numpy()[same_order(schedule)]
@@ -113,21 +113,21 @@ class Comparison(Displayed):
 
     @cached_property
     def contributions(self) -> pd.DataFrame:
-        """What each metric adds to the objective: by metric, a column for each schedule.
+        """Contribution of each metric to the objective: by metric, one column per schedule.
 
         Raises
         ------
         ParameterError
-            Without weights.
+            If the comparison has no weights.
         """
         weights = self.parameters["weights"]
         if not weights:
-            raise ParameterError("weights say what the objective is made of; there are none")
+            raise ParameterError("the comparison has no weights, so it has no objective")
         return _contributions(self.table, weights, self.reference)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What made it: the version, what was chosen, and what made each schedule."""
+        """Version, parameters, and the provenance of each schedule."""
         return {
             "workloadkit": __version__,
             "parameters": plain({"reference": self.reference, **self.parameters}),
@@ -135,7 +135,7 @@ class Comparison(Displayed):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return metrics by schedule, differences, objective and provenance, ready for JSON."""
+        """Return metrics by schedule, differences, objective and provenance as JSON values."""
         result: dict[str, Any] = {
             "metrics": self.table.to_dict(),
             "differences": self.differences.to_dict("records"),
@@ -153,29 +153,29 @@ def compare_schedules(
     confidence: float = 0.95,
     block: float = WEEK,
 ) -> Comparison:
-    """Set schedules of the same jobs side by side, paired job by job.
+    """Compare schedules of the same jobs, paired job by job.
 
-    Where they were made on machines of different sizes, or jobs that outlive their estimates were
-    dealt with in different ways, differences are not the schedulers' alone, and a warning says so.
+    A warning is issued if the schedules differ in the size of the machine or in the treatment of
+    jobs that exceed their estimates, since differences are then not due to the schedulers alone.
 
     Parameters
     ----------
     *schedules : Schedule, or one mapping of str to Schedule
-        Without names they are called by their schedulers, and by whatever else they differ in.
+        Unnamed schedules are named by scheduler and by other parameters that differ.
     metrics : sequence of str, or mapping of str to str or callable
         Names of `Schedule.describe`, and `later_than_fcfs`; or a mapping from the names in the
         tables to these, and to functions of a `Schedule` that return a number. Differences of
         custom metrics have no interval.
     weights : mapping of str to float, optional
-        Weights of metrics in the objective. Each metric is divided by that of the reference (where
-        more is better, as of the utilization, the reference's is divided by it), and the objective
-        is the weighted mean of these ratios: less is better, the reference has 1.
+        Weights of metrics in the objective. Each metric is divided by that of the reference (the
+        inverse, if larger values are better, as for utilization); the objective is the weighted
+        mean of these ratios. Less is better; the reference has 1.
     reference : str, optional
-        Name of the schedule to compare the others with; by default the first.
+        Name of the schedule that the others are compared with; by default the first.
     confidence : float, default 0.95
-        Of the intervals of the differences.
+        Confidence of the intervals of the differences.
     block : float, default one week
-        Jobs submitted in the same such time are left out together, see the notes. [s]
+        Length of the jackknife's time blocks, see Notes. [s]
 
     Returns
     -------
@@ -184,20 +184,19 @@ def compare_schedules(
     Raises
     ------
     WorkloadError
-        If the schedules are not of the same jobs, or do not count the same.
+        If the schedules have different jobs, or count different jobs.
     ParameterError
-        For metrics, names, weights or values that cannot be.
+        If a metric, name, weight or other value is invalid.
 
     Notes
     -----
-    What jobs near in time got is alike, so jobs are not independent. The interval of a difference
-    is that of the jackknife [1]_ over blocks of time [2]_: it is measured again without the jobs of
-    each week in turn, the same under both schedules, and how it varies gives the standard error;
-    Student's t with one degree of freedom less than there are weeks makes it an interval. For means
-    over jobs this is the difference of job-by-job pairs, with weeks as clusters. Weeks are taken
-    for independent: with queues that last for weeks, take longer blocks. Less than two blocks,
-    maxima, and what is measured of the schedule as a whole (utilization, makespan, queue length)
-    have no interval.
+    Jobs close in time have correlated results. The interval of a difference is therefore that of
+    the jackknife [1]_ over blocks of time [2]_: the difference is measured without the jobs of each
+    week in turn, the same under both schedules, and its variation gives the standard error; the
+    interval uses Student's t with one degree of freedom fewer than there are weeks. For means over
+    jobs, this is the paired difference with weeks as clusters. Weeks are assumed independent: if
+    queues last for weeks, use longer blocks. There is no interval with fewer than two blocks, for
+    maxima, and for measures of the schedule as a whole (utilization, makespan, queue length).
 
     References
     ----------
@@ -232,12 +231,12 @@ def compare_schedules(
     functions = _functions(metrics, weights)
     chosen = list(functions)
     if not chosen:
-        raise ParameterError("metrics: none to compare by")
+        raise ParameterError("metrics: at least one is required")
     check_confidence(confidence)
     if not 0 < block < np.inf:
         raise ParameterError(f"block is {block} s; it must be positive")
     check_same_jobs(named)
-    _warn_of_other_rules(named)
+    _warn_of_differences(named)
     table = pd.DataFrame(
         {name: [_measured(s, *each) for each in functions.items()] for name, s in named.items()},
         index=pd.Index(chosen, name="metric"),
@@ -273,24 +272,25 @@ def compare_schedules(
 
 
 def _named(schedules: Sequence[Schedule | Mapping[str, Schedule]]) -> dict[str, Schedule]:
-    """Name the schedules: by their schedulers, and by whatever else they differ in."""
+    """Name the schedules by scheduler and by other parameters that differ."""
     if len(schedules) == 1 and isinstance(schedules[0], Mapping):
         named = dict(schedules[0])
         given = list(named.values())
     else:
-        given = list(schedules)  # type: ignore[arg-type]  # looked at below
+        given = list(schedules)  # type: ignore[arg-type]  # checked below
     if len(given) < 2 or not all(isinstance(schedule, Schedule) for schedule in given):
         raise ParameterError("give two Schedules or more, or one mapping of names to Schedules")
     if isinstance(schedules[0], Mapping):
         return named
-    asked = [{k: str(v) for k, v in schedule.parameters.items()} for schedule in given]
-    names = [parameters.pop("scheduler") for parameters in asked]
-    for key in dict.fromkeys(key for parameters in asked for key in parameters):
-        if len(set(names)) < len(names) and len({p.get(key) for p in asked}) > 1:
-            told = [f", {key.replace('_', ' ')} {p[key]}" if key in p else "" for p in asked]
-            names = [name + more for name, more in zip(names, told, strict=True)]
+    parameters = [{k: str(v) for k, v in schedule.parameters.items()} for schedule in given]
+    names = [p.pop("scheduler") for p in parameters]
+    for key in dict.fromkeys(key for p in parameters for key in p):
+        if len(set(names)) < len(names) and len({p.get(key) for p in parameters}) > 1:
+            title = key.replace("_", " ")
+            suffixes = [f", {title} {p[key]}" if key in p else "" for p in parameters]
+            names = [name + suffix for name, suffix in zip(names, suffixes, strict=True)]
     if len(set(names)) < len(names):
-        raise ParameterError(f"schedules are called {', '.join(names)}; a mapping gives them names")
+        raise ParameterError(f"schedules have equal names: {', '.join(names)}; pass a mapping")
     return dict(zip(names, given, strict=True))
 
 
@@ -316,20 +316,20 @@ def _measured(schedule: Schedule, name: str, metric: str | Metric) -> float:
 
 
 def _checked(weights: Mapping[str, float] | None) -> dict[str, float]:
-    """Refuse weights that cannot be."""
+    """Check the weights of the objective."""
     weights = dict(weights or {})
     for metric, weight in weights.items():
         if not 0 <= weight < np.inf:
-            raise ParameterError(f"weight of {metric} is {weight}; it cannot be negative")
+            raise ParameterError(f"weight of {metric} is {weight}; it must be 0 or more")
     if weights and not sum(weights.values()) > 0:
-        raise ParameterError("weights: one at least must be larger than 0")
+        raise ParameterError("weights: at least one must be larger than 0")
     return weights
 
 
 def _contributions(
     table: pd.DataFrame, weights: Mapping[str, float], reference: str
 ) -> pd.DataFrame:
-    """Return what each metric adds to the objective."""
+    """Return the contribution of each metric to the objective."""
     rows = {}
     for metric, weight in weights.items():
         values = table.loc[metric]
@@ -338,25 +338,27 @@ def _contributions(
         ratio = over / under
         if not np.isfinite(ratio).all():
             raise ParameterError(
-                f"{metric} is {', '.join(f'{x:g}' for x in values)}; it cannot be weighed by ratios"
+                f"{metric} is {', '.join(f'{x:g}' for x in values)}; it has no finite ratio to the "
+                "reference"
             )
         rows[metric] = ratio * weight / sum(weights.values())
     return pd.DataFrame(rows).T.rename_axis("metric")
 
 
-def _warn_of_other_rules(named: Mapping[str, Schedule]) -> None:
-    """Say where schedules differ by more than their schedulers."""
-    for rule, what in (("procs", "machines of different sizes"), ("overrun", "different overruns")):
+def _warn_of_differences(named: Mapping[str, Schedule]) -> None:
+    """Warn if schedules differ in more than their schedulers."""
+    parameters = {"procs": "machines of different sizes", "overrun": "different overrun modes"}
+    for rule, what in parameters.items():
         rules = {n: s.parameters[rule] for n, s in named.items() if rule in s.parameters}
         if len(set(rules.values())) > 1:
             shown = ", ".join(f"{name} with {rule} {value}" for name, value in rules.items())
             warnings.warn(
-                f"the schedules compared are of {what}: {shown}", WorkloadWarning, stacklevel=3
+                f"the compared schedules have {what}: {shown}", WorkloadWarning, stacklevel=3
             )
 
 
 def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.float64]:
-    """Measure again without the jobs of each block of time; empty where that makes no sense."""
+    """Return the metric without each block of jobs; empty if it has no interval."""
     jobs = served_in_order(schedule)
     _, of_block = np.unique((jobs.submit - jobs.submit[0]) // block, return_inverse=True)
     if of_block.max() == 0:
@@ -372,7 +374,7 @@ def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.f
         if percent == 100:
             return np.empty(0)
         return percentiles_without_each(QUANTITIES[quantity](jobs), of_block, percent)
-    if metric == "aggregate_utility":  # a total: of as many jobs as there are, by their mean
+    if metric == "aggregate_utility":  # a total, estimated from the mean of the remaining jobs
         n_valued = np.count_nonzero(~np.isnan(jobs.utility))
         return n_valued * means_without_each(jobs.utility, of_block)
     if metric != "earned_p100" and (measured := {**OF_JOBS, **OF_UTILITIES}.get(metric)):
@@ -382,6 +384,6 @@ def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.f
 
 
 def _over(values: ArrayLike, by: ArrayLike) -> NDArray[np.float64]:
-    """Divide; NaN where there is nothing to divide by."""
+    """Divide; NaN where the divisor is 0."""
     values, by = np.asarray(values, np.float64), np.asarray(by, np.float64)
     return np.divide(values, by, out=np.full(values.shape, np.nan), where=by != 0)

@@ -1,4 +1,4 @@
-"""Schedules of the same jobs, drawn side by side."""
+"""Figures that compare schedules of the same jobs."""
 
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -21,20 +21,20 @@ from workloadkit.simulation.measures import QUANTITIES
 if TYPE_CHECKING:
     from analysis.schedules.comparison import Comparison
 
-_MOST_POINTS = 500  # of a line in a figure
+_MOST_POINTS = 500  # of a drawn curve
 
 
 def plot_distributions(
     comparison: "Comparison", quantity: str = "wait", ax: Axes | None = None
 ) -> Axes:
-    """Plot which share of the jobs had how much of a quantity at most, under each schedule.
+    """Draw the cumulative distribution of a quantity of jobs under each schedule.
 
     Parameters
     ----------
     comparison : Comparison
     quantity : {"wait", "response", "slowdown", "bounded_slowdown", "expansion_factor"}
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     if quantity not in QUANTITIES:
         raise ParameterError(f"quantity is {quantity!r}; known: {', '.join(QUANTITIES)}")
@@ -45,20 +45,20 @@ def plot_distributions(
 
 
 def plot_queue_lengths(comparison: "Comparison", ax: Axes | None = None) -> Axes:
-    """Plot the number of waiting jobs over time under each schedule: means of intervals.
+    """Draw the number of waiting jobs over time under each schedule, as means of intervals.
 
     Parameters
     ----------
     comparison : Comparison
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
-    all_of_them = list(comparison.schedules.values())
-    begin = min(float(s.workload.submit[0]) for s in all_of_them)
-    until = max(max(float(s.end.max()) for s in all_of_them), begin + 1)
+    schedules = list(comparison.schedules.values())
+    begin = min(float(s.workload.submit[0]) for s in schedules)
+    until = max(max(float(s.end.max()) for s in schedules), begin + 1)
     edges = np.linspace(begin, until, _MOST_POINTS + 1)
-    when = time_axis(ax, all_of_them[0], begin, until)
+    when = time_axis(ax, schedules[0], begin, until)
     for (name, schedule), line in zip(
         comparison.schedules.items(), cycle(style.LINES), strict=False
     ):
@@ -78,21 +78,20 @@ def plot_gantts(
     begin: float | None = None,
     until: float | None = None,
 ) -> list[Axes]:
-    """Plot the Gantt charts of the schedules side by side.
+    """Draw the Gantt charts of the schedules side by side.
 
     Parameters
     ----------
     comparison : Comparison
     ax : Axes, optional
-        The Axes in whose place they stand; by default the current ones.
+        Axes to replace by the panels. Default: the current Axes.
     begin, until : float, optional
-        The instants between which to look; by default the week around the longest queue of the
-        reference. [s]
+        The interval to show; by default the week around the longest queue of the reference. [s]
 
     Returns
     -------
     list of Axes
-        One a schedule.
+        One per schedule.
     """
     week = busiest_week(comparison.schedules[comparison.reference])
     begin, until = week[0] if begin is None else begin, week[1] if until is None else until
@@ -107,19 +106,19 @@ def plot_gantts(
 
 
 def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
-    """Plot the differences to the reference in percent of it, with their intervals.
+    """Draw the relative differences from the reference, with their intervals.
 
-    Metrics that are 0 under the reference are left out.
+    Metrics that are 0 for the reference are left out.
 
     Parameters
     ----------
     comparison : Comparison
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     table = comparison.differences
-    table = table[table["relative"].notna()]  # of nothing there are no percent
+    table = table[table["relative"].notna()]  # relative differences to 0 are undefined
     names = [name for name in comparison.schedules if name != comparison.reference]
     shown = list(dict.fromkeys(table["metric"]))
     for i, (name, line) in enumerate(zip(names, cycle(style.LINES), strict=False)):
@@ -134,7 +133,7 @@ def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(shown)), [metric_title(metric) for metric in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
-    ax.set_xlabel(f"difference to {comparison.reference}")
+    ax.set_xlabel(f"difference from {comparison.reference}")
     style.share_axis(ax.xaxis)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0.2)
@@ -142,14 +141,14 @@ def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
 
 
 def plot_objective(comparison: "Comparison", ax: Axes | None = None) -> Axes:
-    """Plot the weighted objective of each schedule, and what the metrics add to it.
+    """Draw the weighted objective of each schedule, and the contributions of the metrics.
 
     Parameters
     ----------
     comparison : Comparison
-        With weights.
+        A comparison with weights.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     parts = comparison.contributions
     ax = style.current_axes(ax)

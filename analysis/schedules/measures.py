@@ -1,4 +1,4 @@
-"""What a schedule looks like: who ran where and when, and how long the queue was."""
+"""Schedules over time and by class: queue, utilization, service, Gantt chart."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -24,7 +24,7 @@ from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.measures import OF_JOBS, of_class
 from workloadkit.trace import Trace
 
-_MOST_STEPS = 2000  # more steps than a figure can show become intervals
+_MOST_STEPS = 2000  # of a drawn curve; more are averaged in intervals
 
 
 def queue_length(schedule: Schedule) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def queue_length(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `time` [s], when it changes, ascending; `waiting`, the jobs that wait from then on.
+        `time` [s] of each change, ascending; `waiting`, the number of waiting jobs from then on.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def queue_length(schedule: Schedule) -> pd.DataFrame:
 
 
 def queue_distribution(schedule: Schedule) -> pd.DataFrame:
-    """Measure how long the queue was, as shares of the time.
+    """Measure the distribution of the queue length over time.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def queue_distribution(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By `waiting`, 0 to the most jobs that ever waited: `share`, of the time in which at least
-        so many did, from the first submission to the last end of a job that counts.
+        By `waiting`, from 0 to the longest queue: `share`, the share of the time with at least
+        `waiting` jobs in the queue, from the first submission to the last end of a counted job.
 
     Examples
     --------
@@ -82,20 +82,20 @@ def queue_distribution(schedule: Schedule) -> pd.DataFrame:
 
 
 def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None) -> pd.DataFrame:
-    """Measure in intervals what the jobs offered, and how much of the machine was in use.
+    """Measure offered load and utilization in time intervals.
 
     Parameters
     ----------
     schedule : Schedule
     edges : array_like, shape (n_intervals + 1,), optional
-        The intervals' ends, ascending [s]. By default local midnights, of days, or of weeks where
-        the days are more than 100; of less than four days a fiftieth.
+        Edges of the intervals, ascending [s]. By default local midnights of days, or of weeks if
+        there are more than 100 days; schedules below four days are split into 50 intervals.
 
     Returns
     -------
     DataFrame
-        One row an interval: `begin` and `end` [s]; `offered_load`, the work of the jobs submitted
-        in it, and `utilization`, the work done in it, as shares of what the machine could do.
+        One row per interval: `begin` and `end` [s]; `offered_load`, the work of the jobs submitted
+        in it, and `utilization`, the work done in it, divided by the machine's capacity.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None)
 
 
 def _intervals(schedule: Schedule) -> NDArray[np.float64]:
-    """Choose the intervals in which to show a whole schedule."""
+    """Choose the intervals for a whole schedule."""
     first, last = float(schedule.workload.submit[0]), _window(schedule)[1]
     if last - first < 4 * DAY:
         return np.linspace(first, last, 51)
@@ -123,7 +123,7 @@ def _intervals(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def by_run_class(schedule: Schedule) -> pd.DataFrame:
-    """Measure the service by classes of run time: at most a minute, at most ten, longer.
+    """Measure the service by class of run time: at most a minute, at most ten, longer.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def by_run_class(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By `class`: `longest`, the longest run time of the class (NaN: there is none); `jobs`;
-        `work`, the class's share of all processor-seconds; `mean_wait`, `median_wait`, `wait_p98`,
-        `mean_slowdown`, `mean_bounded_slowdown`. Times in seconds, of the jobs that count.
+        By `class`: `longest`, the upper bound of the run time (NaN: unbounded); `jobs`; `work`, the
+        share of all processor-seconds; `mean_wait`, `median_wait`, `wait_p98`, `mean_slowdown`,
+        `mean_bounded_slowdown`. Times in seconds; only counted jobs.
     """
     jobs, bounds = schedule.served, metrics.RUN_CLASSES
     place = np.zeros(jobs.run.size, dtype=np.int64)
@@ -147,7 +147,7 @@ def by_run_class(schedule: Schedule) -> pd.DataFrame:
 
 
 def by_size_class(schedule: Schedule) -> pd.DataFrame:
-    """Measure the service by numbers of processors, in the classes of `size_classes`.
+    """Measure the service by class of job size, in the classes of `size_classes`.
 
     Parameters
     ----------
@@ -156,7 +156,8 @@ def by_size_class(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a class: `low` and `high`, its first and last size, and what `by_run_class` has.
+        One row per class: `low` and `high`, its smallest and largest size, and the columns of
+        `by_run_class`.
     """
     place = size_class(schedule.workload.procs[schedule.counted])
     classes = np.arange(place.max() + 1)
@@ -167,7 +168,7 @@ def by_size_class(schedule: Schedule) -> pd.DataFrame:
 
 
 def by_user(schedule: Schedule) -> pd.DataFrame:
-    """Measure what each user got.
+    """Measure the service of each user.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def by_user(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By `user`, ascending: what `by_run_class` has, and `throughput_per_hour`, see
+        By `user`, ascending: the columns of `by_run_class`, and `throughput_per_hour`, see
         `Schedule.productivity`.
     """
     users, place = np.unique(schedule.served.user, return_inverse=True)
@@ -192,7 +193,7 @@ _SERVICE = ("mean_wait", "median_wait", "wait_p98", "mean_slowdown", "mean_bound
 def _served_by(
     schedule: Schedule, group: NDArray[np.integer], groups: NDArray[np.integer]
 ) -> pd.DataFrame:
-    """Measure groups of the jobs that count, given the group of each."""
+    """Measure groups of counted jobs, from the group of each."""
     jobs = schedule.served
     work = jobs.run * schedule.workload.procs[schedule.counted]
     total = float(work.sum())
@@ -210,21 +211,21 @@ def _served_by(
 def gantt(
     schedule: Schedule | Trace, *, begin: float | None = None, until: float | None = None
 ) -> pd.DataFrame:
-    """Lay the jobs that run between two instants on the processors of the machine.
+    """Assign the jobs that run in an interval to processors, for a Gantt chart.
 
-    Which processors a job held is not known: each takes the lowest that are free when it starts.
+    Schedules do not record processors: each job gets the lowest free ones at its start.
 
     Parameters
     ----------
     schedule : Schedule or Trace
         Of a log, its recorded schedule.
     begin, until : float, optional
-        The instants; by default the whole schedule. [s]
+        The interval; by default the whole schedule. [s]
 
     Returns
     -------
     DataFrame
-        One row for each stretch of neighbouring processors of a job, in the order of starts:
+        One row per range of adjacent processors of a job, in the order of starts:
         `job`, `start`, `end`, `wait` [s], `first` (its lowest processor, from 0) and `procs`.
 
     Examples
@@ -240,11 +241,11 @@ def gantt(
     begin, until = _window(schedule, begin, until)
     if not until > begin:
         raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
-    seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both, too
-    free: _Stretches = [(0, _most_at_once(schedule))]
-    held: list[tuple[float, int, _Stretches]] = []  # a heap: end, job, its processors
+    seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both ends, too
+    free: _Ranges = [(0, _most_at_once(schedule))]
+    held: list[tuple[float, int, _Ranges]] = []  # a heap: end, job, its processors
     rows = []
-    # a job of run time 0 gives way within its second, so it comes before those that stay
+    # a job of run time 0 frees its processors within the second, so it comes before longer ones
     for i in seen[np.lexsort((w.job[seen], end[seen] > start[seen], start[seen]))]:
         while held and held[0][0] <= start[i]:
             free = _joined(free + heappop(held)[2])
@@ -254,11 +255,11 @@ def gantt(
     return pd.DataFrame(rows, columns=["job", "start", "end", "wait", "first", "procs"])
 
 
-_Stretches = list[tuple[int, int]]  # neighbouring processors, ascending: the first, how many
+_Ranges = list[tuple[int, int]]  # ranges of adjacent processors, ascending: first, count
 
 
-def _take(free: _Stretches, procs: int) -> tuple[_Stretches, _Stretches]:
-    """Take the lowest processors; return what was taken and what is left."""
+def _take(free: _Ranges, procs: int) -> tuple[_Ranges, _Ranges]:
+    """Take the lowest processors; return the taken and the remaining ranges."""
     taken = []
     for place, (first, count) in enumerate(free):
         part = min(count, procs)
@@ -267,20 +268,20 @@ def _take(free: _Stretches, procs: int) -> tuple[_Stretches, _Stretches]:
         if procs == 0:
             rest = [(first + part, count - part)] if count > part else []
             return taken, rest + free[place + 1 :]
-    raise WorkloadError(f"the schedule holds {procs:,} processors more than at any time")
+    raise WorkloadError(f"the schedule needs {procs:,} more processors than its maximum in use")
 
 
 def _most_at_once(schedule: Schedule) -> int:
-    """Processors to lay jobs on: those of the machine, or more where a log held more."""
+    """Return the processors of the machine, or the most in use at once if that is more."""
     procs, for_no_time = schedule.workload.procs, schedule.workload.run == 0
     _, in_use = use_over_time(schedule.start, schedule.end, procs)
     return max(schedule.machine, int(in_use.max()) + int(procs[for_no_time].max(initial=0)))
 
 
-def _joined(stretches: _Stretches) -> _Stretches:
-    """Sort stretches and join neighbours."""
-    joined: _Stretches = []
-    for first, count in sorted(stretches):
+def _joined(ranges: _Ranges) -> _Ranges:
+    """Sort ranges and join adjacent ones."""
+    joined: _Ranges = []
+    for first, count in sorted(ranges):
         if joined and sum(joined[-1]) == first:
             joined[-1] = (joined[-1][0], joined[-1][1] + count)
         else:
@@ -289,7 +290,7 @@ def _joined(stretches: _Stretches) -> _Stretches:
 
 
 def busiest_week(schedule: Schedule) -> tuple[float, float]:
-    """Begin and end of the seven days around the longest queue, within the schedule. [s].
+    """Return begin and end of the seven days around the longest queue, within the schedule. [s].
 
     Examples
     --------
@@ -306,16 +307,15 @@ def busiest_week(schedule: Schedule) -> tuple[float, float]:
 
 
 def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
-    """Plot the number of waiting jobs over time.
+    """Draw the number of waiting jobs over time.
 
-    Where it changes more often than a figure can show, the mean and the largest number of each
-    interval are drawn.
+    If it changes too often for a figure, the mean and maximum of each interval are drawn.
 
     Parameters
     ----------
     schedule : Schedule
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     queue = queue_length(schedule)
@@ -329,37 +329,37 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
         width = duration(edges[1] - edges[0])
         ax.fill_between(
             when(edges), np.append(largest, largest[-1]), step="post", color=style.PALE,
-            label=f"longest in {width}",
+            label=f"maximum over {width}",
         )  # fmt: skip
         ax.step(
             when(edges), np.append(mean, mean[-1]), where="post", color=style.BLUE,
-            label=f"mean of {width}",
+            label=f"mean over {width}",
         )  # fmt: skip
         style.legend_above(ax)
     ax.set_ylim(0, None if waiting.any() else 1)
     ax.set_xlim(*when(np.array(_window(schedule))))
     if not waiting.any():
-        ax.text(0.5, 0.5, "no job waits", transform=ax.transAxes, ha="center", color=style.MUTED)
+        ax.text(0.5, 0.5, "no waiting jobs", transform=ax.transAxes, ha="center", color=style.MUTED)
     ax.set_ylabel("waiting jobs")
     style.count_axis(ax.yaxis)
     return ax
 
 
 def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
-    """Plot the share of the time in which at least so many jobs waited.
+    """Draw the share of the time with at least a given number of waiting jobs.
 
     Parameters
     ----------
     schedule : Schedule
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     share = queue_distribution(schedule)["share"]
     ax.stairs(share, np.arange(share.size + 1) - 0.5, color=style.PALE, fill=True)
     ax.set_xlim(-0.5, share.size - 0.5)
     ax.set_ylim(0, 1)
-    ax.set_xlabel("waiting jobs, or more")
+    ax.set_xlabel("minimum number of waiting jobs")
     ax.set_ylabel("share of the time")
     style.count_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
@@ -369,15 +369,15 @@ def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
 def plot_utilization(
     schedule: Schedule, ax: Axes | None = None, *, edges: ArrayLike | None = None
 ) -> Axes:
-    """Plot offered load and utilization over time, as `utilization_over_time` measures them.
+    """Draw offered load and utilization over time, from `utilization_over_time`.
 
     Parameters
     ----------
     schedule : Schedule
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     edges : array_like, optional
-        The intervals. [s]
+        Edges of the intervals. [s]
     """
     ax = style.current_axes(ax)
     data = utilization_over_time(schedule, edges=edges)
@@ -400,16 +400,16 @@ def plot_gantt(
     begin: float | None = None,
     until: float | None = None,
 ) -> Axes:
-    """Plot which processors ran jobs when; jobs that waited have another colour.
+    """Draw a Gantt chart: jobs over time and processors; jobs that waited have another colour.
 
     Parameters
     ----------
     schedule : Schedule or Trace
         Of a log, its recorded schedule.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     begin, until : float, optional
-        The instants between which to look; by default the whole schedule. [s]
+        The interval to show; by default the whole schedule. [s]
     """
     ax, schedule = style.current_axes(ax), _recorded(schedule)
     begin, until = _window(schedule, begin, until)
@@ -434,7 +434,7 @@ def plot_gantt(
     style.count_axis(ax.yaxis)
     ax.grid(visible=False)
     keys = [
-        Patch(color=style.BLUE, label="started at once"),
+        Patch(color=style.BLUE, label="started immediately"),
         Patch(color=style.ORANGE, label="waited"),
     ]
     ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
@@ -449,56 +449,36 @@ def _recorded(schedule: Schedule | Trace) -> Schedule:
 def _window(
     schedule: Schedule, begin: float | None = None, until: float | None = None
 ) -> tuple[float, float]:
-    """Fill in the whole schedule: from the first start to the last end, a second at the least."""
+    """Return the limits, by default the first start and the last end (a second later or more)."""
     first = float(schedule.start.min())
     last = max(float(schedule.end.max()), first + 1)
     return first if begin is None else begin, last if until is None else until
 
 
 def means_over_time(schedule: Schedule, edges: NDArray) -> NDArray[np.float64]:
-    """Mean number of waiting jobs in intervals.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    edges : ndarray, shape (n_intervals + 1,)
-        The intervals' ends, ascending. [s]
-
-    Returns
-    -------
-    ndarray of float, shape (n_intervals,)
-    """
+    """Return the mean number of waiting jobs in intervals between `edges` [s]."""
     queue = queue_length(schedule)
     return _means(queue["time"].to_numpy(), queue["waiting"].to_numpy(), edges)
 
 
 def _means(time: NDArray, value: NDArray, edges: NDArray) -> NDArray[np.float64]:
-    """Mean over time of a step function between neighbouring edges."""
+    """Return time averages of a step function between adjacent edges."""
     area = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time))])
     return np.diff(np.interp(edges, time, area)) / np.diff(edges)
 
 
 def _means_and_maxima(time: NDArray, value: NDArray, edges: NDArray) -> tuple[NDArray, NDArray]:
-    """Mean over time and maximum of a step function between neighbouring edges."""
+    """Return time averages and maxima of a step function between adjacent edges."""
     mean = _means(time, value, edges)
-    at = np.searchsorted(time, edges[:-1], side="right") - 1  # the step that each edge falls into
-    last = np.searchsorted(time, edges[1:], side="left") - 1  # and the one that leads up to it
+    at = np.searchsorted(time, edges[:-1], side="right") - 1  # the step at each edge
+    last = np.searchsorted(time, edges[1:], side="left") - 1  # the step just before it
     return mean, np.maximum(np.maximum.reduceat(value, at), value[last])
 
 
 def time_axis(
     ax: Axes, schedule: Schedule, begin: float, until: float
 ) -> Callable[[NDArray], NDArray]:
-    """Label the x axis with time, and return the function from seconds to its units.
-
-    Parameters
-    ----------
-    ax : Axes
-    schedule : Schedule
-        By whose log's clock.
-    begin, until : float
-        What the axis will show. [s]
-    """
+    """Label the x axis with time by the log's clock; return the conversion from seconds."""
     clock = Clock.of(schedule.source)
     if clock.known and until - begin > 2 * DAY:
         style.calendar_axis(ax.xaxis)
@@ -509,5 +489,5 @@ def time_axis(
         for unit, seconds in (("days", DAY), ("hours", 3600), ("minutes", 60), ("seconds", 1))
         if until - begin > 2 * seconds or seconds == 1
     )
-    ax.set_xlabel(f"time since the log's second 0 [{unit}]")
+    ax.set_xlabel(f"time since second 0 of the log [{unit}]")
     return lambda time: np.asarray(time) / seconds

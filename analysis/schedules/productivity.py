@@ -1,4 +1,4 @@
-"""What users get done under several schedules, and in the log itself, side by side."""
+"""Comparison of users' productivity under several schedules and in the log."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,29 +25,30 @@ from workloadkit.simulation import Schedule
 from workloadkit.simulation.productivity import NAMES, Productivity, log_productivity
 from workloadkit.trace import Trace, check_trace
 
-#: What the log is called among the schedules.
+#: Name of the log among the schedules.
 LOG = "log"
 
-_MOST_POINTS = 400  # of a line in a figure
+_MOST_POINTS = 400  # of a drawn curve
 _UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("s", 1))
 
 
 @dataclass(frozen=True, eq=False)
 class ProductivityComparison(Result):
-    """What users got done under several schedules, and in the log, by name.
+    """Productivity of users under several schedules and in the log, by name.
 
     Parameters
     ----------
     table : DataFrame
-        By metric, a column for each: the aggregates of `Schedule.productivity`, and
-        `throughput_per_hour`, the jobs that ended within the simulated period by its hours.
+        By metric, one column per schedule: the aggregates of `Schedule.productivity`, and
+        `throughput_per_hour`, the jobs that ended within the simulated period per hour.
     users : mapping of str to DataFrame
-        What each user did, see `Productivity.users`.
+        Table of users, see `Productivity.users`.
     weekly : DataFrame
-        Arrivals by `hour` of the week, since Monday 0:00 of local time, a column for each. [1/h]
-    queue : DataFrame
-        Share of the time in which at most so many jobs were `waiting`, a column for each; not of
-        a log whose waits are unknown.
+        Arrivals by `hour` of the week, since Monday 0:00 of local time, one column per schedule.
+        [1/h]
+        queue : DataFrame
+            Share of the time with at most `waiting` jobs in the queue, one column per schedule; a
+            log with unknown waits has none.
     zone : str
         Time zone of the weekly cycle, empty if local time is unknown.
     """
@@ -59,23 +60,23 @@ class ProductivityComparison(Result):
     zone: str
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how long users were active."""
+        """Draw the distribution of users' activity lengths."""
         return plot_activity_lengths(self, ax)
 
 
 def compare_productivity(
     schedules: Mapping[str, Schedule], *, log: Trace | None = None
 ) -> ProductivityComparison:
-    """Set what users get done under several schedules side by side [1]_.
+    """Compare the productivity of users under several schedules [1]_.
 
-    Where all users submit the same jobs, one who is active for longer got less done in the time;
-    the weekly cycle tells whether the users still work when they used to.
+    If all users submit the same jobs, a user with a longer activity got less done per time. The
+    weekly cycle shows whether the users still work at their usual times.
 
     Parameters
     ----------
     schedules : mapping of str to Schedule
     log : Trace, optional
-        The log that they started from, for its own users, cycle and waits.
+        The simulated log, to include its users, cycle and waits.
 
     Returns
     -------
@@ -104,20 +105,20 @@ def compare_productivity(
     [0.9983, 1.0]
     """
     if not isinstance(schedules, Mapping) or not schedules:
-        raise ParameterError("give a mapping of names to Schedules")
+        raise ParameterError("schedules must be a mapping of names to Schedules")
     found: dict[str, Productivity] = {}
     weekly, at_least = {}, {}
     if log is not None:
         check_trace(log, "log")
         if LOG in schedules:
-            raise ParameterError(f"a schedule is called {LOG!r}, which is the log's own name")
+            raise ParameterError(f"a schedule cannot be named {LOG!r}, the name of the log")
         ran = log.select(log.ran)
         found[LOG], weekly[LOG] = log_productivity(log), weekly_cycle(ran)["rate"]
         if waits_known(log):
             at_least[LOG] = _queue_of_log(ran)
     for name, schedule in schedules.items():
         if not isinstance(schedule, Schedule):
-            raise ParameterError(f"{name} is {schedule!r}; give a Schedule")
+            raise ParameterError(f"{name} is {schedule!r}; it must be a Schedule")
         found[name], weekly[name] = schedule.productivity, _arrivals(schedule)
         at_least[name] = queue_distribution(schedule)["share"].to_numpy()
     table = {
@@ -135,14 +136,14 @@ def compare_productivity(
 
 
 def _arrivals(schedule: Schedule) -> pd.Series:
-    """Return the rate of arrivals by hour of the week, as simulated."""
+    """Return the simulated arrival rate by hour of the week."""
     submit = schedule.workload.submit[schedule.counted]
     header = schedule.source.header
     return weekly_cycle(Trace.from_columns({"submit": submit}, header=header))["rate"]
 
 
 def _queue_of_log(ran: Trace) -> NDArray[np.float64]:
-    """Return the share of the time in which so many jobs of a log, or more, waited."""
+    """Return the share of the time in which at least 0, 1, 2, ... jobs of a log waited."""
     submit, wait = ran.column("submit"), np.nan_to_num(ran.column("wait"))
     time, waiting = metrics.use_over_time(submit, submit + wait, np.ones(submit.size))
     begin, until = submit.min(), max(ran.end.max(), submit.max())
@@ -153,7 +154,7 @@ def _queue_of_log(ran: Trace) -> NDArray[np.float64]:
 
 
 def _at_most(at_least: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
-    """Turn shares of "so many or more" into those of "so many or less", for all lengths."""
+    """Convert shares of "at least n" to shares of "at most n", for all lengths."""
     n = max(share.size for share in at_least.values())
     columns = {
         name: 1 - np.append(share, np.zeros(n + 1 - share.size))[1:]
@@ -163,13 +164,13 @@ def _at_most(at_least: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
 
 
 def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
-    """Plot how long users were active, from the first submission to the last.
+    """Draw the distribution of activity lengths, from the first to the last submission.
 
     Parameters
     ----------
     comparison : ProductivityComparison
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for name, users, line in _lines(comparison.users):
@@ -186,13 +187,13 @@ def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = 
 
 
 def plot_weekly_cycles(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
-    """Plot the rate of arrivals by hour of the week.
+    """Draw the arrival rate by hour of the week.
 
     Parameters
     ----------
     comparison : ProductivityComparison
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for name, rate, line in _lines(comparison.weekly):
@@ -206,15 +207,15 @@ def plot_weekly_cycles(comparison: ProductivityComparison, ax: Axes | None = Non
 
 
 def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
-    """Plot the share of the time in which at most so many jobs waited.
+    """Draw the share of the time with at most a given number of waiting jobs.
 
-    The axis is linear from 0 to 1, and logarithmic from there on.
+    The axis is linear from 0 to 1 and logarithmic above.
 
     Parameters
     ----------
     comparison : ProductivityComparison
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     queue = comparison.queue
@@ -230,7 +231,7 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     ax.set_xlim(0, longest)
     ax.set_ylim(0, 1.02)
-    ax.set_xlabel("waiting jobs, or less")
+    ax.set_xlabel("maximum number of waiting jobs")
     ax.set_ylabel("share of the time")
     style.share_axis(ax.yaxis)
     style.legend_above(ax)
@@ -240,7 +241,7 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
 def plot_users(
     comparison: ProductivityComparison, quantity: str = "active_weeks", ax: Axes | None = None
 ) -> Axes:
-    """Plot a quantity of all users, from the least to the most.
+    """Draw a quantity of all users in ascending order.
 
     Parameters
     ----------
@@ -248,7 +249,7 @@ def plot_users(
     quantity : str, default "active_weeks"
         A column of `Productivity.users`.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     known = [name for name in next(iter(comparison.users.values())) if name != "first"]
@@ -259,7 +260,7 @@ def plot_users(
         place = (np.arange(values.size) + 0.5) / values.size
         ax.plot(place, values, label=name, drawstyle="steps-mid", **line)
     ax.set_xlim(0, 1)
-    ax.set_xlabel("users, from the least to the most")
+    ax.set_xlabel("users, in ascending order")
     style.share_axis(ax.xaxis)
     _label(ax.yaxis, quantity)
     style.legend_above(ax)
@@ -267,16 +268,16 @@ def plot_users(
 
 
 def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: Axes | None = None) -> Axes:
-    """Plot histograms of a metric over many runs, one a kind of simulation, on the same bins.
+    """Draw histograms of a metric over many runs, one per kind of simulation, with equal bins.
 
     Parameters
     ----------
     runs : mapping of str to array_like, shape (n_runs,)
-        Values of the metric, by what was simulated.
+        Values of the metric, by kind of simulation.
     metric : str
-        A name of `Schedule.describe`.
+        A metric of `Schedule.describe`.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     values = {name: np.asarray(of, dtype=np.float64) for name, of in runs.items()}
@@ -296,7 +297,7 @@ def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: Axes | None = None
 
 
 def _lines(data: Mapping[str, Any] | pd.DataFrame) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Give each thing the looks of its line; the log's lies on top, and lets others be seen."""
+    """Assign line styles; the log's dotted line is drawn on top so that others stay visible."""
     looks = cycle(style.LINES)
     for name, values in data.items():
         if name == LOG:
@@ -306,7 +307,7 @@ def _lines(data: Mapping[str, Any] | pd.DataFrame) -> Iterator[tuple[str, Any, d
 
 
 def _label(axis: Axis, quantity: str) -> None:
-    """Label an axis with a quantity, times in a unit that suits them."""
+    """Label an axis with a quantity; times get a suitable unit."""
     title, seconds = metric_title(quantity), 1
     low, high = axis.get_view_interval()
     if is_time(quantity):

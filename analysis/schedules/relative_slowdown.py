@@ -1,4 +1,4 @@
-"""How much better one schedule serves the same jobs than another, by Lawson and Smirni."""
+"""Slowdown ratio of Lawson and Smirni: a job-by-job comparison of two schedules."""
 
 from dataclasses import dataclass
 
@@ -14,22 +14,22 @@ from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
 from workloadkit.simulation import Schedule
 
-_SHORT_RUN, _LONG_REQUEST = 10.0, 60.0  # what the source leaves out [s]
+_SHORT_RUN, _LONG_REQUEST = 10.0, 60.0  # jobs excluded in the source [s]
 
 
 @dataclass(frozen=True, eq=False)
 class SlowdownRatio(Displayed):
-    """Lawson and Smirni's slowdown ratio of a schedule and another.
+    """Lawson and Smirni's slowdown ratio of two schedules.
 
     Parameters
     ----------
     mean, low, high : float
-        Mean over the jobs, and its interval; positive where the other schedule is the better.
+        Mean over the jobs, and its interval; positive if the other schedule is better.
     weeks : DataFrame
-        By `week`, from the first submission: `begin` [s], `jobs`, and the `mean` of those
-        submitted in it, NaN where there are none.
+        By `week`, from the first submission: `begin` [s], `jobs`, and the `mean` of the jobs
+        submitted in it, NaN without jobs.
     left_out : int
-        Jobs that ran less than 10 s and requested more than 60 s, which do not count.
+        Jobs that ran less than 10 s and requested more than 60 s, which are excluded.
     """
 
     mean: float
@@ -44,16 +44,16 @@ class SlowdownRatio(Displayed):
 
 
 def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95) -> SlowdownRatio:
-    """Measure how much better another schedule serves the same jobs, by Lawson and Smirni [1]_.
+    """Compare how two schedules serve the same jobs, by Lawson and Smirni's ratio [1]_.
 
-    Job by job R = (s1 - s) / min(s1, s), s = 1 + wait / max(10 s, run); then the mean.
+    For each job, R = (s1 - s) / min(s1, s) with s = 1 + wait / max(10 s, run); then the mean.
 
     Parameters
     ----------
     first, other : Schedule
-        Of the same jobs.
+        Schedules of the same jobs.
     confidence : float, default 0.95
-        Of the interval, which is that of `compare_schedules`: weeks are taken for independent.
+        Confidence of the interval, computed as in `compare_schedules`: weeks are independent.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
 
     Notes
     -----
-    The source's snapshots of a week are those of the jobs submitted in it, which are the same under
-    both schedules; the source does not say whether it counts by submission or by end.
+    The source takes snapshots by week. Here a week has the jobs submitted in it, which are the
+    same under both schedules; the source does not specify submission or end.
 
     References
     ----------
@@ -104,18 +104,18 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
 
 
 def plot_slowdown_ratio(ratio: SlowdownRatio, ax: Axes | None = None) -> Axes:
-    """Plot the slowdown ratio of each week, with the mean over all jobs.
+    """Draw the mean slowdown ratio by week and over all jobs.
 
     Parameters
     ----------
     ratio : SlowdownRatio
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
-    ax.plot(ratio.weeks.index + 1, ratio.weeks["mean"], color=style.BLUE, label="each week")
-    ax.axhline(ratio.mean, **style.LINES[5], label="mean over the jobs")
+    ax.plot(ratio.weeks.index + 1, ratio.weeks["mean"], color=style.BLUE, label="weekly mean")
+    ax.axhline(ratio.mean, **style.LINES[5], label="mean over all jobs")
     ax.set_xlabel("week of submission")
     ax.set_ylabel("slowdown ratio R")
     style.count_axis(ax.xaxis)

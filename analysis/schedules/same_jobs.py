@@ -1,4 +1,4 @@
-"""The jobs of several schedules in one order, so that they can be paired."""
+"""Pairing of the jobs of several schedules in one common order."""
 
 from collections.abc import Mapping
 
@@ -11,25 +11,25 @@ from workloadkit.simulation.measures import ServedJobs
 
 
 def same_order(schedule: Schedule) -> NDArray[np.intp]:
-    """Order of (submit, job number, place in the log), which is the same in every schedule."""
+    """Order the jobs by (submit, job number, row in the log), equal in every schedule."""
     w = schedule.workload
     return np.lexsort((w.row, w.job, w.submit))
 
 
 def served_in_order(schedule: Schedule) -> ServedJobs:
-    """Return the jobs that count, in that order."""
+    """Return the counted jobs in that order."""
     order = same_order(schedule)
-    place = np.cumsum(schedule.counted) - 1  # of each job among those that count
+    place = np.cumsum(schedule.counted) - 1  # index among the counted jobs
     return schedule.served.take(place[order[schedule.counted[order]]])
 
 
 def check_same_jobs(named: Mapping[str, Schedule]) -> None:
-    """Refuse schedules that are not of the same jobs, or do not count the same."""
+    """Check that schedules have the same jobs and count the same ones."""
     (name, first), *others = named.items()
     mine = same_order(first)
     for other_name, other in others:
         theirs = same_order(other)
-        who = f"{name} and {other_name} are not of the same jobs: "
+        who = f"{name} and {other_name} have different jobs: "
         if mine.size != theirs.size:
             raise WorkloadError(f"{who}{mine.size:,} and {theirs.size:,}")
         for what, unit in (("job", ""), ("submit", " s"), ("procs", " processors")):
@@ -40,5 +40,5 @@ def check_same_jobs(named: Mapping[str, Schedule]) -> None:
                 raise WorkloadError(f"{who}{what} {one[i]}{unit} and {two[i]}{unit}{job}")
         if (first.counted[mine] != other.counted[theirs]).any():
             raise WorkloadError(
-                f"{name} and {other_name} do not count the same jobs: warm-up or cool-down differ"
+                f"{name} and {other_name} count different jobs: warm-up or cool-down differ"
             )

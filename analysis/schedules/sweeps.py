@@ -1,4 +1,4 @@
-"""What sweeps over load look like."""
+"""Figures of sweeps over load."""
 
 from itertools import cycle
 
@@ -13,25 +13,23 @@ from workloadkit.errors import ParameterError
 from workloadkit.experiments.sweep import SweepResults
 
 _SATURATED = "saturated"
-_MOST_ON_LINEAR = 30  # times the least value
-_MOST_LABELS = 8  # that an axis has room for, side by side
+_MOST_ON_LINEAR = 30  # ratio of the largest to the smallest value
+_MOST_LABELS = 8  # that fit on an axis
 
 
 def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None = None) -> Axes:
-    """Plot a metric over the load, a line for each scheduler, with its intervals.
+    """Draw a metric over the load, one line per scheduler, with intervals.
 
-    Where runs saturate there is no mean; a hollow mark is that of the others.
-
-    The axis of a metric whose values differ by more than 30 times is logarithmic, if all of them
-    are positive.
+    If runs saturate, there is no mean; a hollow marker shows the mean of the others. The axis is
+    logarithmic if all values are positive and differ by a factor of more than 30.
 
     Parameters
     ----------
     sweep : SweepResults
     metric : str, optional
-        By default the first; "saturated" is the share of the runs that saturate.
+        Default: the first; "saturated" is the share of the runs that saturate.
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
 
     Raises
     ------
@@ -41,7 +39,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
     metric = sweep.metrics[0] if metric is None else metric
     if metric not in (*sweep.metrics, _SATURATED):
         known = ", ".join((*sweep.metrics, _SATURATED))
-        raise ParameterError(f"the sweep has no {metric!r}; it has {known}")
+        raise ParameterError(f"the sweep has no metric {metric!r}; known: {known}")
     ax = style.current_axes(ax)
     table = sweep.table.assign(saturated=sweep.table["saturated"] / sweep.table["runs"])
     others = f"{metric}_others" if metric != _SATURATED else metric
@@ -56,11 +54,11 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
         values = rows[[metric, *ends, others]].to_numpy(dtype=np.float64)
         if is_time(metric):
             values = values / 3600
-        mean, low, high, apart = values.T
+        mean, low, high, of_others = values.T
         ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
-        if others != metric and np.isfinite(apart).any():
+        if others != metric and np.isfinite(of_others).any():
             ax.plot(
-                *(load, apart, "o"),
+                *(load, of_others, "o"),
                 markersize=3.5,
                 markerfacecolor="none",
                 color=line["color"],
@@ -69,7 +67,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
         if sweep.table["runs"].min() > 1:
             ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
     by_users = sweep.load_by == "users"
-    ax.set_xlabel("factor of the numbers of users" if by_users else "offered load")
+    ax.set_xlabel("factor on the number of users" if by_users else "offered load")
     title = "runs that saturate" if metric == _SATURATED else metric_title(metric)
     ax.set_ylabel(title + (" [h]" if is_time(metric) else ""))
     loads = ascending["load"].unique()
@@ -93,13 +91,13 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
 
 
 def _spreads(values: pd.Series) -> bool:
-    """Whether a linear axis would show the small values as none."""
+    """Whether small values would be invisible on a linear axis."""
     least, most = values.min(), values.max()  # without NaN
     return bool(least > 0 and most > _MOST_ON_LINEAR * least)
 
 
 def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
-    """Make the y axis logarithmic, from below the least value; an interval may end below that."""
+    """Make the y axis logarithmic from below the least value; intervals may extend below it."""
     ax.set_yscale("log")
     ax.set_ylim(bottom=values.min() / 1.5)
     decades = np.log10(values.max() / values.min())
@@ -109,18 +107,18 @@ def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
 
 
 def plot_sweeps(sweep: SweepResults, ax: Axes | None = None) -> list[Axes]:
-    """Plot all metrics of a sweep side by side; and the share of runs that saturate, if any do.
+    """Draw all metrics of a sweep side by side, and the share of saturated runs, if any.
 
     Parameters
     ----------
     sweep : SweepResults
     ax : Axes, optional
-        The Axes in whose place they stand; by default the current ones.
+        Axes to replace by the panels. Default: the current Axes.
 
     Returns
     -------
     list of Axes
-        One a metric.
+        One per metric.
     """
     saturates = (sweep.table["saturated"] > 0).any()
     metrics = (*sweep.metrics, *((_SATURATED,) if saturates else ()))

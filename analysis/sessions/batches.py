@@ -1,4 +1,4 @@
-"""Batches that "last" and "max" agree on, batches that one of them finds, and what follows them."""
+"""Batches common to the methods "last" and "max", other batches, and think times after them."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
-#: Think times above a day are left out, as the inter-arrivals are. [s]
+#: Think times above a day are left out, as inter-arrivals are. [s]
 LONGEST = 86400.0
 
 METHODS = ("last", "max")
@@ -27,27 +27,27 @@ _GRID = np.append(np.geomspace(1, LONGEST, 200), np.inf)
 
 @dataclass(frozen=True, eq=False)
 class BatchAgreement(Result):
-    """Common and unique batches, as `compare_batches` tells them apart.
+    """Common and unique batches, as returned by `compare_batches`.
 
     Parameters
     ----------
     batches : DataFrame
-        By method, "last" and "max": `batches`; `common`, those whose jobs are a batch by the other
-        method too; `unique`, the others; the median think time after each, `common_median` and
-        `unique_median` [s]; the `distance` (Kolmogorov–Smirnov) between the think times after the
-        common and after the unique batches, and its 95 % interval, `low` and `high`.
+        By method, "last" and "max": `batches`; `common`, the batches with the same jobs under the
+        other method; `unique`, the others; the median think time after each kind, `common_median`
+        and `unique_median` [s]; the `distance` (Kolmogorov-Smirnov) between the think times after
+        common and unique batches, and its 95 % interval, `low` and `high`.
     common_distance : float
-        Distance between the think times by the two methods after the common batches.
+        Distance between the methods' think times after common batches.
     difference : float
-        How much further from the common ones the unique ones are by "max" than by "last".
+        Distance of "max" minus distance of "last".
     difference_interval : tuple of float
-        95 % interval of the difference, users resampled.
+        95 % interval of the difference (bootstrap over users).
     closer : {"last", "max", ""}
-        By which method the unique batches are more like the common ones; empty where the interval
-        of the difference has 0 in it, or there is none.
+        Method with unique batches more similar to the common ones; empty if the interval of the
+        difference contains 0 or is undefined.
     curves : DataFrame
-        By `value`, a think time [s]: cumulative shares of "Last" and "Max", which are all, and of
-        "Last, common", "Max, common", "Last, unique" and "Max, unique".
+        By `value`, a think time [s]: cumulative shares after all batches, "Last" and "Max", and
+        after "Last, common", "Max, common", "Last, unique" and "Max, unique".
     """
 
     batches: pd.DataFrame
@@ -58,7 +58,7 @@ class BatchAgreement(Result):
     curves: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the distributions of the think times."""
+        """Draw the distributions of think times."""
         return plot_batch_agreement(self.curves, ax)
 
 
@@ -66,14 +66,13 @@ class BatchAgreement(Result):
 def compare_batches(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> BatchAgreement:
-    """Compare the think times of "last" and "max" after batches common to both and after others.
+    """Compare think times after batches common to "last" and "max" and after other batches.
 
-    A batch is common if its jobs, no more and no less, are a batch by the other method too. The
-    think time that follows a batch runs to its user's next batch: by "last" from the end of the
-    job of the batch that was submitted last, by "max" from the latest end. The source takes the
-    think times after common batches for the real ones, and prefers the method by which those
-    after the other batches are more like them [1]_. What it judges by eye is measured here as the
-    largest difference between cumulative distributions.
+    A batch is common if exactly the same jobs form a batch under the other method. The think time
+    after a batch runs to the user's next batch: by "last" from the end of the batch's last
+    submitted job, by "max" from the latest end in the batch. The source regards the think times
+    after common batches as the true ones, and prefers the method with unique batches more similar
+    to them [1]_. The source compares by eye; here, the Kolmogorov-Smirnov distance is measured.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def compare_batches(
     Returns
     -------
     BatchAgreement
-        Of think times up to a day. The source does not say up to which it went.
+        For think times of up to a day; the source does not specify its limit.
 
     References
     ----------
@@ -94,7 +93,7 @@ def compare_batches(
 
     Examples
     --------
-    Of three jobs the first is long: by "max" it holds the others in one batch.
+    The first of three jobs is long: by "max", the others are in its batch.
 
     >>> log = {"submit": [0, 10, 100, 2000], "run": [1000, 50, 20, 5], "procs": [1] * 4}
     >>> found = compare_batches(Trace.from_columns({**log, "user": [5] * 4}))
@@ -151,12 +150,9 @@ def compare_batches(
 
 
 def distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Largest difference between two cumulative distributions (Kolmogorov–Smirnov).
+    """Return the largest difference between two cumulative distributions (Kolmogorov-Smirnov).
 
-    Parameters
-    ----------
-    one, other : ndarray of float
-        Two samples, ascending; NaN is the result where one is empty.
+    The samples are sorted; the distance to an empty sample is NaN.
 
     Examples
     --------
@@ -171,12 +167,12 @@ def distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the think times after common and after unique batches.
+    """Draw the think times after common and unique batches.
 
     Parameters
     ----------
     data : DataFrame
-        As `BatchAgreement.curves`; those of all batches are left out.
+        `BatchAgreement.curves`; curves of all batches are not drawn.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -201,17 +197,17 @@ def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def _think_times_after_batches(
     trace: Trace,
 ) -> tuple[NDArray[np.int64], dict[str, pd.DataFrame]]:
-    """User of each job that ran, from 0, and by method: user, think time, whether common."""
+    """Return the user of each job that ran, and by method: user, think time, whether common."""
     user = pd.factorize(trace.column("user")[trace.ran])[0]
     order = np.argsort(user, kind="stable")
     starts, think_time = {}, {}
     for method in METHODS:
-        # Without a threshold a user has one session, so every batch but the first has its think
-        # time; the batches are the same, as every new session begins with a new batch.
+        # An infinite threshold gives each user one session, so every batch but the first has a
+        # think time; the batches stay the same, since every session starts with a new batch.
         found = delimit_sessions(trace, method=method, threshold=np.inf).take(order)
         starts[method] = np.flatnonzero(np.diff(found["batch"], prepend=-1) != 0)
         think_time[method] = found["think_time"].to_numpy()
-    # Every batch of "max" begins a batch of "last": so a batch is common if it is a whole one.
+    # Every "max" batch starts at the start of a "last" batch, so it is common if it contains one.
     is_start = np.zeros(user.size + 1, dtype=np.bool_)
     is_start[starts["max"]] = is_start[-1] = True
     inside = np.diff(np.searchsorted(starts["last"], np.append(starts["max"], user.size)))
@@ -226,14 +222,14 @@ def _think_times_after_batches(
 
 
 def _next(starts: NDArray[np.int64], n_jobs: int) -> NDArray[np.int64]:
-    """Where the batch after each begins; after the last one, at the end."""
+    """Return the start of the batch after each; the end for the last batch."""
     return np.append(starts, n_jobs)[1:]
 
 
 def _resampled_distances(
     follow: dict[str, pd.DataFrame], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Distances between common and unique think times, users weighted; from counts on a grid."""
+    """Return distances between common and unique think times in each draw, from binned counts."""
     shares = []
     for rows in follow.values():
         place = np.searchsorted(_GRID, rows["think_time"])

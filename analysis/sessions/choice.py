@@ -1,4 +1,4 @@
-"""Which way to delimit sessions suits a log: the faults of each, measured, and what remains."""
+"""Choice of a session method for a log: measured faults, and a recommendation."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,30 +8,31 @@ import pandas as pd
 from analysis.formats import duration, number, share, with_interval
 from analysis.sessions.ways import WAYS
 
-#: Nobody works this long without a break (Zakay 2012, section 6). [s]
+#: Longest plausible session without a break (Zakay 2012, section 6). [s]
 OVERLONG = 16 * 3600.0
 
-#: More overlong sessions than this share, or more sessions at the limit than so many times those
-#: about it, are a fault of a way to delimit sessions. The source judges by eye; both are ours.
+#: A larger share of overlong sessions, or a larger jump in the number of sessions at the limit, is
+#: a fault of a method. The source judges by eye; both values are choices of this project.
 MOST_OVERLONG = 0.01
 MOST_JUMP = 2.0
 
-#: A larger share of sessions of length 0 is told as a drawback.
-WORTH_SAYING = 0.1
+#: A larger share of sessions of length 0 is reported as a drawback.
+LEAST_DRAWBACK = 0.1
 
-#: With fewer sessions than this, no way is recommended.
+#: Least number of sessions for a recommendation.
 FEWEST = 100
 
 
 def judge(ways: pd.DataFrame) -> pd.DataFrame:
-    """Return the ways with their faults: `overlong`, and `jumps`.
+    """Add the faults of each method: `overlong` and `jumps`.
 
-    A fault counts if the lower end of the interval says so, or the value where there is none.
+    A fault counts if the lower limit of the interval exceeds the bound, or the value, if there is
+    no interval.
 
     Parameters
     ----------
     ways : DataFrame
-        As `analysis.sessions.compare_session_methods` gives them.
+        `SessionMethods.ways` of `analysis.sessions.compare_session_methods`.
     """
     surely_over = ways["over_16h_low"].fillna(ways["over_16h"])
     surely_jumps = ways["jump_low"].fillna(ways["jump"])
@@ -39,14 +40,14 @@ def judge(ways: pd.DataFrame) -> pd.DataFrame:
 
 
 def recommend(ways: pd.DataFrame) -> str:
-    """Return the way with the fewest faults and, of several, with the least jump at its limit.
+    """Return the method with the fewest faults and, among these, the smallest jump at its limit.
 
-    Empty if there are too few sessions to tell.
+    Empty if there are too few sessions.
 
     Parameters
     ----------
     ways : DataFrame
-        As `judge` returns them.
+        Result of `judge`.
 
     Examples
     --------
@@ -63,44 +64,44 @@ def recommend(ways: pd.DataFrame) -> str:
 
 
 def reasons(ways: pd.DataFrame, recommended: str) -> Iterator[str]:
-    """Give a sentence on each kind of way that is not recommended, then one on the one that is.
+    """Yield a sentence on each kind of method that is not recommended, then on the recommended one.
 
     Parameters
     ----------
     ways : DataFrame
-        As `judge` returns them, with the names of `analysis.sessions.ways.WAYS`.
+        Result of `judge`, with the names of `analysis.sessions.ways.WAYS`.
     recommended : str
-        What `recommend` returned.
+        Result of `recommend`.
     """
     if not recommended:
-        yield f"With fewer than {FEWEST} sessions there is little to choose by."
+        yield f"With fewer than {FEWEST} sessions no method is recommended."
         return
     kinds: dict[str, list[str]] = {}
     for way in WAYS:
         if way.name != recommended:
             kinds.setdefault(way.kind, []).append(way.name)
     for kind, names in kinds.items():
-        said = [*_faults(ways.loc[names])]
-        yield f"{kind}: {'; '.join(said) or 'no fault, but a larger jump at its limit'}."
+        faults = [*_faults(ways.loc[names])]
+        yield f"{kind}: {'; '.join(faults) or 'no fault, but a larger jump at its limit'}."
     row = ways.loc[recommended]
     verdict = "no fault" if not (row["overlong"] or row["jumps"]) else "the fewest faults"
     yield f"{recommended} has {verdict}: {_merits(row)}"
 
 
 def _faults(rows: pd.DataFrame) -> Iterator[str]:
-    """Say what is wrong with a way, or with one for several cuts."""
+    """Describe the faults of a method, for one or several cuts."""
     if (long := rows[rows["overlong"]]).size:
         yield (
             f"{_range(long, 'over_16h', share)} of the sessions are longer than "
-            f"{duration(OVERLONG)}, the longest {duration(long['longest'].max())}, as long jobs "
-            "hold them open"
+            f"{duration(OVERLONG)}, the longest {duration(long['longest'].max())}, because long "
+            "jobs extend them"
         )
     if (odd := rows[rows["jumps"]]).size:
         times = _range(odd, "jump", number)
         if odd["cut"].isna().all():
-            yield f"{times} times as many sessions end just below its threshold as would anyway"
+            yield f"sessions just below its threshold are {times} times as frequent as expected"
         else:
-            yield f"{times} times as many sessions are as long as the cut as are a little off it"
+            yield f"sessions as long as the cut are {times} times as frequent as similar lengths"
 
 
 def _merits(row: pd.Series) -> str:
@@ -108,15 +109,15 @@ def _merits(row: pd.Series) -> str:
     if not np.isnan(row["jump"]):
         at = "threshold" if np.isnan(row["cut"]) else "cut"
         jump = _range(row.to_frame().T, "jump", number)
-        text += f", and the jump at its {at} is {jump}, 1 being none"
+        text += f", and the jump at its {at} is {jump} (1: no jump)"
     text += "."
-    if row["zero_length"] > WORTH_SAYING:
-        text += f" Its drawback: {share(row['zero_length'])} of the sessions have length 0."
+    if row["zero_length"] > LEAST_DRAWBACK:
+        text += f" Drawback: {share(row['zero_length'])} of the sessions have length 0."
     return text
 
 
 def _range(rows: pd.DataFrame, name: str, form: Callable[[float], str]) -> str:
-    """Write the value of one row with its interval, or the least and the most of several."""
+    """Format the value of one row with its interval, or the range of several rows."""
     low, high = rows[name].min(), rows[name].max()
     if len(rows) > 1:
         return f"{form(low)} to {form(high)}"

@@ -1,4 +1,4 @@
-"""How long sessions are by each way to delimit them: as survival functions and as counts."""
+"""Session lengths under each method: survival functions and histograms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,10 @@ from analysis.sessions.choice import OVERLONG
 from analysis.sessions.ways import CUTS, WAYS
 from workloadkit.sessions import THRESHOLDS
 
-_SHORTEST = 60.0  # of the lengths that are shown [s]
+_SHORTEST = 60.0  # shortest drawn length [s]
 _PER_DOUBLING = 8
 
-# Max+Cut is left out: it hides behind Last+Cut.
+# Max+Cut is not drawn: it coincides with Last+Cut.
 _LINES: dict[str, dict[str, Any]] = {
     "Last": {"color": style.BLUE, "linestyle": "-"},
     "Max": {"color": style.BLUE, "linestyle": "--"},
@@ -31,12 +31,12 @@ _LINES |= {
 
 
 def survival(lengths: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
-    """Return the shares of sessions that are longer than times spaced evenly on a log axis.
+    """Return the shares of sessions longer than times evenly spaced on a logarithmic axis.
 
     Parameters
     ----------
     lengths : mapping of str to ndarray
-        Session lengths, ascending, by way. [s]
+        Sorted session lengths by method. [s]
 
     Examples
     --------
@@ -53,12 +53,12 @@ def survival(lengths: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
 
 
 def histogram(lengths: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
-    """Count sessions in bins, eight of which double the length; each cut is the middle of one.
+    """Count sessions in bins, eight per doubling of the length; each cut is the centre of a bin.
 
     Parameters
     ----------
     lengths : mapping of str to ndarray
-        Session lengths, ascending, by way. [s]
+        Sorted session lengths by method. [s]
 
     Examples
     --------
@@ -77,12 +77,12 @@ def histogram(lengths: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
 
 
 def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw which share of the sessions is longer than a time, on logarithmic axes.
+    """Draw survival functions of the session lengths on logarithmic axes.
 
     Parameters
     ----------
     data : DataFrame
-        As `SessionMethods.survival`. Max+Cut is left out, as it hides behind Last+Cut.
+        `SessionMethods.survival`. Max+Cut is not drawn: it coincides with Last+Cut.
     ax : Axes, optional
         Default: the current Axes.
     """
@@ -96,18 +96,18 @@ def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis, percent=True)
     ax.set_xlabel("session length")
-    ax.set_ylabel("share that is longer")
+    ax.set_ylabel("share of longer sessions")
     style.legend_above(ax)
     return ax
 
 
 def plot_session_lengths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how many sessions are how long.
+    """Draw histograms of the session lengths.
 
     Parameters
     ----------
     data : DataFrame
-        As `SessionMethods.lengths`; drawn are Last, Arrival and the cut of 1 h.
+        `SessionMethods.lengths`; Last, Arrival and the cut of 1 h are drawn.
     ax : Axes, optional
         Default: the current Axes.
     """

@@ -1,4 +1,4 @@
-"""How users work: in sessions, in batches of jobs, with times to think between them."""
+"""Sessions and batches of users, and the think times between batches."""
 
 from functools import partial
 
@@ -27,7 +27,7 @@ _TITLES = {
     "jobs_per_session": "jobs per session",
     "batches_per_session": "batches per session",
     "jobs_per_batch": "jobs per batch",
-    "length": "time to the last end",
+    "length": "session length",
     "think_time": "think time",
 }
 _TIMES = ("length", "think_time")
@@ -50,7 +50,7 @@ def session_table(trace: Trace, labels: pd.DataFrame) -> pd.DataFrame:
     ----------
     trace : Trace
     labels : DataFrame
-        Session and batch of the jobs, as `workloadkit.delimit_sessions` gives them.
+        Result of `workloadkit.delimit_sessions`.
 
     Returns
     -------
@@ -87,36 +87,36 @@ def session_lengths(
     threshold: float | None = None,
     cut: float | None = None,
 ) -> pd.Series:
-    """Return how long the sessions of a log last [1]_.
+    """Return the lengths of the sessions of a log [1]_.
 
-    A session begins with its first arrival. It ends
+    A session starts with its first arrival. It ends
 
     - by "arrival", with its last arrival: a session of a single job has length 0;
-    - by "last", when the job that was submitted last ends;
+    - by "last", with the end of the last submitted job;
     - by "max", with the latest end of its jobs.
 
-    With a `cut`, each job ends `cut` after its arrival at the latest.
+    With a `cut`, each job ends at most `cut` after its arrival.
 
     Parameters
     ----------
     trace : Trace
     method, threshold, cut
-        As `workloadkit.delimit_sessions` takes them.
+        See `workloadkit.delimit_sessions`.
 
     Returns
     -------
     Series of float
-        By `session`. Negative only where a wait is. [s]
+        Length by `session`; negative only if a wait is. [s]
 
     Raises
     ------
     ParameterError
-        As `workloadkit.delimit_sessions` raises it.
+        See `workloadkit.delimit_sessions`.
 
     Warns
     -----
     WorkloadWarning
-        If jobs have no known user; they are taken for the jobs of one user.
+        If jobs have no known user; they count as one user.
 
     References
     ----------
@@ -125,7 +125,7 @@ def session_lengths(
 
     Examples
     --------
-    A job of two hours, and another in its first minutes that ends sooner.
+    A job of two hours, and a short job during its first minutes.
 
     >>> log = {"submit": [0, 300], "run": [7200, 60], "procs": [1, 1], "user": [5, 5]}
     >>> trace = Trace.from_columns(log)
@@ -142,24 +142,14 @@ def session_lengths(
 def lengths_of(
     trace: Trace, labels: pd.DataFrame, *, method: str, cut: float | None = None
 ) -> pd.Series:
-    """Return how long sessions last that are found already; see `session_lengths`.
-
-    Parameters
-    ----------
-    trace : Trace
-    labels : DataFrame
-        What `workloadkit.delimit_sessions` returned for the same method and cut.
-    method : {"arrival", "last", "max"}
-    cut : float, optional
-        [s]
-    """
+    """Return the lengths of sessions delimited by this method and cut, see `session_lengths`."""
     submit, until = trace.column("submit")[trace.ran], trace.end[trace.ran]
     if method == "arrival":
         until = submit
     elif cut is not None:
         until = np.minimum(until, submit + cut)
     session = labels["session"].to_numpy()
-    order = np.argsort(session, kind="stable")  # jobs of a session in the order of submission
+    order = np.argsort(session, kind="stable")  # jobs of a session by submission
     first = np.flatnonzero(np.diff(session[order], prepend=-1))
     if not first.size:
         return pd.Series([], pd.RangeIndex(0, name="session"), np.float64, name="length")
@@ -172,19 +162,19 @@ def lengths_of(
 
 
 def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame:
-    """Return the shares of things that have more than 0, 1, 2, … members.
+    """Return the shares of groups with at least 1, 2, … members.
 
     Parameters
     ----------
     sizes : dict of str to Series of int
-        Numbers of members, at least 1, by name.
+        Numbers of members, at least 1, by kind of group.
     most : int, default 100
-        How many points at most, evenly spaced on a logarithmic axis.
+        Maximum number of points, evenly spaced on a logarithmic axis.
 
     Returns
     -------
     DataFrame
-        By `value`: for each name the share that has so many members or more.
+        By `value`: the share of groups with at least `value` members.
 
     Examples
     --------
@@ -201,7 +191,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame
 
 
 def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how many members sessions and batches have, as `size_shares` gives it.
+    """Draw the sizes of sessions and batches from `size_shares`.
 
     Parameters
     ----------
@@ -216,7 +206,7 @@ def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.log_axis(ax.xaxis)
     style.log_axis(ax.yaxis, percent=True)
     ax.set_xlabel("number")
-    ax.set_ylabel("share with so many or more")
+    ax.set_ylabel("share with at least this number")
     style.legend_above(ax)
     return ax
 
@@ -226,15 +216,15 @@ def section(trace: Trace) -> Section:
     known = trace.column("user") != UNKNOWN
     if not (trace.ran & known).any():
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
-        return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions to find.",))
+        return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions.",))
     notes = []
     if anonymous := int((trace.ran & ~known).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
+        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
         trace = trace.select(known)
     if not waits_known(trace):
         notes.append(
-            "No wait time is known; jobs are taken to end their run time after they were "
-            "submitted, so batches and think times are only roughly right."
+            "No wait time is known; batches and think times assume that jobs end their run time "
+            "after submission, and are only approximate."
         )
     threshold = THRESHOLDS[_METHOD]
     labels = delimit_sessions(trace, method=_METHOD, threshold=threshold)
@@ -260,23 +250,23 @@ def section(trace: Trace) -> Section:
         Figure(
             "sizes",
             "Jobs and batches",
-            "Share of the sessions that have so many jobs or batches or more, and of the batches "
-            "that have so many jobs or more; both axes are logarithmic.",
+            "Share of the sessions with at least a number of jobs or batches, and of the batches "
+            "with at least a number of jobs; both axes are logarithmic.",
             size_shares({_TITLES[name]: samples[name] for name in samples if "_per_" in name}),
             plot_size_shares,
         ),
         Figure(
             "times",
             "Sessions and think times",
-            "Share of the sessions (first arrival to last end) and of the think times between "
-            "batches of a session that are at most so long. The axis is logarithmic; shorter "
-            "times are counted at its left end.",
+            "Cumulative share of the sessions by length (first arrival to last end), and of the "
+            "think times between batches of a session. The axis is logarithmic; shorter times "
+            "count at its left end.",
             cumulative_shares({_TITLES[name]: samples[name] for name in _TIMES}),
             partial(plot_cumulative, times=True),
         ),
     ]
     finding = (
-        f"Users come in {plural(len(sessions), 'session')} of "
+        f"Users work in {plural(len(sessions), 'session')} of "
         f"{plural(sessions['jobs'].mean(), 'job')} in "
         f"{plural(sessions['batches'].mean(), 'batch', 'batches')} on average; {share(single)} of "
         "the sessions have a single job."
@@ -289,8 +279,8 @@ def section(trace: Trace) -> Section:
         _TITLE,
         finding,
         (
-            f"A session ends where a user submits nothing for {duration(threshold)}; a batch is a "
-            "set of overlapping jobs in it, and a think time the pause between two batches.",
+            f"A session ends if the user submits no job for {duration(threshold)}. A batch is a "
+            "set of overlapping jobs of a session; a think time is the pause between two batches.",
             *notes,
         ),
         values,

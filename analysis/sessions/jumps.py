@@ -1,4 +1,4 @@
-"""What a threshold or a cut does to the distribution of session lengths, measured at the limit."""
+"""Effect of a threshold or a cut on the distribution of session lengths."""
 
 from typing import Any
 
@@ -8,39 +8,38 @@ from numpy.typing import NDArray
 from analysis.bootstrap import interval
 from analysis.sessions.ways import Way
 
-#: Width of a bin at a threshold: the longest length over the shortest.
+#: Ratio of the upper to the lower edge of a bin at a threshold.
 STEP = 1.25
 
-#: Width of a bin at a cut: an eighth of a doubling.
+#: Ratio of the upper to the lower edge of a bin at a cut: an eighth of a doubling.
 PEAK = 2 ** (1 / 8)
 
-#: Fewer sessions about a limit than this tell nothing.
+#: Least number of sessions about a limit.
 FEWEST = 20
 
-#: Where the bins end, as multiples of the limit.
+#: Edges of the bins, relative to the limit.
 STEP_EDGES = STEP ** np.arange(-2, 3.0)
 PEAK_EDGES = PEAK ** np.arange(-2.5, 3)
 
 
 def drop(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much the number of sessions falls across a threshold, beyond the trend about it.
+    """Return the drop in the number of sessions across a threshold, relative to the trend.
 
-    A session by "arrival" that is longer than the threshold has three jobs at least, so there are
-    more sessions just below the threshold than just above. Of four bins of equal width on a
-    logarithmic axis, two below and two above, the result is the ratio of the inner ones, over the
-    geometric mean of the ratios of the two bins below and of the two bins above: 1 where the
-    distribution goes on as it comes.
+    A session by "arrival" longer than the threshold has at least three jobs, so there are more
+    sessions just below the threshold than above. There are four bins of equal width on a
+    logarithmic axis, two below and two above. The result is the ratio of the inner two, divided by
+    the geometric mean of the ratios of the two bins below and of the two bins above: 1 for a
+    distribution without a drop.
 
     Parameters
     ----------
     counts : ndarray of float, shape (..., 4)
-        Numbers of sessions in the bins, ascending; `STEP_EDGES`, a length of exactly an edge being
-        below it.
+        Numbers of sessions in bins with edges `STEP_EDGES`, which include their upper edge.
 
     Returns
     -------
     ndarray of float, shape (...)
-        NaN where a bin is empty or all hold fewer than `FEWEST`.
+        NaN if a bin is empty or the bins have fewer than `FEWEST` sessions.
 
     Examples
     --------
@@ -52,21 +51,21 @@ def drop(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def peak(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many more sessions end at a cut than end about it.
+    """Return the excess of sessions with the length of a cut over sessions of similar length.
 
-    A job that ends later than the cut counts as if it ended there, so all sessions of one such
-    job are exactly as long as the cut. Of five bins of equal width on a logarithmic axis, the
-    middle one about the cut, the result is what the middle one holds over the mean of the others.
+    A job that ends later than the cut counts as ending at the cut, so all sessions with one such
+    job are exactly as long as the cut. There are five bins of equal width on a logarithmic axis,
+    the middle one around the cut. The result is the middle bin divided by the mean of the others.
 
     Parameters
     ----------
     counts : ndarray of float, shape (..., 5)
-        Numbers of sessions in the bins, ascending; `PEAK_EDGES`.
+        Numbers of sessions in bins with edges `PEAK_EDGES`.
 
     Returns
     -------
     ndarray of float, shape (...)
-        NaN where the others are empty or all hold fewer than `FEWEST`.
+        NaN if the other bins are empty or the bins have fewer than `FEWEST` sessions.
 
     Examples
     --------
@@ -74,8 +73,8 @@ def peak(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     6.0
     """
     counts = _enough(counts)
-    beside = np.delete(counts, 2, axis=-1)
-    return counts[..., 2] / np.where(beside.sum(axis=-1) > 0, beside.mean(axis=-1), np.nan)
+    others = np.delete(counts, 2, axis=-1)
+    return counts[..., 2] / np.where(others.sum(axis=-1) > 0, others.mean(axis=-1), np.nan)
 
 
 def jump_at_limit(
@@ -84,25 +83,25 @@ def jump_at_limit(
     user: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """Measure the mark that a way to delimit sessions leaves at its cut, else at its threshold.
+    """Measure the jump in the number of sessions at a method's cut, or at its threshold.
 
     Parameters
     ----------
     way : Way
     length : ndarray of float, shape (n_sessions,)
-        [s]
+        Session lengths. [s]
     user : ndarray of int, shape (n_sessions,)
-        From 0.
+        User indices.
     weights : ndarray of float, shape (n_resamples, n_users)
-        As `analysis.bootstrap.resample_users` gives them.
+        Result of `analysis.bootstrap.resample_users`.
 
     Returns
     -------
     dict
-        `way`, its name; `method`, `threshold` [s], `cut` [s], `limit` [s]; the number of sessions
-        in the bin that ends at the threshold or is about the cut, `at`, and in the bin above the
-        threshold or, on average, in the four about that of the cut, `beside`; the `jump`, by
-        `drop` or by `peak`, and its 95 % interval, `jump_low` and `jump_high`.
+        `way`, the name of the method; `method`, `threshold` [s], `cut` [s], `limit` [s]; the number
+        of sessions in the bin below the threshold or around the cut, `at`, and in the bin above the
+        threshold or, on average, in the four bins around that of the cut, `beside`; the `jump`, by
+        `drop` or `peak`, and its 95 % interval, `jump_low` and `jump_high`.
     """
     edges, measure, at = (STEP_EDGES, drop, 1) if way.cut is None else (PEAK_EDGES, peak, 2)
     of_user = count_about(length, user, weights.shape[1], way.limit * edges)
@@ -126,21 +125,7 @@ def count_about(
     n_users: int,
     edges: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Count the sessions of each user in bins of their lengths.
-
-    Parameters
-    ----------
-    length : ndarray of float, shape (n_sessions,)
-        [s]
-    user : ndarray of int, shape (n_sessions,)
-        From 0.
-    n_users : int
-    edges : ndarray of float, shape (n_bins + 1,)
-        Ascending; a length of exactly an edge belongs to the bin below. [s]
-
-    Returns
-    -------
-    ndarray of int, shape (n_users, n_bins)
+    """Count the sessions of each user in bins of length, which include their upper edge.
 
     Examples
     --------
@@ -155,7 +140,7 @@ def count_about(
 
 
 def _enough(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return counts as floats; NaN where there are too few, and for an empty bin of four."""
+    """Return counts as floats; NaN if they are too few, and for an empty bin of four."""
     counts = np.asarray(counts, dtype=np.float64)
     counts = np.where(counts.sum(axis=-1, keepdims=True) >= FEWEST, counts, np.nan)
     return np.where(counts > 0, counts, np.nan) if counts.shape[-1] == 4 else counts

@@ -1,4 +1,4 @@
-"""Six ways to delimit sessions, compared: what each makes of their lengths, and which to take."""
+"""Comparison of methods to delimit sessions, and a recommendation."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -42,15 +42,15 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
-_TITLE = "Ways to delimit sessions"
+_TITLE = "Session methods"
 
-#: The source's figure 10 is read at 10³ min, which it calls 16 h too. [s]
+#: The source reads its figure 10 at 10³ min, which it also calls 16 h. [s]
 OVERLONG_PUBLISHED = 1000 * 60.0
 
 
 @dataclass(frozen=True, eq=False)
 class SessionMethods(Result):
-    """What six ways to delimit sessions make of a log; `compare_session_methods` returns it.
+    """Comparison of session methods in a log, as returned by `compare_session_methods`.
 
     Parameters
     ----------
@@ -59,26 +59,26 @@ class SessionMethods(Result):
         means of `jobs_per_session` and `batches_per_session`; shares of the sessions and the
         batches with one job, `single_job_sessions` and `single_job_batches`; share of the sessions
         of length 0, `zero_length`; `median_length` [s]; shares of the sessions longer than
-        1,000 min and than 16 h, `over_1000min` and `over_16h`, and the latter's 95 % interval,
+        1,000 min and 16 h, `over_1000min` and `over_16h`, and the 95 % interval of the latter,
         `over_16h_low` and `over_16h_high`; the median length of these, `overlong_median` [s]; the
-        `longest` session [s]; the `jump` at the cut, else at the threshold, and its 95 % interval,
-        `jump_low` and `jump_high`; `overlong` and `jumps`, whether these are faults.
+        `longest` session [s]; the `jump` at the cut or threshold, and its 95 % interval,
+        `jump_low` and `jump_high`; the faults `overlong` and `jumps`.
     jumps : DataFrame
-        One row for each limit, as `analysis.sessions.jumps.jump_at_limit` gives it.
+        One row per limit, see `analysis.sessions.jumps.jump_at_limit`.
     survival : DataFrame
-        By `value`, a length [s]: for each way the share of the sessions that are longer.
+        By `value`, a length [s]: the share of longer sessions under each method.
     lengths : DataFrame
-        By `value`, a length [s], the middle of a bin, eight of which double the length: for each
-        way the number of its sessions in the bin.
+        By `value`, a length [s], the centre of a bin (eight per doubling): the number of sessions
+        in the bin under each method.
     batches : BatchAgreement
-        Think times after the batches that Last and Max have in common, and after others.
+        Think times after batches common to Last and Max, and after others.
     threshold : ThresholdSuggestion
-        Where the inter-arrivals level off.
+        Threshold suggested by the inter-arrival times.
     recommended : str
-        The way with the fewest faults and, of several, with the least jump; empty if the log is
-        too small to tell.
+        Method with the fewest faults and, among these, the smallest jump; empty if the log is too
+        small.
     reasons : tuple of str
-        Sentences on what speaks for it and against the others.
+        Sentences with the reasons for the recommendation.
     """
 
     ways: pd.DataFrame
@@ -99,14 +99,14 @@ class SessionMethods(Result):
 def compare_session_methods(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> SessionMethods:
-    """Compare the ways to delimit sessions, and recommend one.
+    """Compare methods to delimit sessions, and recommend one.
 
-    Last, Max and Arrival with the thresholds that are used where none is given; Last+Cut and
-    Max+Cut with cuts of 30 min, 1 h and 2 h; with a cut of 0 both are Arrival with their own
-    threshold of 20 min. The lengths are those of `session_lengths`. What the source [1]_ judges
-    by eye is measured, with intervals from resampling users: the share of sessions longer than
-    16 h, the peak or drop in the numbers of sessions at the cut or the threshold, the likeness of
-    think times, the time at which inter-arrivals level off.
+    Last, Max and Arrival use their default thresholds; Last+Cut and Max+Cut use cuts of 30 min, 1 h
+    and 2 h. With a cut of 0 both are equal to Arrival with their own threshold of 20 min. The
+    lengths are those of `session_lengths`. The source [1]_ compares by eye; here, four quantities
+    are measured, with intervals from a bootstrap over users: the share of sessions longer than 16
+    h, the jump in the number of sessions at the cut or threshold, the similarity of think times,
+    and the time at which the inter-arrival distribution levels off.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def compare_session_methods(
 
     Examples
     --------
-    Two jobs of a day, the second submitted as the first runs:
+    Two jobs of one day each; the second is submitted while the first runs:
 
     >>> log = {"submit": [0, 40000], "run": [86400, 86400], "procs": [1, 1], "user": [5, 5]}
     >>> found = compare_session_methods(Trace.from_columns(log))
@@ -174,7 +174,7 @@ def _describe(
     owner: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """One row of `SessionMethods.ways`, but for the jump."""
+    """Return a row of `SessionMethods.ways` without the jump."""
     session, batch = labels["session"].to_numpy(), labels["batch"].to_numpy()
     jobs, jobs_of_batch = np.bincount(session), np.bincount(batch)
     long = length > OVERLONG
@@ -210,7 +210,7 @@ def _median(values: NDArray[np.float64]) -> float:
 
 
 def section(trace: Trace) -> Section:
-    """Report what each way to delimit sessions makes of the log, and which suits it."""
+    """Report the comparison of session methods and the recommended one."""
     known = trace.column("user") != UNKNOWN
     if not (trace.ran & known).any():
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
@@ -220,8 +220,8 @@ def section(trace: Trace) -> Section:
     notes = [*found.reasons]
     if not waits_known(trace):
         notes.append(
-            "No wait time is known; jobs are taken to end their run time after they were "
-            "submitted, so what depends on ends is only roughly right."
+            "No wait time is known; results that depend on the ends of jobs assume that jobs end "
+            "their run time after submission, and are only approximate."
         )
     return Section(
         "session_methods",
@@ -250,17 +250,17 @@ def section(trace: Trace) -> Section:
 def _finding(found: SessionMethods) -> str:
     last, arrival = found.ways.loc["Last"], found.ways.loc["Arrival"]
     part = with_interval(last["over_16h"], last["over_16h_low"], last["over_16h_high"])
-    text = f"Sessions longer than {duration(OVERLONG)}: {part} by Last" + (
+    text = f"{part} of the sessions by Last are longer than {duration(OVERLONG)}" + (
         ", an artefact of long jobs" if last["overlong"] else ""
     )
-    text += f"; {share(arrival['over_16h'])} by Arrival."
+    text += f"; by Arrival, {share(arrival['over_16h'])}."
     if found.recommended:
-        text += f" The measures speak for {found.recommended}."
+        text += f" The recommended method is {found.recommended}."
     if found.threshold.threshold > 0:
         level = with_interval(found.threshold.threshold, *found.threshold.interval, _in_minutes)
         text += (
-            f" Users' inter-arrivals level off at {level}; the threshold used is "
-            f"{duration(found.threshold.fixed)}."
+            f" The inter-arrival distribution of users levels off at {level}; the threshold in use "
+            f"is {duration(found.threshold.fixed)}."
         )
     return text
 
@@ -284,15 +284,15 @@ def _tables_of_ways(ways: pd.DataFrame) -> tuple[Table, Table]:
         "single_job_batches": ("batches of one job", share),
     }
     caption = (
-        "Lengths of the sessions by each way. With a cut, a job holds its session open no longer "
-        "than so long after its arrival; with a cut of 0, Last and Max are Arrival with their own "
+        "Session lengths under each method. With a cut, a job extends its session by at most the "
+        "cut after its arrival; with a cut of 0, Last and Max are equal to Arrival with their own "
         "threshold."
     )
     text = shown(ways, lengths)
     text[over] = shown_intervals(ways, "over_16h")
     return (
         Table("ways", caption, ways, text),
-        Table("sizes", "Sizes of the sessions by each way.", ways[[*sizes]], shown(ways, sizes)),
+        Table("sizes", "Session sizes under each method.", ways[[*sizes]], shown(ways, sizes)),
     )
 
 
@@ -301,15 +301,15 @@ def _table_of_jumps(jumps: pd.DataFrame) -> Table:
     columns = {
         "limit": ("limit", duration),
         "at": ("sessions at the limit", count),
-        "beside": ("beside it", number),
+        "beside": ("sessions next to it", number),
     }
     text = shown(data, columns)
     text["jump"] = shown_intervals(data, "jump", number)
     caption = (
-        "The mark that a limit leaves in the distribution of session lengths. At a cut: sessions "
-        "as long as the cut (within a bin an eighth of a doubling wide) over the mean of the two "
-        "bins below and the two above. At a threshold: sessions up to a fifth shorter over those "
-        "up to a quarter longer, relative to the trend on both sides. A jump of 1 is none."
+        "Effect of a limit on the distribution of session lengths. At a cut: sessions as long as "
+        "the cut (in a bin of an eighth of a doubling) over the mean of the two bins below and the "
+        "two above. At a threshold: sessions up to a fifth shorter over sessions up to a quarter "
+        "longer, relative to the trend on both sides. A value of 1 means no jump."
     )
     return Table("jumps", caption, data, text, folded=True)
 
@@ -320,7 +320,7 @@ def _table_of_batches(found: BatchAgreement) -> Table:
         "common": ("common", count),
         "unique": ("unique", count),
         "common_median": ("median think time after common", duration),
-        "unique_median": ("after unique", duration),
+        "unique_median": ("median think time after unique", duration),
     }
     text = shown(found.batches, columns).rename(str.title)
     text["distance"] = [
@@ -328,8 +328,8 @@ def _table_of_batches(found: BatchAgreement) -> Table:
         for distance, low, high in found.batches[["distance", "low", "high"]].to_numpy()
     ]
     caption = (
-        "Batches that Last and Max have in common, and others; the think times of up to a day "
-        "that follow them, and the largest difference between their cumulative distributions."
+        "Batches common to Last and Max, and other batches; think times of up to a day after them, "
+        "and the largest difference between their cumulative distributions."
     )
     return Table("batches", caption, found.batches, text, folded=True)
 
@@ -341,21 +341,21 @@ def _figures(found: SessionMethods) -> list[Figure]:
         figures = [
             Figure(
                 "survival",
-                "Sessions that are longer",
-                "Share of the sessions that are longer than a time, by Last, Max and Arrival "
-                "and by Last+Cut with three cuts, on logarithmic axes; the dashed line is at "
-                f"{limit}. Max+Cut, not drawn, differs from Last+Cut by at most "
+                "Survival function of session lengths",
+                "Share of the sessions longer than a time, under Last, Max and Arrival and under "
+                f"Last+Cut with three cuts, on logarithmic axes; the dashed line marks {limit}. "
+                "Max+Cut (not drawn) differs from Last+Cut by at most "
                 f"{share(_largest_difference(found.survival))} of the sessions.",
                 found.survival,
                 plot_session_survival,
             ),
             Figure(
                 "lengths",
-                "Numbers of sessions by length",
-                "Numbers of sessions by Last, by Arrival, and by Last+Cut with a cut of 1 h, in "
-                "bins of which eight double the length, on logarithmic axes. The dashed line, 1 h, "
-                "is both the cut and the threshold of Arrival: one may leave a peak there, the "
-                "other a drop. Sessions shorter than 1 min are not shown.",
+                "Number of sessions by length",
+                "Number of sessions under Last, under Arrival, and under Last+Cut with a cut of 1 "
+                "h, in eight bins per doubling of the length, on logarithmic axes. The dashed line "
+                "at 1 h marks the cut and the threshold of Arrival: a cut can leave a peak there, "
+                "a threshold a drop. Sessions shorter than 1 min are not shown.",
                 found.lengths,
                 plot_session_lengths,
             ),
@@ -369,18 +369,18 @@ def _figures(found: SessionMethods) -> list[Figure]:
         figures += [
             Figure(
                 "inter_arrivals",
-                "Times between a user's arrivals",
-                "Share of the times of up to a day between a user's successive jobs that are at "
-                f"most so long. Lines: where it levels off, {about}, and the threshold of Arrival.",
+                "Inter-arrival times of users",
+                "Cumulative share of the times between successive jobs of a user, of up to a day. "
+                f"Lines mark where it levels off, {about}, and the threshold of Arrival.",
                 found.threshold.curve,
                 partial(plot_inter_arrivals, **marks),
             ),
             Figure(
                 "slope",
-                "Where they level off",
-                "How steeply that share rises, as a multiple of its mean rise over the day, on "
-                f"logarithmic axes. From {about} on it stays at or below {LEVEL:g} times the mean "
-                "(dashed), over any stretch that begins there.",
+                "Slope of the inter-arrival distribution",
+                "Slope of the cumulative distribution of inter-arrival times, relative to its mean "
+                f"over the day, on logarithmic axes. From {about} on, it stays at or below "
+                f"{LEVEL:g} times the mean (dashed), over any interval that starts there.",
                 found.threshold.curve,
                 partial(plot_inter_arrival_slope, **marks),
             ),
@@ -390,8 +390,8 @@ def _figures(found: SessionMethods) -> list[Figure]:
             Figure(
                 "think_times",
                 "Think times after batches",
-                "Think times of up to a day after batches that Last and Max have in common, and "
-                "after those that only one of them finds.",
+                "Think times of up to a day after batches common to Last and Max, and after "
+                "batches found by only one of them.",
                 found.batches.curves,
                 plot_batch_agreement,
             )
@@ -400,11 +400,11 @@ def _figures(found: SessionMethods) -> list[Figure]:
 
 
 def _largest_difference(table: pd.DataFrame) -> float:
-    """Return how far Max+Cut is from Last+Cut with the same cut, at most."""
+    """Return the largest difference between Max+Cut and Last+Cut with the same cut."""
     pairs = {name: name.replace("Max", "Last") for name in table if name.startswith("Max+Cut")}
     return max(float((table[one] - table[other]).abs().max()) for one, other in pairs.items())
 
 
 def _in_minutes(seconds: float) -> str:
-    """Write a time to the minute: more than that no threshold is known by."""
+    """Format a time to the minute, the precision of a threshold."""
     return duration(60 * round(seconds / 60) if seconds >= 60 else seconds)

@@ -1,4 +1,4 @@
-"""Where to set the threshold of sessions: where the inter-arrivals of users level off."""
+"""Choice of the session threshold: where users' inter-arrival distribution levels off."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS
 from workloadkit.trace import Trace, check_trace
 
-#: Inter-arrivals above a day defy the notion of a single session (Zakay 2012, section 3). [s]
+#: Longest inter-arrival time within a session (Zakay 2012, section 3). [s]
 LONGEST = 86400.0
 
-#: The threshold is where the slope of the cumulative distribution falls to so many times its mean.
+#: Slope of the cumulative distribution at the threshold, relative to its mean.
 LEVEL = 2.0
 
-#: Slopes that bound the times between which a threshold makes sense.
+#: Slopes at the limits of the range of plausible thresholds.
 LEVELS = (4.0, 1.0)
 
 _GRID = np.append(0, np.geomspace(1, LONGEST, 400))
@@ -29,25 +29,25 @@ _GRID = np.append(0, np.geomspace(1, LONGEST, 400))
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSuggestion(Result):
-    """The threshold that inter-arrivals suggest, as `suggest_threshold` finds it.
+    """Threshold suggested by the inter-arrival times, from `suggest_threshold`.
 
     Parameters
     ----------
     threshold : float
-        NaN if no user submitted two jobs within a day. [s]
+        Suggested threshold; NaN if no user submitted two jobs within a day. [s]
     interval : tuple of float
-        95 % interval of the threshold, users resampled. [s]
+        95 % interval of the threshold (bootstrap over users). [s]
     between : tuple of float
-        Where the slope falls to four times its mean, and where to the mean itself. [s]
+        Times at which the slope falls to four times its mean, and to its mean. [s]
     fixed : float
-        The threshold that is used where none is given. [s]
+        Default threshold. [s]
     n : int
-        Inter-arrivals of up to a day.
+        Number of inter-arrival times of up to a day.
     beyond : int
-        Inter-arrivals above a day, which are left out.
+        Number of inter-arrival times above a day, which are left out.
     curve : DataFrame
-        By `value`, a time [s]: `share` of the inter-arrivals that are at most so long, and
-        `slope`, how steeply it rises about there, as a multiple of its mean slope over the day.
+        By `value`, a time [s]: the cumulative `share` of inter-arrival times, and its `slope`,
+        relative to the mean slope over the day.
     """
 
     threshold: float
@@ -59,12 +59,12 @@ class ThresholdSuggestion(Result):
     curve: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the cumulative distribution of the inter-arrivals and the thresholds."""
+        """Draw the cumulative distribution of inter-arrival times, with the thresholds."""
         return plot_inter_arrivals(self.curve, ax, suggestion=self.threshold, fixed=self.fixed)
 
 
 def inter_arrivals(trace: Trace) -> pd.Series:
-    """Return the times between the arrivals of each user's successive jobs.
+    """Return the times between successive jobs of each user.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def inter_arrivals(trace: Trace) -> pd.Series:
     Returns
     -------
     Series of float
-        One for each job that is not its user's first, under its row label in `trace.jobs`. [s]
+        One per job that is not the first of its user, by its row label in `trace.jobs`. [s]
 
     Examples
     --------
@@ -91,16 +91,15 @@ def inter_arrivals(trace: Trace) -> pd.Series:
 def suggest_threshold(
     trace: Trace, *, rng: int | np.random.Generator | None = None
 ) -> ThresholdSuggestion:
-    """Find the threshold of sessions "arrival" from where inter-arrivals level off.
+    """Find the threshold of "arrival" sessions at which inter-arrival times level off.
 
-    The source looks for the point where the cumulative distribution F(t) of a user's
-    inter-arrivals of up to a day "does not change much any more" and, by eye, takes 60 min out of
-    40 to 100 min [1]_. Here that point is the t at which F(t) − 2 t / day is largest. From there
-    on F rises by no more than twice its mean slope over any stretch that begins there; in other
-    words, the density that only falls and fits best (the slope of the least concave majorant of
-    F [2]_) has come down to twice the mean density. The choice of two is ours: it agrees with the
-    source's 60 min; the same with four and with one gives the times between which a threshold
-    makes sense.
+    The source looks for the point at which the cumulative distribution F(t) of a user's
+    inter-arrival times of up to a day "does not change much any more" and, by eye, chooses 60 min
+    in the range from 40 to 100 min [1]_. Here, the point is the t that maximizes F(t) − 2 t / day.
+    From there on, F rises by at most twice its mean slope over any interval that starts there; in
+    other words, the decreasing density estimate (the slope of the least concave majorant of F
+    [2]_) has fallen to twice the mean density. The factor 2 is a choice of this project that agrees
+    with the source's 60 min; factors 4 and 1 give the range of plausible thresholds.
 
     Parameters
     ----------
@@ -115,10 +114,10 @@ def suggest_threshold(
 
     Notes
     -----
-    The place of a maximum is estimated with an error that shrinks only with the cube root of the
-    number of inter-arrivals, and resampling is not proven to give its interval. On generated logs
-    with a known answer (20,000 and 100,000 inter-arrivals of 200 users, 100 logs each) the
-    intervals held it in 93 to 96 % of the logs; its bias was below 0.2 %.
+    The error of the location of a maximum decreases only with the cube root of the number of
+    inter-arrival times, and the bootstrap is not proven to give valid intervals. On generated logs
+    with a known answer (20,000 and 100,000 inter-arrival times of 200 users, 100 logs each) the
+    intervals contained it in 93 to 96 % of the logs; the bias was below 0.2 %.
 
     References
     ----------
@@ -129,7 +128,7 @@ def suggest_threshold(
 
     Examples
     --------
-    A user who comes back after 1, 2, 3, … 10 min, and sometimes after hours:
+    A user who returns after 1, 2, 3, … 10 min, and sometimes after hours:
 
     >>> after = np.array([*range(1, 11)] * 9 + [*range(100, 1100, 100)]) * 60
     >>> log = {"submit": np.cumsum(after), "run": after * 0, "procs": after * 0 + 1}
@@ -168,12 +167,12 @@ def plot_inter_arrivals(
     suggestion: float = np.nan,
     fixed: float = THRESHOLDS["arrival"],
 ) -> Axes:
-    """Draw the cumulative distribution of inter-arrivals.
+    """Draw the cumulative distribution of inter-arrival times.
 
     Parameters
     ----------
     data : DataFrame
-        As `ThresholdSuggestion.curve`.
+        `ThresholdSuggestion.curve`.
     ax : Axes, optional
         Default: the current Axes.
     suggestion, fixed : float, optional
@@ -185,7 +184,7 @@ def plot_inter_arrivals(
     style.time_axis(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("time between a user's arrivals")
+    ax.set_xlabel("inter-arrival time of a user")
     ax.set_ylabel("share at or below")
     style.legend_above(ax)
     return ax
@@ -198,12 +197,12 @@ def plot_inter_arrival_slope(
     suggestion: float = np.nan,
     fixed: float = THRESHOLDS["arrival"],
 ) -> Axes:
-    """Draw how steeply the cumulative distribution of inter-arrivals rises.
+    """Draw the slope of the cumulative distribution of inter-arrival times.
 
     Parameters
     ----------
     data : DataFrame
-        As `ThresholdSuggestion.curve`.
+        `ThresholdSuggestion.curve`.
     ax : Axes, optional
         Default: the current Axes.
     suggestion, fixed : float, optional
@@ -216,8 +215,8 @@ def plot_inter_arrival_slope(
     _mark_thresholds(ax, suggestion, fixed)
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
-    ax.set_xlabel("time between a user's arrivals")
-    ax.set_ylabel("slope over mean slope")
+    ax.set_xlabel("inter-arrival time of a user")
+    ax.set_ylabel("slope / mean slope")
     style.legend_above(ax)
     return ax
 
@@ -225,11 +224,11 @@ def plot_inter_arrival_slope(
 def _mark_thresholds(ax: Axes, suggestion: float, fixed: float) -> None:
     if suggestion > 0:
         ax.axvline(suggestion, color=style.ORANGE, linewidth=1, label="levels off")
-    ax.axvline(fixed, color=style.GREEN, linewidth=1, linestyle="--", label="threshold used")
+    ax.axvline(fixed, color=style.GREEN, linewidth=1, linestyle="--", label="threshold in use")
 
 
 def _levelling_off(times: NDArray[np.float64], level: float) -> float:
-    """Time at which the share at or below it, less `level` times its mean rise, is largest."""
+    """Return the time that maximizes the cumulative share minus `level` times its mean rise."""
     if not times.size:
         return np.nan
     times = np.sort(times)
@@ -239,13 +238,13 @@ def _levelling_off(times: NDArray[np.float64], level: float) -> float:
 
 
 def _curve(times: NDArray[np.float64]) -> pd.DataFrame:
-    """Share of `times` at or below points on a logarithmic axis, and its slope there."""
+    """Return the cumulative share of `times` at logarithmic points, and its slope."""
     value = np.geomspace(1, LONGEST, 101)
     edges = np.concatenate(([0], np.sqrt(value[1:] * value[:-1]), [LONGEST]))
     times = np.sort(times)
     n = max(times.size, 1)
     share = np.searchsorted(times, value, side="right") / n
     rise = np.diff(np.searchsorted(times, edges, side="right")) / n
-    rise[0] += np.count_nonzero(times == 0) / n  # in the first bin, which begins with 0
+    rise[0] += np.count_nonzero(times == 0) / n  # zeros are in the first bin
     slope = rise / np.diff(edges) * LONGEST
     return pd.DataFrame({"share": share, "slope": slope}, index=pd.Index(value, name="value"))

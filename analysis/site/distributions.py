@@ -1,4 +1,4 @@
-"""The distributions of a site as results that draw themselves."""
+"""Distributions of a site as results with plots."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -14,20 +14,20 @@ from workloadkit.trace import Trace
 
 
 class Empirical(site.Empirical, Result):
-    """An empirical distribution that draws itself, see `workloadkit.site.Empirical`."""
+    """An empirical distribution with a plot, see `workloadkit.site.Empirical`."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share at or below each value."""
+        """Draw the cumulative distribution."""
         from analysis.site.plots import plot_empirical
 
         return plot_empirical(self, ax)
 
 
 class SiteDistributions(site.SiteDistributions, Result):
-    """How users submit and what, to be drawn; see `workloadkit.site.SiteDistributions`."""
+    """Distributions of users and jobs with plots, see `workloadkit.site.SiteDistributions`."""
 
     def plot(self, ax: Axes | None = None, *, what: str = "batch_width") -> Axes:
-        """Draw one of the distributions: a curve for each log, and for all combined.
+        """Draw one distribution: a curve per log, and one for all logs combined.
 
         Parameters
         ----------
@@ -44,17 +44,17 @@ class SiteDistributions(site.SiteDistributions, Result):
 def site_distributions(
     traces: Trace | Iterable[Trace], settings: Kinds | None = None, **keywords: Any
 ) -> SiteDistributions:
-    """Take from logs what simulating a site needs, see `workloadkit.site.site_distributions`."""
+    """Extract the distributions of logs, see `workloadkit.site.site_distributions`."""
     return drawable(site.site_distributions(traces, settings, **keywords))
 
 
 def read_site_distributions(source: Source) -> SiteDistributions:
-    """Read them from a file, see `workloadkit.site.read_site_distributions`."""
+    """Read distributions from a file, see `workloadkit.site.read_site_distributions`."""
     return drawable(site.read_site_distributions(source))
 
 
 def drawable(of: site.SiteDistributions) -> SiteDistributions:
-    """Return the same distributions, each with its plot."""
+    """Return the same distributions with plots."""
     parts = {part.name: getattr(of, part.name) for part in fields(of)}
     for name, part in parts.items():
         if isinstance(part, site.Empirical):

@@ -1,4 +1,4 @@
-"""Figures of what a model of a site needs."""
+"""Figures of the distributions of a site."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK,
 
 _N_POINTS = 400
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-COUNTS = ("batch_width", "size", "repetition")  # numbers, the others being times
+COUNTS = ("batch_width", "size", "repetition")  # counts; the others are times
 _RANGES = {
     "think_time": (0.0, SESSION),
     "break_time": (SESSION, LONGEST_BREAK),
@@ -25,7 +25,7 @@ _RANGES = {
 def plot_site(
     site: SiteDistributions, ax: Axes | None = None, *, what: str = "batch_width"
 ) -> Axes:
-    """Draw a distribution of a site: a curve for each log, and for all combined.
+    """Draw a distribution of a site: a curve per log, and one for all logs combined.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def plot_site(
     Raises
     ------
     ParameterError
-        If there is no such distribution.
+        If the distribution is unknown.
     """
     if what in CYCLES:
         return plot_site_cycle(site_cycle(site, what), ax)
     if what not in DISTRIBUTIONS:
         known = ", ".join([*DISTRIBUTIONS, *CYCLES])
-        raise ParameterError(f"no distribution {what!r} of a site; known: {known}")
+        raise ParameterError(f"unknown distribution {what!r} of a site; known: {known}")
     return plot_site_curves(site_curves(site, what), ax, what=what)
 
 
@@ -54,11 +54,11 @@ def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -
     Parameters
     ----------
     data : DataFrame
-        As `site_curves` gives it.
+        Result of `site_curves`.
     ax : Axes, optional
         Default: the current Axes.
     what : str
-        Which distribution it is.
+        Name of the distribution.
     """
     ax = style.current_axes(ax)
     for name, column in data.items():
@@ -81,18 +81,10 @@ def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -
 
 
 def site_curves(site: SiteDistributions, what: str) -> pd.DataFrame:
-    """Return cumulative shares of a distribution, by log that knows it and combined.
+    """Return cumulative shares of a distribution, by log and combined.
 
-    Parameters
-    ----------
-    site : SiteDistributions
-    what : str
-
-    Returns
-    -------
-    DataFrame
-        By value: whole numbers, evenly spaced times where the source's figures have a linear
-        axis, else times even on a logarithmic axis from 1 s.
+    Points are whole numbers for counts, evenly spaced if the source's figure has a linear axis, and
+    otherwise evenly spaced on a logarithmic axis from 1 s.
     """
     whole: Empirical = getattr(site, what)
     largest = max(float(whole.values.max(initial=1)), 1.0)
@@ -107,14 +99,14 @@ def site_curves(site: SiteDistributions, what: str) -> pd.DataFrame:
 
 
 def site_cycle(site: SiteDistributions, what: str) -> pd.DataFrame:
-    """Return shares of jobs by "hour" or "weekday", of the logs whose local time is known."""
+    """Return shares of jobs by "hour" or "weekday", for logs with known local time."""
     shares = {name: getattr(of, what) for name, of in site.each().items()}
     shares = {name: of for name, of in shares.items() if not np.isnan(of).any()}
     return pd.DataFrame(shares, index=pd.RangeIndex(CYCLES[what], name=what))
 
 
 def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw shares of jobs by hour or weekday, as `site_cycle` gives them.
+    """Draw shares of jobs by hour or weekday from `site_cycle`.
 
     Parameters
     ----------
@@ -141,7 +133,7 @@ def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_empirical(of: Empirical, ax: Axes | None = None) -> Axes:
-    """Draw the share of one distribution at or below each value.
+    """Draw a cumulative distribution.
 
     Parameters
     ----------
@@ -176,7 +168,7 @@ def _hours(ax: Axes, low: float, high: float) -> None:
 
 
 def _legend(ax: Axes) -> None:
-    """Put the names of many logs into two columns above the Axes."""
+    """Arrange the names of logs in two columns above the Axes."""
     handles, labels = ax.get_legend_handles_labels()
     if len(handles) > 1:
         short = [label.split(".swf")[0] for label in labels]

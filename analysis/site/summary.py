@@ -1,4 +1,4 @@
-"""What a model of the site would take from a log: the section of the report."""
+"""Report section on the distributions for a model of the site."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ from workloadkit.site import Empirical, SiteDistributions, site_distributions
 from workloadkit.site.distributions import DISTRIBUTIONS, LONGEST_BREAK, SESSION
 from workloadkit.trace import Trace
 
-_TITLE = "What a site model needs"
-#: Words that fit a table.
+_TITLE = "Distributions for a site model"
+#: Short titles for tables.
 _TITLES = DISTRIBUTIONS | {
     "gap": "gap in a batch",
-    "repetition": "equal sizes in a row",
-    "since_end": "since the end before",
+    "repetition": "run of equal sizes",
+    "since_end": "time since previous end",
 }
 _TIMES = [name for name in DISTRIBUTIONS if name not in COUNTS]
 _STATISTICS = {
@@ -33,54 +33,53 @@ _STATISTICS = {
     "max": "maximum",
 }
 
-#: Sizes, run times and cycles are drawn in sections of their own.
+#: Sizes, run times and cycles are drawn in other sections.
 _DRAWN = {
-    "batch_width": ("Batch widths", "Share of the batches that have at most so many jobs."),
+    "batch_width": ("Batch widths", "Cumulative share of batches by their number of jobs."),
     "gap": (
         "Gaps within batches",
-        "Share of the times between two submissions that follow each other in a batch that are at "
-        "most so long.",
+        "Cumulative share of the times between successive submissions of a batch.",
     ),
     "think_time": (
         "Think times",
-        "Share of the think times within sessions, of up to 20 min, that are at most so long.",
+        "Cumulative share of the think times within sessions, of up to 20 min.",
     ),
     "break_time": (
         "Breaks",
-        "Share of the breaks between a user's sessions, of up to 8 h, that are at most so long.",
+        "Cumulative share of the breaks between a user's sessions, of up to 8 h.",
     ),
     "repetition": (
         "Runs of equal size",
-        "Share of the runs of jobs of one size, submitted by a user one after the other, that are "
-        "at most so long.",
+        "Cumulative share of the runs of jobs of equal size, submitted by a user in succession, by "
+        "their length.",
     ),
 }
 
 
 def section(trace: Trace) -> Section:
-    """Report the distributions from which a site's users and jobs would be modelled."""
+    """Report the distributions for a model of the site's users and jobs."""
     known = trace.column("user") != UNKNOWN
     if not (trace.ran & known).any():
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
-        note = f"{reason}, so there is nothing to model users by."
+        note = f"{reason}, so users cannot be modelled."
         return Section("site", _TITLE, notes=(note,))
     found = site_distributions(trace)
     notes = [
-        "A session by Last ends where a user submits nothing for 20 min after the end of the job "
-        "submitted last; think times and breaks begin with that end. "
+        "Sessions are delimited by Last: a session ends if the user submits no job for 20 min "
+        "after the end of the last submitted job. Think times and breaks start at this end. "
         "analysis.site.site_distributions saves the distributions for a simulation."
     ]
     if anonymous := int((trace.ran & ~known).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
+        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
     if not waits_known(trace):
         notes.append(
-            "No wait time is known; jobs are taken to end their run time after they were "
-            "submitted, so batches, think times and breaks are only roughly right."
+            "No wait time is known; batches, think times and breaks assume that jobs end their run "
+            "time after submission, and are only approximate."
         )
     numbers = {name: describe(_sample(getattr(found, name))) for name in DISTRIBUTIONS}
     table = summary_table(
         numbers,
-        "Batches, pauses and jobs: what a simulated user would draw from.",
+        "Distributions of batches, pauses and jobs for simulated users.",
         titles=_TITLES,
         times=_TIMES,
         statistics=_STATISTICS,
@@ -98,15 +97,16 @@ def section(trace: Trace) -> Section:
 
 
 def _finding(numbers: dict[str, dict[str, float]]) -> str:
-    """Say how large batches are and how long users pause."""
-    finding = f"By Last, a batch has {plural(numbers['batch_width']['mean'], 'job')} on average."
+    """Describe the size of batches and the length of pauses."""
+    job = plural(numbers["batch_width"]["mean"], "job")
+    sentences = [f"By Last, a batch has {job} on average."]
     for name, what in (
-        ("think_time", "think times within sessions"),
-        ("break_time", "breaks between sessions, of up to 8 h,"),
+        ("think_time", "think time within sessions"),
+        ("break_time", "break between sessions (up to 8 h)"),
     ):
         if numbers[name]["count"]:
-            finding += f" Half of the {what} last at most {duration(numbers[name]['p50'])}."
-    return finding
+            sentences.append(f"The median {what} is {duration(numbers[name]['p50'])}.")
+    return " ".join(sentences)
 
 
 def _sample(of: Empirical) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Figures of the users who stay and those who only pass, as `workloadkit.classify_users` tells."""
+"""Figures of long-term and temporary users, from `workloadkit.classify_users`."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +9,7 @@ from workloadkit.user_classes import EDGE
 
 
 def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how many users were seen by each week, as `UserClasses.seen` holds it.
+    """Draw the cumulative number of distinct users by week, from `UserClasses.seen`.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.count_axis(ax.xaxis)
     style.count_axis(ax.yaxis)
     ax.set_xlabel("weeks since the first job")
-    ax.set_ylabel("users seen so far")
+    ax.set_ylabel("distinct users")
     return ax
 
 
 def plot_periods(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how long users are active, as `UserClasses.periods` counts them.
+    """Draw the distribution of activity periods, from `UserClasses.periods`.
 
     Parameters
     ----------

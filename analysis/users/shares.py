@@ -1,4 +1,4 @@
-"""Who submits the jobs, and how unequally the machine is shared."""
+"""Activity of users, and the concentration of jobs and work among them."""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from workloadkit.user_classes import EDGE, LONG_TERM, classify_users
 
 _TITLE = "Users"
 _TOP = 10
-_MOST_POINTS = 500  # as many as a curve can show
+_MOST_POINTS = 500  # of a drawn curve
 
 
 def user_shares(trace: Trace) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def user_shares(trace: Trace) -> pd.DataFrame:
 
 
 def concentration(amounts: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of the whole that the most active 0, 1, 2, … users have (Lorenz, 1905).
+    """Return the share of the total held by the most active 0, 1, 2, … users (Lorenz, 1905).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def concentration(amounts: ArrayLike) -> NDArray[np.float64]:
 
 
 def gini(amounts: ArrayLike) -> float:
-    """Return Gini's coefficient: 0 where all have the same, near 1 where one has all.
+    """Return the Gini coefficient: 0 if all amounts are equal, near 1 if one user has everything.
 
     Examples
     --------
@@ -91,18 +91,18 @@ def gini(amounts: ArrayLike) -> float:
 
 
 def concentration_curves(users: pd.DataFrame) -> pd.DataFrame:
-    """Return the curves of `concentration` of jobs and of work.
+    """Return the concentration curves of jobs and of work.
 
     Parameters
     ----------
     users : DataFrame
-        As `user_shares` gives it.
+        Result of `user_shares`.
 
     Returns
     -------
     DataFrame
-        By the share of `users`, from 0 to 1: shares of `jobs` and of `work`, each of the users
-        who have most of it.
+        By the share of `users`, from 0 to 1: the shares of `jobs` and of `work` that belong to the
+        users with the most of each.
     """
     at = np.linspace(0, len(users), min(len(users), _MOST_POINTS) + 1)
     whole = np.arange(len(users) + 1)
@@ -111,14 +111,14 @@ def concentration_curves(users: pd.DataFrame) -> pd.DataFrame:
 
 
 def jobs_by_rank(users: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of `jobs` of users by `rank`, thinned where there are very many users."""
+    """Return the number of `jobs` of users by `rank`; curves of many users are thinned."""
     jobs = users["jobs"].to_numpy()
     rank = np.unique(np.geomspace(1, jobs.size, _MOST_POINTS).round().astype(np.int64))
     return pd.DataFrame({"jobs": jobs[rank - 1]}, index=pd.Index(rank, name="rank"))
 
 
 def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw which share of the users has which share of all, as `concentration_curves` gives it.
+    """Draw the concentration curves from `concentration_curves`.
 
     Parameters
     ----------
@@ -135,13 +135,13 @@ def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.share_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
     ax.set_xlabel("share of users, the most active first")
-    ax.set_ylabel("their share of all")
+    ax.set_ylabel("share of the total")
     style.legend_above(ax)
     return ax
 
 
 def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") -> Axes:
-    """Draw numbers of jobs by rank on logarithmic axes, as `jobs_by_rank` gives them.
+    """Draw job counts by rank on logarithmic axes, from `jobs_by_rank`.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
     ax : Axes, optional
         Default: the current Axes.
     of : str, default "user"
-        Who is ranked.
+        What is ranked, for the label.
     """
     ax = style.current_axes(ax)
     ax.plot(data.index, data["jobs"], color=style.BLUE, marker=".", markersize=3.5, linewidth=0.8)
@@ -161,14 +161,14 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
 
 
 def section(trace: Trace) -> Section:
-    """Report how many users there are, their shares, and who of them stays."""
+    """Report the number of users, their shares and their classes."""
     users = user_shares(trace)
     if users.empty:
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
-        return Section("users", _TITLE, notes=(f"{reason}, so there is no one to tell apart.",))
+        return Section("users", _TITLE, notes=(f"{reason}, so users cannot be distinguished.",))
     notes = []
     if anonymous := int((trace.ran & (trace.column("user") == UNKNOWN)).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of no known user.")
+        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
     jobs, work = concentration(users["jobs"]), concentration(users["work"])
     n = len(users)
     top = min(_TOP, n)
@@ -188,14 +188,14 @@ def section(trace: Trace) -> Section:
         "users with jobs that ran": ("n_users", count),
         "jobs per user, mean": ("jobs_per_user_mean", number),
         "jobs per user, median": ("jobs_per_user_median", number),
-        "users who have half of the jobs": ("users_with_half_of_the_jobs", count),
-        "users who have half of the work": ("users_with_half_of_the_work", count),
+        "users with half of the jobs": ("users_with_half_of_the_jobs", count),
+        "users with half of the work": ("users_with_half_of_the_work", count),
         "Gini coefficient of jobs": ("gini_of_jobs", number),
         "Gini coefficient of work": ("gini_of_work", number),
     }
     summary = facts(
         "summary",
-        "How the jobs and the work are shared among the users.",
+        "Distribution of jobs and work over users.",
         {title: (values[name], form(values[name])) for title, (name, form) in rows.items()},
     )
     first = users.head(top)
@@ -210,9 +210,9 @@ def section(trace: Trace) -> Section:
     figures = (
         Figure(
             "concentration",
-            "Who has how much",
-            "Share of all jobs and of all work (processor-seconds) that the most active users "
-            "have; on the dashed line all would have the same.",
+            "Concentration of jobs and work",
+            "Share of all jobs and of all work (processor-seconds) that belongs to the most active "
+            "users. The dashed line marks equal shares.",
             concentration_curves(users),
             plot_concentration,
         ),
@@ -230,7 +230,8 @@ def section(trace: Trace) -> Section:
         half = values["users_with_half_of_the_work"]
         who, part = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
         finding = f"The {who} active of {count(n)} users submitted {share(part)} of the jobs"
-        finding += f"; {plural(half, 'user')} did half of all work." if half else "."
+        account = "accounts" if half == 1 else "account"
+        finding += f"; {plural(half, 'user')} {account} for half of the work." if half else "."
     classes = _classes(trace)
     return Section(
         "users",
@@ -245,7 +246,7 @@ def section(trace: Trace) -> Section:
 
 
 def _classes(trace: Trace) -> Section:
-    """Report who stays and who only passes: the second half of the section."""
+    """Report long-term and temporary users: the second part of the section."""
     found = classify_users(trace)
     counts, (early, later) = found.counts, found.new_per_week
     values = {
@@ -262,11 +263,11 @@ def _classes(trace: Trace) -> Section:
     low, high = interval(draws).tolist()
     values |= {"long_term_jobs_share_low": low, "long_term_jobs_share_high": high}
     if found.end - found.begin <= LONG_TERM:
-        note = "The log spans no more than 12 weeks, so it cannot tell which users are long-term."
+        note = "The log spans at most 12 weeks, too short to identify long-term users."
         return Section("users", _TITLE, "", (note,), values, parameters=parameters)
     note = (
-        "A user is long-term if more than 12 weeks lie between the first and the last job, else "
-        "temporary, or truncated if all jobs lie within 4 weeks of the log's beginning or end."
+        "A user is long-term if the first and the last job are more than 12 weeks apart, truncated "
+        "if all jobs lie within 4 weeks of the log's beginning or end, and temporary otherwise."
     )
     columns = {
         "users": ("users", count),
@@ -274,28 +275,29 @@ def _classes(trace: Trace) -> Section:
         "jobs": ("jobs", count),
         "jobs_share": ("share of jobs", share),
     }
-    table = Table("classes", "Users who stay and users who pass.", counts, shown(counts, columns))
+    table = Table("classes", "Long-term and temporary users.", counts, shown(counts, columns))
     figures = (
         Figure(
             "periods",
-            "How long users are active",
-            "Number of users by the time from their first to their last job. Where long-term users "
-            "come and go regardless of the log, the blue bars are about level.",
+            "Activity periods of users",
+            "Number of users by the time from their first to their last job. If long-term users "
+            "arrive and leave independently of the log's ends, the blue bars have similar heights.",
             found.periods,
             plot_periods,
         ),
         Figure(
             "seen",
-            "Users seen so far",
-            "Number of users seen by each week of the log. It climbs faster at first, while those "
-            "show up who had been active before; the dashed line is at 4 weeks.",
+            "Distinct users over time",
+            "Cumulative number of distinct users by week of the log. It rises faster at first, "
+            "while users who were active before the log began appear; the dashed line marks 4 "
+            "weeks.",
             found.seen,
             plot_users_seen,
         ),
     )
     n = int(counts.loc["long-term", "users"])
     finding = (
-        f"{plural(n, 'user')} stayed for more than 12 weeks and submitted "
+        f"{plural(n, 'user')} were active for more than 12 weeks and submitted "
         f"{with_interval(values['long_term_jobs_share'], low, high)} of the jobs."
     )
     return Section("users", _TITLE, finding, (note,), values, (table,), figures, parameters)

@@ -1,4 +1,4 @@
-"""The intervals of a job before and after its start, and percentiles of waits over time."""
+"""Intervals before and after the start of a job, and percentiles of waits over time."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,26 +13,26 @@ from workloadkit.errors import WorkloadError, check_choice, check_count
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 
-#: What jobs are sorted by; a log that is only a file of the standard knows no accounts.
+#: Groupings of jobs; SWF has no field for accounts.
 By = Literal["partition", "account", "user", "queue"]
 
 #: Lengths of a period.
 Period = Literal["day", "week", "month"]
 
-#: Which part of a wait.
+#: Intervals of a wait.
 Interval = Literal["submit_to_start", "submit_to_eligible", "eligible_to_start"]
 
-#: What stands for groups that are not told apart.
+#: Name of the combined small groups.
 OTHERS = "others"
 
 _SHORT, _LONG = 28 * DAY, 182 * DAY
 
 
 def wait_intervals(trace: Trace) -> pd.DataFrame:
-    """Return the intervals of each job: what it waited for, what it waited, how long it held on.
+    """Return the intervals of each job: held, eligible, running.
 
-    A job is eligible when nothing but others keeps it from its start: before that it depends on
-    another job, is held, or is not yet due. Only what stands beside a log tells when that was.
+    A job becomes eligible when only other jobs keep it from starting: before, it depends on another
+    job, is held, or has a later begin time. Only the side-car of an imported log has this time.
 
     Parameters
     ----------
@@ -41,36 +41,36 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a job of `trace.jobs` [s]: `submit_to_start`, the wait, which is
-        `submit_to_eligible` and `eligible_to_start`; `start_to_end`, with the time suspended. NaN
-        is what is not known, and all of them for a job that never started. A job that is said to
-        have been eligible before its submission, or after its start, was so then.
+        One row per job of `trace.jobs` [s]: `submit_to_start`, the wait, which is the sum of
+        `submit_to_eligible` and `eligible_to_start`; `start_to_end`, including suspension. Unknown
+        intervals, and all intervals of a job that never started, are NaN. Eligible times before
+        the submission or after the start are moved to it.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> log = Trace.from_columns({"submit": [0], "wait": [90], "run": [60], "procs": [1]})
-    >>> beside = pd.DataFrame({"submit": [100], "eligible": [130], "start": [190], "end": [250]})
-    >>> wait_intervals(replace(log, sidecar=beside)).iloc[0].to_dict()
+    >>> sidecar = pd.DataFrame({"submit": [100], "eligible": [130], "start": [190], "end": [250]})
+    >>> wait_intervals(replace(log, sidecar=sidecar)).iloc[0].to_dict()
     {'submit_to_start': 90.0, 'submit_to_eligible': 30.0, 'eligible_to_start': 60.0,
      'start_to_end': 60.0}
     """
     check_trace(trace)
-    beside = trace.sidecar
-    if beside is None or not {"submit", "eligible", "start", "end"} <= set(beside):
-        # a log by itself says of jobs that never ran when they were given up
+    sidecar = trace.sidecar
+    if sidecar is None or not {"submit", "eligible", "start", "end"} <= set(sidecar):
+        # in SWF, the wait of a job that never ran is the time until its cancellation
         wait = np.where(trace.ran, trace.column("wait"), np.nan)
         held, run = np.full(trace.n_jobs, np.nan), np.where(trace.ran, trace.column("run"), np.nan)
     else:
         submit, eligible, start, end = (
-            beside[name].to_numpy(dtype=np.float64)
+            sidecar[name].to_numpy(dtype=np.float64)
             for name in ("submit", "eligible", "start", "end")
         )
         wait, run = start - submit, end - start
         held = np.clip(eligible - submit, 0, np.maximum(wait, 0))
     waited = wait - held
-    if beside is not None and "submit_by" in beside:  # some submissions are unknown
-        waited = np.where(beside["submit_by"] == "eligible", start - eligible, waited)
+    if sidecar is not None and "submit_by" in sidecar:  # some submissions are unknown
+        waited = np.where(sidecar["submit_by"] == "eligible", start - eligible, waited)
     columns = {
         "submit_to_start": wait,
         "submit_to_eligible": held,
@@ -81,31 +81,27 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
 
 
 def names_of(trace: Trace, by: str) -> pd.Categorical:
-    """Return what each job is of, in the words of the site where known, else numbered.
-
-    What is not known has code -1.
+    """Return the group of each job: names if known, else numbers; code -1 is unknown.
 
     Raises
     ------
     ParameterError
     WorkloadError
-        If the log does not tell.
+        If the log has no such groups.
     """
     check_choice("by", by, By)
-    beside = trace.sidecar
-    if beside is not None and by in beside:
-        words = pd.Categorical(beside[by])
+    sidecar = trace.sidecar
+    if sidecar is not None and by in sidecar:
+        words = pd.Categorical(sidecar[by])
         words = words.remove_categories([word for word in words.categories if word == ""])
         words = words.remove_unused_categories()
         if words.categories.size:
             known = [str(word) for word in words.categories]
-            if all(map(str.isdecimal, known)):  # the names were left out
+            if all(map(str.isdecimal, known)):  # anonymized names
                 known = [f"{by} {word}" for word in known]
             return words.rename_categories(known)
     if by == "account":
-        raise WorkloadError(
-            f"{trace.name}: no account is known; a log by itself has no field of it"
-        )
+        raise WorkloadError(f"{trace.name}: no account is known; SWF has no field for accounts")
     numbers = trace.column(by)
     if (numbers == UNKNOWN).all():
         raise WorkloadError(f"{trace.name}: no {by} is known")
@@ -124,37 +120,36 @@ def waits_over_time(
     period: Period | None = None,
     largest: int | None = None,
 ) -> pd.DataFrame:
-    """Measure waits by what jobs are of and when they were submitted.
+    """Measure waits by group of jobs and time of submission.
 
     Parameters
     ----------
     trace : Trace
-        Jobs whose wait is not known, or that never started, are left out.
+        Jobs with an unknown wait, and jobs that never started, are left out.
     by : {"partition", "account", "user", "queue"}
-        Those of unknown one are left out, too.
+        Grouping; jobs of unknown groups are left out.
     percentiles : sequence of int, default (50, 90, 99)
-        Each is a wait of one of the jobs, the smallest that so many percent do not exceed: see
-        `workloadkit.metrics.percentile`.
+        Nearest-rank percentiles, see `workloadkit.metrics.percentile`.
     interval : {"submit_to_start", "submit_to_eligible", "eligible_to_start"}
         See `wait_intervals`.
     period : {"day", "week", "month"}, optional
-        In local time where that is known; without, a month is 30 days from second 0. By default
-        days for a log of up to four weeks, months from half a year on, and between them weeks.
+        Local time is used if known; otherwise a month is 30 days, counted from second 0. By default
+        days for a log of up to four weeks, months for half a year or more, and weeks in between.
     largest : int, optional
-        Only so many are told apart, those of most jobs, and the rest are `OTHERS`.
+        Number of separate groups, those with the most jobs; the others are combined as `OTHERS`.
 
     Returns
     -------
     DataFrame
-        One row for each period and each that submitted in it, in the order of time and of the
-        numbers of jobs: `begin` and `end` of the period [s], `date` of its beginning where local
-        time is known, `name`, `jobs`, and of their waits the `mean` and `p50`, … [s].
+        One row per period and group with submissions in it, ordered by time and number of jobs:
+        `begin` and `end` of the period [s], `date` of its beginning if local time is known, `name`,
+        `jobs`, and the `mean`, `p50`, … of their waits [s].
 
     Raises
     ------
     ParameterError
     WorkloadError
-        If no wait is known, or of no job by what it is sorted.
+        If no job has both a known wait and a known group.
 
     Examples
     --------
@@ -165,7 +160,7 @@ def waits_over_time(
     """
     check_trace(trace)
     check_choice("interval", interval, Interval)
-    wanted = [check_count("percentiles", percent, least=1, most=100) for percent in percentiles]
+    checked = [check_count("percentiles", percent, least=1, most=100) for percent in percentiles]
     if period is not None:
         check_choice("period", period, Period)
     if largest is not None:
@@ -174,7 +169,7 @@ def waits_over_time(
     waits = wait_intervals(trace)[interval].to_numpy()
     chosen = ~np.isnan(waits) & (names.codes >= 0)
     if not chosen.any():
-        raise WorkloadError(f"{trace.name}: of no job with a {by} a wait is known")
+        raise WorkloadError(f"{trace.name}: no job has both a known {by} and a known wait")
     submit = trace.column("submit")[chosen]
     clock = Clock.between(trace.header, submit[0] - 31 * DAY, submit[-1] + 31 * DAY)
     edges = periods(clock, submit[0], submit[-1], period or period_of(submit[-1] - submit[0]))
@@ -183,7 +178,7 @@ def waits_over_time(
     table = pd.DataFrame({"place": place, "code": code, "wait": waits[chosen]})
     grouped = table.groupby(["place", "code"])["wait"]
     measured = grouped.agg(jobs="size", mean="mean")
-    for percent in wanted:
+    for percent in checked:
         measured[f"p{percent}"] = grouped.agg(metrics.percentile, percent)
     measured = measured.reset_index()
     begin = edges[measured["place"]]
@@ -195,20 +190,7 @@ def waits_over_time(
 
 
 def ranked(names: pd.Categorical, largest: int | None = None) -> tuple[NDArray, list[str]]:
-    """Give names numbers by how often they occur; all but the largest may be others.
-
-    Parameters
-    ----------
-    names : Categorical
-        All known.
-    largest : int, optional
-        See `waits_over_time`.
-
-    Returns
-    -------
-    code : ndarray of int, shape (n_jobs,)
-    ordered : list of str
-        Name of each code.
+    """Return codes by decreasing frequency; names after the `largest` are combined as others.
 
     Examples
     --------
@@ -222,10 +204,10 @@ def ranked(names: pd.Categorical, largest: int | None = None) -> tuple[NDArray, 
     rank[order] = np.arange(order.size)
     ordered = [str(names.categories[i]) for i in order]
     code = rank[names.codes]
-    if largest is None or len(ordered) <= largest + 1:  # a single other one has its name
+    if largest is None or len(ordered) <= largest + 1:  # a single other group keeps its name
         return code, ordered
     rest = OTHERS
-    while rest in ordered:  # a name that a site gave
+    while rest in ordered:  # if a site uses this name
         rest = f"({rest})"
     return np.minimum(code, largest), [*ordered[:largest], rest]
 
@@ -238,7 +220,7 @@ def period_of(length: float) -> Period:
 
 
 def periods(clock: Clock, first: float, last: float, period: str) -> NDArray[np.float64]:
-    """Return the edges of the days, weeks or months between which two seconds of a log lie."""
+    """Return the edges of the days, weeks or months that cover two seconds of a log."""
     if period != "month":
         return clock.midnights(first, last, days=7 if period == "week" else 1)
     if not clock.known:
@@ -247,4 +229,4 @@ def periods(clock: Clock, first: float, last: float, period: str) -> NDArray[np.
     begin, end = clock.dates([first, last]).to_numpy().astype("datetime64[M]").astype(np.int64)
     months = np.arange(begin, end + 2).astype("datetime64[M]")
     local = months.astype("datetime64[s]").astype(np.int64)
-    return clock.seconds(local + 3 * DAY)  # local time is counted from a Monday on
+    return clock.seconds(local + 3 * DAY)  # local time starts on a Monday

@@ -10,16 +10,16 @@ from analysis.waits.measures import OTHERS
 from workloadkit.clock import DAY
 from workloadkit.errors import ParameterError
 
-_SHORTEST = 1.0  # a logarithmic axis knows no 0 [s]
+_SHORTEST = 1.0  # a logarithmic axis has no 0 [s]
 
 
 def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90) -> Axes:
-    """Draw a percentile of waits over time, a line for each that jobs are of.
+    """Draw a percentile of waits over time, one line per group.
 
     Parameters
     ----------
     data : DataFrame
-        As `waits_over_time` gives it, with this percentile.
+        Result of `waits_over_time` with this percentile.
     ax : Axes, optional
         Default: the current Axes.
     percent : int, default 90
@@ -55,7 +55,7 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
             **{**line, "linewidth": 1.2},
         )
     style.time_axis(ax.yaxis)
-    ax.set_ylabel(f"{percent} % waited at most")
+    ax.set_ylabel(f"wait, {percent}th percentile")
     ax.margins(x=0.02)
     style.date_axis(ax.xaxis, data)
     style.legend_above(ax)

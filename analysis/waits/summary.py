@@ -1,4 +1,4 @@
-"""The section of a report on waits: the intervals of jobs, and whose waits they were."""
+"""Report section on waits: the intervals of jobs, and waits by group."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace
 
 _PERCENTILES = (50, 90, 99)
-_LISTED, _DRAWN = 10, 4  # of the partitions, accounts, …, those of most jobs
+_LISTED, _DRAWN = 10, 4  # largest groups
 _LONGEST_NAME = 48
 
 _INTERVALS = {
@@ -35,30 +35,34 @@ _INTERVALS = {
     "start_to_end": "from start to end",
 }
 
+
+def _percentile(percent: int) -> str:
+    return "median" if percent == 50 else f"{percent}th percentile"
+
+
 _COLUMNS: Columns = {
     "jobs": ("jobs", count),
     "mean": ("mean", duration),
-    **{f"p{percent}": (f"{percent} %", duration) for percent in _PERCENTILES},
+    **{f"p{percent}": (_percentile(percent), duration) for percent in _PERCENTILES},
 }
 
 
 def section(trace: Trace) -> Section | None:
-    """Report for what jobs waited and whose waited how long; nothing without waits.
+    """Report the waits by partition, account, user and queue; None without waits.
 
-    What stands beside a log is sorted by partition, account, user and queue, a log by itself by
-    partition and queue.
+    Logs without a side-car are grouped by partition and queue only.
     """
-    beside = _is_accounted(trace)
+    accounted = _is_accounted(trace)
     intervals = wait_intervals(trace)
     if not waits_known(trace) or intervals["submit_to_start"].isna().all():
         return None
     kinds: tuple[By, ...] = (
-        ("partition", "account", "user", "queue") if beside else ("partition", "queue")
+        ("partition", "account", "user", "queue") if accounted else ("partition", "queue")
     )
     started = intervals["submit_to_start"].notna().to_numpy()
     names = {by: found for by in kinds if (found := _names(trace, by, started)) is not None}
-    if not (beside or names):
-        return None  # all that could be told is told by the marginals
+    if not (accounted or names):
+        return None  # the section on marginal distributions has everything
     eligible = bool(intervals["submit_to_eligible"].notna().any())
     interval: Interval = "eligible_to_start" if eligible else "submit_to_start"
     held = _share_before_eligible(intervals)
@@ -77,7 +81,7 @@ def section(trace: Trace) -> Section | None:
     } | {"share_before_eligible": held}
     return Section(
         "waits",
-        "For what and whose jobs waited",
+        "Wait time by partition, account and user",
         _finding(values, held),
         tuple(_notes(trace, eligible=eligible)),
         values,
@@ -87,12 +91,12 @@ def section(trace: Trace) -> Section | None:
 
 
 def _is_accounted(trace: Trace) -> bool:
-    """Whether a site's accounting stands beside a log."""
+    """Whether the log has the side-car of an import."""
     return trace.sidecar is not None and "submit" in trace.sidecar
 
 
 def _names(trace: Trace, by: By, started: NDArray[np.bool_]) -> pd.Categorical | None:
-    """Return what jobs are of, if those that started are of more than one."""
+    """Return the groups of jobs, if the jobs that started are in more than one."""
     try:
         names = names_of(trace, by)
     except WorkloadError:
@@ -108,7 +112,7 @@ def _measures(waits: NDArray[np.float64]) -> dict[str, float]:
 
 
 def _share_before_eligible(intervals: pd.DataFrame) -> float:
-    """Share of all waiting that was no scheduler's: for another job, a hold or a date."""
+    """Return the share of the waiting time before jobs were eligible."""
     known = intervals[intervals["submit_to_eligible"].notna()]
     total = float(known["submit_to_start"].sum())
     return float(known["submit_to_eligible"].sum()) / total if total > 0 else np.nan
@@ -121,8 +125,7 @@ def _table_of_intervals(intervals: pd.DataFrame) -> Table:
         if intervals[name].notna().any()
     }
     data = pd.DataFrame.from_dict(rows, orient="index")
-    caption = "The intervals of the jobs whose start is known: mean, and what 50, 90 and 99 % of "
-    caption += "them do not exceed."
+    caption = "Intervals of the jobs with a known start: mean and percentiles."
     return Table("intervals", caption, data, shown(data, _COLUMNS))
 
 
@@ -133,17 +136,17 @@ def _table_by(by: str, names: pd.Categorical, intervals: pd.DataFrame, interval:
     rows = []
     for i, name in enumerate(ordered):
         of_it = mine[code == i]
-        told = _measures(of_it[interval].to_numpy())
-        rows.append({"name": name, **told, "before_eligible": _share_before_eligible(of_it)})
+        measured = _measures(of_it[interval].to_numpy())
+        rows.append({"name": name, **measured, "before_eligible": _share_before_eligible(of_it)})
     data = pd.DataFrame(rows).set_index("name")
     columns = dict(_COLUMNS)
     if interval == "eligible_to_start":
         columns["before_eligible"] = ("before eligible", share)
     text = shown(data, columns)
     text.index = [printable(name, _LONGEST_NAME) for name in ordered]
-    caption = f"Waits {_INTERVALS[interval]}, by {by}; those of most jobs first."
+    caption = f"Wait {_INTERVALS[interval]}, by {by}; largest number of jobs first."
     if "before_eligible" in columns:
-        caption += " Before eligible: the share of all their waiting that came before."
+        caption += " Before eligible: share of their waiting time before they were eligible."
     return Table(f"by_{by}", caption, data, text)
 
 
@@ -155,28 +158,30 @@ def _table_over_time(by: str, data: pd.DataFrame, period: str) -> Table:
     text = shown(data, _COLUMNS)
     text.insert(0, by, [printable(name, _LONGEST_NAME) for name in data["name"]])
     text.index = begins
-    caption = f"The same by {by} and {period} of submission."
+    caption = f"Wait by {by} and {period} of submission."
     return Table(f"{by}_over_time", caption, data, text, folded=True)
 
 
 def _figure(by: str, data: pd.DataFrame, interval: Interval, period: str) -> Figure:
     caption = (
-        f"By {period} of submission: the time {_INTERVALS[interval]} that 90 % of the jobs did "
-        f"not exceed. Less than 1 s is drawn as 1 s."
+        f"90th percentile of the time {_INTERVALS[interval]}, by {period} of submission. "
+        "Less than 1 s is drawn as 1 s."
     )
-    return Figure(f"by_{by}", f"Waits by {by}", caption, data, plot_waits)
+    return Figure(f"by_{by}", f"Wait by {by}", caption, data, plot_waits)
 
 
 def _finding(values: dict[str, Any], held: float) -> str:
     waits = values["submit_to_start"]
-    text = (
-        f"Half of the jobs waited {duration(waits['p50'])} or less, one in ten more than "
-        f"{duration(waits['p90'])}."
+    half = (
+        f"The median wait is {duration(waits['p50'])}"
+        if waits["p50"] > 0
+        else "Half of the jobs did not wait (median wait 0 s)"
     )
+    text = f"{half}; 10 % of the jobs waited more than {duration(waits['p90'])}."
     if held >= 0.001:
         text += (
-            f" {share(held)} of all waiting came before the jobs were eligible, so it was not the "
-            "scheduler's."
+            f" {share(held)} of the waiting time came before the jobs were eligible, so it was not "
+            "due to the scheduler."
         )
     return text
 
@@ -184,9 +189,9 @@ def _finding(values: dict[str, Any], held: float) -> str:
 def _notes(trace: Trace, *, eligible: bool) -> list[str]:
     if eligible:
         return [
-            "Before a job is eligible it waits for another job, is held, or is not yet due; only "
-            "from then on does it wait for processors."
+            "Before a job is eligible, it depends on another job, is held, or has a later begin "
+            "time. Only afterwards does it wait for processors."
         ]
     if _is_accounted(trace):
-        return ["The site does not tell when jobs were eligible, so waits are not divided."]
+        return ["Eligible times are unknown, so waits are not split."]
     return []

@@ -1,1 +1,1 @@
-"""Compiled loops: plain arrays and scalars in and out, checked and named elsewhere."""
+"""Compiled loops with arrays and scalars, checked by the public functions."""

@@ -1,4 +1,4 @@
-"""How long recursions are compiled."""
+"""Compilation of long recursions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +12,14 @@ OPTIONS: Any = {"error_model": "numpy"}
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache.
 
-    The cache notices an edit in the file of a kernel only: its helpers belong into the same file.
+    The cache only notices edits in the file of the kernel, so helpers must be in the same file.
     """
     try:
         return numba.njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # no directory can be written to: each process compiles for itself
+    except RuntimeError:  # no writable directory: each process compiles again
         return numba.njit(function, **OPTIONS)
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels of the same file call; it is kept within their code."""
+    """Compile a function that only kernels of the same file call; it becomes part of their code."""
     return numba.njit(function, **OPTIONS)

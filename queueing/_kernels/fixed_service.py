@@ -1,4 +1,4 @@
-"""How long jobs wait for one server whose service takes always the same time, here 1."""
+"""Waits at one server with constant service time 1."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from queueing._kernels.compile import helper, kernel
 
-#: Times from which the wait has an exponential tail to the last digit, and jobs counted for it.
+#: Time from which the tail is exponential to the last digit, and number of jobs counted for it.
 _FAR, _MOST = 64, 128
 
 
@@ -14,9 +14,9 @@ _FAR, _MOST = 64, 128
 def wait_survival(t, load, idle):
     """Return P(wait > t) for t ≥ 0; idle is 1 - load.
 
-    With k > t ≥ k - 1 whole, and u = load (k - t), the wait is at most t if no more than k - j jobs
-    are there, where j is a Poisson number of mean u (G. J. Franx, "A simple solution for the M/D/c
-    waiting time distribution", 2001); here for the other event, whose terms are positive too.
+    With k > t ≥ k - 1 whole and u = load (k - t), the wait is at most t if at most k - j jobs are
+    present, where j is Poisson with mean u (G. J. Franx, "A simple solution for the M/D/c waiting
+    time distribution", 2001); here for the complement, which also has positive terms.
     """
     found = np.empty(t.size)
     more = np.empty(_FAR + 1)
@@ -40,7 +40,7 @@ def wait_survival(t, load, idle):
             total += here * more[k - j]
             here *= mean / (j + 1)
         j = k
-        while here > 1e-17 * total:  # more than k - 1 have come
+        while here > 1e-17 * total:  # more than k - 1 arrivals
             total += here
             j += 1
             here *= mean / j
@@ -50,9 +50,9 @@ def wait_survival(t, load, idle):
 
 @helper
 def _decay(load, idle):
-    """Return the rate y at which P(wait > t) falls for long t: load = y / (e^y - 1)."""
+    """Return the decay rate y of P(wait > t) for long t: load = y / (e^y - 1)."""
     goal = -math.log1p(-idle) if idle < 0.5 else -math.log(load)
-    y = 2 * goal  # from above, where Newton's steps never pass the root
+    y = 2 * goal  # from above, Newton's steps never pass the root
     for _ in range(60):
         if y < 0.1:
             square = y * y
@@ -84,11 +84,8 @@ def _height(decay, idle):
 
 @helper
 def _more_jobs(load, idle, decay, more):
-    """Fill in P(more than n jobs there), n = 0, 1, ...
-
-    As often as the number rises above n from one departure to the next it falls back to n.
-    """
-    arrive = np.empty(_MOST + 60)  # P(more than n arrive during a service)
+    """Compute P(more than n jobs), n = 0, 1, ..., from the balance of crossings of level n."""
+    arrive = np.empty(_MOST + 60)  # P(more than n arrivals during a service)
     here = math.exp(-load)
     for n in range(arrive.size):
         arrive[n] = here
@@ -103,7 +100,7 @@ def _more_jobs(load, idle, decay, more):
         for i in range(1, n + 1):
             up += at[i] * arrive[n + 1 - i]
         at[n + 1] = up * math.exp(load)
-    total = at[_MOST] / math.expm1(decay)  # geometric from there on
+    total = at[_MOST] / math.expm1(decay)  # geometric beyond
     for n in range(_MOST - 1, -1, -1):
         total += at[n + 1]
         if n <= _FAR:

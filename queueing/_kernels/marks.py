@@ -1,16 +1,15 @@
-"""Sweeps over the states of a line of jobs, each marked or not."""
+"""Sweeps over the states of a queue of marked and unmarked jobs."""
 
 from queueing._kernels.compile import kernel
 
 
 @kernel
 def sweep(share, lam, theta, Z, S, servers, most_jobs, most_thinking):
-    """Balance every state in turn, with n ascending: what flows out is what flows in.
+    """Balance the flows into and out of every state, by ascending n.
 
-    `share` has a row for each line: the n jobs of which the i-th from the head is marked if bit i
-    of `line` is set have the row 2^n − 1 + line; and a column for each number of users who think.
-    Arrivals that would make more than `most_jobs` are lost; users who would think as one too many
-    are gone.
+    `share` has one row per queue: n jobs, with the i-th from the head marked if bit i of `line` is
+    set, have row 2^n − 1 + line; columns are numbers of thinking users. Arrivals beyond `most_jobs`
+    are lost; thinking users beyond the maximum leave.
     """
     for n in range(most_jobs + 1):
         serving = min(n, servers)
@@ -46,7 +45,8 @@ def sweep(share, lam, theta, Z, S, servers, most_jobs, most_thinking):
                             if k == most_thinking:
                                 flow += share[before, k] / S
                 if Z == 0 and newest_unmarked:
-                    # who goes on at once leaves the line at i, unmarked, and joins it again
+                    # a user who continues immediately leaves the queue at i, unmarked, and joins it
+                    # again
                     for i in range(serving):
                         before = (line & ((1 << i) - 1)) + ((line >> i) << (i + 1))
                         if before == line:

@@ -1,11 +1,11 @@
-"""Mean value analysis of one server and users who think."""
+"""Mean value analysis of one server and thinking users."""
 
 from queueing._kernels.compile import kernel
 
 
 @kernel
 def numbers_at_server(n, a, number):
-    """Write into `number` how many of n[i] users are at the server, thinking a[i] services."""
+    """Write into `number` the mean number of n[i] users at the server, with think time a[i]."""
     for i in range(n.size):
         q = 0.0
         for m in range(1, int(n[i]) + 1):

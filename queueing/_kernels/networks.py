@@ -7,9 +7,9 @@ from queueing._kernels.compile import kernel
 
 @kernel
 def times_at_stations(N, Z, demand, waits, X, residence):
-    """Write the throughput into `X` and the times at the stations into `residence`, by point.
+    """Write throughputs into `X` and residence times into `residence`, by point.
 
-    `waits` is 1 where jobs wait for each other, 0 where a station only delays.
+    `waits` is 1 for queueing stations and 0 for delay stations.
     """
     met = np.empty(demand.size)
     for i in range(N.size):

@@ -1,8 +1,8 @@
-"""How long jobs wait for one of several servers, by recursions whose terms are all positive.
+"""Waits at several servers, by recursions with positive terms only.
 
-Both while a server is free and while all are busy, what matters is a number V = Poisson(rate) +
-Binomial(trials), see `queueing.multi_server`; here with q(n) = P(V = n) and the binomial's odds.
-Real or complex numbers go in: the latter for derivatives.
+Both with a free server and with all servers busy, the state is described by
+V = Poisson(rate) + Binomial(trials), see `queueing.multi_server`; here q(n) = P(V = n), and the
+binomial is given by its odds. Arguments are real, or complex for derivatives.
 """
 
 import math
@@ -11,10 +11,10 @@ import numpy as np
 
 from queueing._kernels.compile import helper, kernel
 
-#: Odds beyond which the binomial variable is its largest value for all that doubles tell.
+#: Odds beyond which the binomial variable equals its maximum in double precision.
 SURE = 1e100
 
-#: Load below which nobody waits and no job is lost for all that doubles tell.
+#: Load below which no job waits or is lost in double precision.
 NONE = 1e-300
 
 
@@ -22,8 +22,8 @@ NONE = 1e-300
 def _ratios(rate, trials, odds, size):
     """Return q(n + 1) / q(n) for n below size.
 
-    (n + 1) q(n + 1) = (rate + (trials - n) odds) q(n) + rate odds q(n - 1), upwards as long as all
-    is positive, and downwards where it is not.
+    (n + 1) q(n + 1) = (rate + (trials - n) odds) q(n) + rate odds q(n - 1), upwards where all terms
+    are positive, and downwards elsewhere.
     """
     ratio = np.zeros(size, np.asarray(rate).dtype)
     if trials == 0 or odds == 0:
@@ -44,7 +44,7 @@ def _ratios(rate, trials, odds, size):
 
 @helper
 def _ratio_by_sum(rate, trials, odds, n):
-    """Return q(n + 1) / q(n) for n ≥ trials by summing over the binomial variable."""
+    """Return q(n + 1) / q(n) for n ≥ trials by summation over the binomial variable."""
     term = 1.0 + 0.0 * rate
     upper, lower = rate / (n + 1 - trials), term
     if rate == 0:
@@ -70,9 +70,9 @@ def _last_to_all_before(rate, trials, odds, n):
 
 @helper
 def _others(lam, users, Z, S, servers):
-    """Return P(V = servers) / P(V < servers), V the jobs there if each had a server of its own.
+    """Return P(V = servers) / P(V < servers), V the number of jobs with a server for each.
 
-    V = Poisson(lam S) + Binomial(users, S / (S + Z)). Inf if V is never less.
+    V = Poisson(lam S) + Binomial(users, S / (S + Z)). Inf if V is never smaller.
     """
     if abs(S) > SURE * abs(Z):
         if users >= servers:
@@ -83,11 +83,11 @@ def _others(lam, users, Z, S, servers):
 
 @helper
 def _busy(lam, users, Z, S, servers, idle):
-    """Return P(V = n) / P(V < n) for n from the least value of V to users.
+    """Return P(V = n) / P(V < n) for n from the minimum of V to users.
 
-    V = Poisson(thinking) + Binomial(servers, idle): while all servers are busy, a job that may meet
-    so many users waits for users + 1 - V stages. Empty if they are too few for that; the first
-    entry, a number over 0, is left 0.
+    V = Poisson(thinking) + Binomial(servers, idle): with all servers busy, a job that can meet that
+    many users waits for users + 1 - V stages. Empty if there are too few users; the first entry, a
+    number over 0, is left 0.
     """
     thinking = Z * servers * idle / S
     rho = lam * S / servers
@@ -105,7 +105,7 @@ def _busy(lam, users, Z, S, servers, idle):
 
 @helper
 def _wait(lam, users, Z, S, servers, idle, share, size):
-    """Return the probability to wait, share[size] being that of V = users, as of `_busy`."""
+    """Return the probability to wait; share[size] belongs to V = users, see `_busy`."""
     if size < 0:
         return 0.0 * (lam + Z + S)
     others = _others(lam, users, Z, S, servers)
@@ -117,7 +117,7 @@ def _wait(lam, users, Z, S, servers, idle, share, size):
 
 @helper
 def _binomial_moments(share, size, order):
-    """Return E[C(stages + order - 1, order)] of a job that waits, share as of `_busy`."""
+    """Return E[C(stages + order - 1, order)] of a waiting job, share from `_busy`."""
     moments = np.ones(order + 1, share.dtype)
     for n in range(1, size + 1):
         less = 1 / (1 + share[n])
@@ -128,7 +128,7 @@ def _binomial_moments(share, size, order):
 
 @kernel
 def mean_responses(lam, users, Z, S, servers, idle):
-    """Return the mean response of closed and of open jobs at each point; idle is 1 - rho."""
+    """Return the mean response times of closed and of open jobs at each point; idle is 1 - rho."""
     closed, opened = np.empty_like(Z), np.empty_like(Z)
     for i in range(Z.size):
         n, c = users[i], servers[i]
@@ -147,9 +147,9 @@ def mean_responses(lam, users, Z, S, servers, idle):
 
 @kernel
 def response_moments(order, lam, users, Z, S, servers, idle):
-    """Return E[response^order] of a job that comes at any time to `users` users and open jobs.
+    """Return E[response^order] of a job that arrives at a random time, with `users` closed users.
 
-    The wait is a sum of stages, the service one more of another rate; both are independent.
+    The wait is a sum of stages; service is a stage of another rate; both are independent.
     """
     found = np.empty(Z.size)
     for i in range(Z.size):
@@ -167,7 +167,7 @@ def response_moments(order, lam, users, Z, S, servers, idle):
 
 @kernel
 def response_survival(t, lam, users, Z, S, servers, idle):
-    """Return P(response > t), and so on as of `response_moments`."""
+    """Return P(response > t), see `response_moments`."""
     found = np.empty(t.size)
     share, waits = np.empty(0), 0.0
     for i in range(t.size):
@@ -184,14 +184,14 @@ def response_survival(t, lam, users, Z, S, servers, idle):
 def _survival(t, rate, waits, share):
     """Return P(wait of stages + one service of rate 1 > t).
 
-    A job waits with the probability `waits`, then for stages of this rate: share[n] is
-    P(stages = size - n) / P(stages > size - n). At t stages remain, if fewer than those events of a
-    Poisson process have happened, or the job is in service.
+    A job waits with probability `waits`, for stages of this rate: share[n] is
+    P(stages = size - n) / P(stages > size - n). At t, either stages remain, if fewer events of a
+    Poisson process have occurred, or the job is in service.
     """
     if np.isnan(t):
         return t
     top = share.size
-    if t * min(rate, 1.0) > 1e4 + 10.0 * top:  # below the smallest float
+    if t * min(rate, 1.0) > 1e4 + 10.0 * top:  # underflows
         return 0.0
     events = t * rate
     happened = _poisson(top, events)
@@ -247,7 +247,7 @@ def _log_poisson(n, mean):
 
 @helper
 def _in_service(t, rate, top, happened):
-    """Return for j = 0 ... top the probability that a job is in service at t after j stages."""
+    """Return the probability of being in service at t after j stages, j = 0 ... top."""
     found = np.zeros(top + 1)
     events = t * rate
     if rate >= 1:  # a service ends with probability 1 / rate at each event
@@ -256,7 +256,7 @@ def _in_service(t, rate, top, happened):
         for j in range(top - 1, -1, -1):
             found[j] = happened[j] + lasts * found[j + 1]
         return found
-    # happened[j] M(1, j + 1, -z), by the side from which the recursion of Kummer's M is stable
+    # happened[j] M(1, j + 1, -z), in the stable direction of the recursion of Kummer's M
     z = (1 - rate) * t
     up = min(top, int(z))
     kummer = math.exp(-z)
@@ -295,9 +295,9 @@ def _later(least, mean, factor):
 
 @helper
 def _room(load, places):
-    """Return P(V = n) / P(V < n) for the free waiting places V that a job leaves, 0 and more.
+    """Return P(V = n) / P(V < n) for the free waiting places V that a job leaves, from 0.
 
-    All servers are busy, and the number that wait has the ratio load; the job finds a place.
+    All servers are busy, and numbers of waiting jobs have the ratio load; the job finds a place.
     """
     share = np.zeros(places, np.asarray(load).dtype)
     for n in range(1, places):
@@ -307,7 +307,7 @@ def _room(load, places):
 
 @helper
 def _full(lam, S, servers, share):
-    """Return P(all servers busy) / P(one is free), and the share of it that finds none waiting."""
+    """Return P(all servers busy) / P(one is free), and its share without waiting jobs."""
     others = _last_to_all_before(lam * S, 0, 0.0 * S, servers)
     if share.size < 2:
         return others, 1.0 + 0.0 * lam
@@ -316,7 +316,7 @@ def _full(lam, S, servers, share):
 
 @kernel
 def limited_measures(lam, S, servers, places):
-    """Return accepted share, lost share, chance to wait and mean wait of a station with room."""
+    """Return accepted and lost share, probability to wait and mean wait with limited capacity."""
     accepted, lost = np.ones_like(lam), np.zeros_like(lam)
     waits, wait = np.zeros_like(lam), np.zeros_like(lam)
     for i in range(lam.size):
@@ -342,7 +342,7 @@ def limited_measures(lam, S, servers, places):
 
 @kernel
 def limited_moments(order, lam, S, servers, places):
-    """Return E[response^order] of accepted jobs at a station with room."""
+    """Return E[response^order] of accepted jobs at a station with limited capacity."""
     found = np.empty(lam.size)
     for i in range(lam.size):
         load = lam[i] * S[i] / servers[i]
@@ -359,7 +359,7 @@ def limited_moments(order, lam, S, servers, places):
 
 @kernel
 def limited_survival(t, lam, S, servers, places):
-    """Return P(response > t) of accepted jobs at a station with room."""
+    """Return P(response > t) of accepted jobs at a station with limited capacity."""
     found = np.empty(t.size)
     share, waits = np.empty(0), 0.0
     for i in range(t.size):

@@ -1,4 +1,4 @@
-"""How many users, or how many jobs a unit of time, until responses take too long."""
+"""Number of users, or rate of jobs, at which response times reach a limit."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import (
+    Condition,
     Flags,
     Floats,
-    Rule,
     Value,
     count,
     missing,
@@ -29,10 +29,10 @@ from queueing.inverse.solving import (
 from queueing.multi_server import MOST, WHOLE_USERS
 from queueing.spare_capacity import stable
 
-#: Users of one server that floating-point numbers count.
+#: Largest number of users at one server that floating-point numbers can count.
 _COUNTED = 1e15
 
-_SHARE = Rule("q", lambda p: (p["q"] > 0) & (p["q"] < 1), "be above 0 and below 1")
+_SHARE = Condition("q", lambda p: (p["q"] > 0) & (p["q"] < 1), "be above 0 and below 1")
 
 
 def users_for_response(
@@ -43,40 +43,40 @@ def users_for_response(
     q: ArrayLike | None = None,
     job: Job = "closed",
 ) -> Value:
-    """Return the number of closed users, a real number, with which a response time is R.
+    """Return the number of closed users, a real number, for which a response time is R.
 
-    For one server; N between two whole numbers is that of `queueing.mixed`.
+    For one server; a fractional N is that of `queueing.mixed`.
 
     Parameters
     ----------
     R : array_like
-        Response time: the mean, or the percentile that q tells.
+        Response time: the mean, or the quantile at q.
     Z : array_like
         Mean think time, 0 or more.
     S : array_like
         Mean service time, above 0.
     lam : array_like, default 0
-        Rate of open jobs besides; lam S < 1.
+        Rate of additional open jobs; lam S < 1.
     q : array_like, optional
-        Share of jobs with a response of at most R; by default R is the mean.
+        Probability of a response time of at most R; by default R is the mean.
     job : {"closed", "open"}
-        Whose response time.
+        Kind of jobs with the response time.
 
     Returns
     -------
     float or ndarray
-        N, 1 or more; where open jobs are meant, 0 or more.
+        N, at least 1, or at least 0 for open jobs.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or R is below that of the fewest users, or above that
-        of the most that are counted, 1e15, and 50 million where there are several servers.
+        If a parameter violates its condition, or R is below the response time of the fewest users,
+        or above that of the most users (1e15, or 50 million for several servers).
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     Examples
     --------
@@ -105,12 +105,12 @@ def most_users(
     q: ArrayLike | None = None,
     job: Job = "closed",
 ) -> Value:
-    """Return the largest whole number of closed users with which a response time is at most R.
+    """Return the largest whole number of closed users for which a response time is at most R.
 
     Parameters
     ----------
     R, Z, S, lam, q, job
-        As of `users_for_response`; lam S < servers.
+        See `users_for_response`; lam S < servers.
     servers : array_like, default 1
         Number of servers.
 
@@ -122,13 +122,13 @@ def most_users(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or R is below that of the fewest users, or above that
-        of the most that are counted, 1e15, and 50 million where there are several servers.
+        If a parameter violates its condition, or R is below the response time of the fewest users,
+        or above that of the most users (1e15, or 50 million for several servers).
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     Examples
     --------
@@ -160,22 +160,22 @@ def most_jobs(
     q: ArrayLike | None = None,
     job: Job = "open",
 ) -> Value:
-    """Return the largest rate of open jobs with which a response time is at most R.
+    """Return the largest rate of open jobs for which a response time is at most R.
 
     Parameters
     ----------
     R : array_like
-        Response time: the mean, or the percentile that q tells.
+        Response time: the mean, or the quantile at q.
     S : array_like
         Mean service time, above 0.
     servers : array_like, default 1
         Number of servers.
     N, Z : array_like, default 0
-        Number of closed users besides, and their mean think time.
+        Number of additional closed users, and their mean think time.
     q : array_like, optional
-        Share of jobs with a response of at most R; by default R is the mean.
+        Probability of a response time of at most R; by default R is the mean.
     job : {"open", "closed"}
-        Whose response time; with closed jobs, N is 1 or more.
+        Kind of jobs with the response time; for closed jobs, N must be at least 1.
 
     Returns
     -------
@@ -185,16 +185,16 @@ def most_jobs(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or R is below that without open jobs.
+        If a parameter violates its condition, or R is below the response time without open jobs.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     Examples
     --------
-    With one server and no users, 1/S − 1/R:
+    With one server and no closed users, 1/S − 1/R:
 
     >>> most_jobs(R=[2, 10], S=1).round(12).tolist()
     [0.5, 0.9]
@@ -211,7 +211,7 @@ def most_jobs(
 
 
 def _fewest(job: Job) -> int:
-    """Return the number of users that there must be, to have that job's response time."""
+    """Return the minimum number of users for a response time of this kind of jobs."""
     if job not in ("closed", "open"):
         raise QueueingError(f"job is {job!r}; it must be closed or open")
     return int(job == "closed")
@@ -220,36 +220,36 @@ def _fewest(job: Job) -> int:
 def _checked(
     name: str, least: float, job: Job, q: ArrayLike | None, **given: ArrayLike
 ) -> dict[str, Floats]:
-    """Hold parameters to their conditions, and R to what there is at the least of the sought."""
+    """Check parameters, and R against the response time at the smallest value of the unknown."""
     rules = [positive("R"), not_negative("Z"), positive("S"), count("servers")]
     if q is not None:
         given["q"] = q
         rules.append(_SHARE)
     if name == "N":
         rules += [not_negative("lam"), stable()]
-        without = "of one user" if least else "without users"
+        without = "for one user" if least else "without users"
     else:
-        fewest = Rule("N", lambda p: p["N"] >= _fewest(job), "be 1 or more for closed jobs")
+        fewest = Condition("N", lambda p: p["N"] >= _fewest(job), "be 1 or more for closed jobs")
         rules += [not_negative("N"), fewest, WHOLE_USERS]
         without = "without open jobs"
 
     def attainable(p: Parameters) -> Flags:
         held = np.logical_and.reduce([rule.holds(p) for rule in rules])
         p = {key: value[held] for key, value in p.items()}
-        found = np.asarray(~held)  # others are to blame there
+        found = np.asarray(~held)  # other conditions are violated there
         found[held] = excess({**p, name: np.full(p["R"].shape, least)}, job) <= 1e-14
         return found
 
-    words = f"be at least that {without}"
+    words = f"be at least the response time {without}"
     if all(np.ndim(value) == 0 for value in given.values()):
         p = points(rules, **given)
         limit = response({**p, name: np.asarray(least)}, job).item()
-        words = f"be at least {limit:.6g}, that {without}"
-    return points([*rules, Rule("R", attainable, words)], **given)
+        words = f"be at least {limit:.6g}, the response time {without}"
+    return points([*rules, Condition("R", attainable, words)], **given)
 
 
 def _users(p: Parameters, job: Job, solve: Callable[[dict[str, Floats], Floats], Floats]) -> Value:
-    """Solve for a number of users, from a number of them with whom responses take too long."""
+    """Solve for a number of users, given an upper bound with too long response times."""
     flat = {name: value.ravel() for name, value in p.items()}
     most = np.where(flat["servers"] > 1, MOST - flat["servers"], _COUNTED)
     found = np.full(most.shape, np.nan)
@@ -260,8 +260,7 @@ def _users(p: Parameters, job: Job, solve: Callable[[dict[str, Floats], Floats],
         at = {name: value[here] for name, value in flat.items()}
         found[here] = solve(at, breaks[~np.isnan(breaks)])
     too_long = {
-        int(i): f"R is {flat['R'][i]:g}; it must be so short that not even {most[i]:,.0f} users "
-        "keep it"
+        int(i): f"R is {flat['R'][i]:g}; it is not exceeded even with {most[i]:,.0f} users"
         for i in known[np.isnan(breaks)]
     }
     missing(too_long, p["R"].shape)
@@ -269,9 +268,9 @@ def _users(p: Parameters, job: Job, solve: Callable[[dict[str, Floats], Floats],
 
 
 def _too_many(p: Parameters, job: Job, most: Floats) -> Floats:
-    """Return numbers of closed users with whom responses take longer than R; NaN beyond most."""
+    """Return numbers of closed users with response times above R; NaN beyond `most`."""
     with np.errstate(over="ignore"):
-        # at most this many a unit of time, after R + Z at least, where R is a mean
+        # an upper bound on throughput times R + Z, for a mean R
         capacity = (p["servers"] - p["lam"] * p["S"]) / p["S"]
         found = np.floor(np.maximum((p["R"] + p["Z"]) * capacity, 1)) + 1
     while True:

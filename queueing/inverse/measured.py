@@ -1,16 +1,25 @@
-"""Think and service times, from the throughput and response time that were measured."""
+"""Think and service times from measured throughput and response time."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Rule, Value, count, not_negative, plain, points, positive
+from queueing.arguments import (
+    Condition,
+    Floats,
+    Value,
+    count,
+    not_negative,
+    plain,
+    points,
+    positive,
+)
 from queueing.inverse.solving import Job, Parameters, excess, root, where_known
 from queueing.multi_server import WHOLE_USERS
 
 
-class Times(NamedTuple):
+class UserTimes(NamedTuple):
     """Mean think time and mean service time."""
 
     Z: Value
@@ -19,41 +28,41 @@ class Times(NamedTuple):
 
 def times_of_users(
     N: ArrayLike, X: ArrayLike, R: ArrayLike, servers: ArrayLike = 1, lam: ArrayLike = 0
-) -> Times:
-    """Return the think and service times of closed users, from throughput and response time.
+) -> UserTimes:
+    """Return the think and service times of closed users from throughput and response time.
 
-    Z = N/X − R by the interactive response time law, whatever the servers are [1]_. S is then the
-    one for which `closed` or `mixed` gives R. Both follow from X and R; the number of servers does
-    not, and has to be known. Where responses are nearly all service, S is R and the number of
-    servers does not matter; near saturation S is servers / X, and R tells Z only.
+    Z = N/X − R by the interactive response time law, for any servers [1]_. S is the value for which
+    `closed` or `mixed` gives R. Both follow from X and R; the number of servers must be known. If
+    response times are almost only service, S is R and the number of servers does not matter; near
+    saturation, S is servers / X, and R determines only Z.
 
     Parameters
     ----------
     N : array_like
-        Number of users, whole where there are several servers; 1 or more.
+        Number of users, at least 1; whole for several servers.
     X : array_like
-        Throughput measured, above 0.
+        Measured throughput, above 0.
     R : array_like
-        Mean response time measured, at most N / X.
+        Measured mean response time, at most N / X.
     servers : array_like, default 1
         Number of servers.
     lam : array_like, default 0
-        Rate of open jobs besides.
+        Rate of additional open jobs.
 
     Returns
     -------
-    Times
+    UserTimes
         Z and S.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition.
+        If a parameter violates its condition.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -68,44 +77,43 @@ def times_of_users(
     >>> round(Z, 12), round(S, 12)
     (20.0, 1.5)
     """
-    at_least = Rule("N", lambda p: (p["N"] >= 1) & (p["N"] < np.inf), "be finite, 1 or more")
-    passed = Rule("R", lambda p: p["R"] <= p["N"] / p["X"], "be at most N / X, a user's cycle")
+    at_least = Condition("N", lambda p: (p["N"] >= 1) & (p["N"] < np.inf), "be finite, 1 or more")
+    passed = Condition("R", lambda p: p["R"] <= p["N"] / p["X"], "be at most N / X, a user's cycle")
     rules = [count("servers"), at_least, WHOLE_USERS, positive("X"), positive("R")]
     rules += [not_negative("lam"), passed]
     p = points(rules, N=N, X=X, R=R, servers=servers, lam=lam)
     p["Z"] = p["N"] / p["X"] - p["R"]
-    return Times(plain(p["Z"]), where_known(p, lambda p: _service(p, "closed")))
+    return UserTimes(plain(p["Z"]), where_known(p, lambda p: _service(p, "closed")))
 
 
 def service_of_jobs(X: ArrayLike, R: ArrayLike, servers: ArrayLike = 1) -> Value:
-    """Return the mean service time of open jobs, from throughput and response time.
+    """Return the mean service time of open jobs from throughput and response time.
 
-    For exponential service: R / (1 + X R) with one server. Nothing is said of think times: open
-    jobs do not tell of them.
+    For exponential service: R / (1 + X R) with one server. Think times of open jobs are undefined.
 
     Parameters
     ----------
     X : array_like
-        Throughput measured, 0 or more.
+        Measured throughput, 0 or more.
     R : array_like
-        Mean response time measured, above 0.
+        Measured mean response time, above 0.
     servers : array_like, default 1
         Number of servers.
 
     Returns
     -------
     float or ndarray
-        S, with which `queueing.mmc` gives R.
+        S for which `queueing.mmc` gives R.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition.
+        If a parameter violates its condition.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     Examples
     --------
@@ -120,7 +128,7 @@ def service_of_jobs(X: ArrayLike, R: ArrayLike, servers: ArrayLike = 1) -> Value
 
 
 def _service(p: Parameters, job: Job) -> Floats:
-    """Return the service time with which responses take R."""
+    """Return the service time for which response times are R."""
     with np.errstate(divide="ignore"):
         capacity = np.where(p["lam"] > 0, p["servers"] / p["lam"] * (1 - 1e-15), np.inf)
     high = np.minimum(p["R"], capacity)

@@ -1,30 +1,31 @@
-"""Open, closed or partly open: by the jobs of a session."""
+"""Open, closed or partly open system, by the number of jobs per session."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Rule, points
+from queueing.arguments import Condition, points
 
-#: Mean jobs of a session up to which, and from which, a partly open system is as an open, a closed.
+#: Mean jobs per session up to which a partly open system is like an open one, and from which
+#: closed.
 FEW, MANY = 5.0, 10.0
 
 
 def kind_of_users(jobs_per_session: ArrayLike) -> str | NDArray[np.str_]:
-    """Return whether users in sessions are nearer to an open or to a closed model.
+    """Return whether users with sessions resemble an open or a closed model.
 
-    A rule of thumb, from simulations of a partly open system [1]_: up to 5 jobs a session its
-    response times are as those of an open system, from 10 on as those of a closed one; between,
-    both and the re-open model are worth a look.
+    A rule of thumb from simulations of a partly open system [1]_: up to 5 jobs per session, its
+    response times are like those of an open system; from 10 on, like those of a closed one. In
+    between, compare both with the re-open model.
 
     Parameters
     ----------
     jobs_per_session : array_like
-        Mean number of jobs of a session, 1 or more.
+        Mean number of jobs per session, 1 or more.
 
     Returns
     -------
     str or ndarray of str
-        "open", "partly open" or "closed"; "" where there is no answer.
+        "open", "partly open" or "closed"; "" if undefined.
 
     Raises
     ------
@@ -34,7 +35,7 @@ def kind_of_users(jobs_per_session: ArrayLike) -> str | NDArray[np.str_]:
     Warns
     -----
     QueueingWarning
-        If points of an array are.
+        If points of an array are below 1.
 
     References
     ----------
@@ -46,7 +47,7 @@ def kind_of_users(jobs_per_session: ArrayLike) -> str | NDArray[np.str_]:
     >>> kind_of_users([1.4, 7, 30]).tolist()
     ['open', 'partly open', 'closed']
     """
-    least = Rule(
+    least = Condition(
         "jobs_per_session",
         lambda p: (p["jobs_per_session"] >= 1) & (p["jobs_per_session"] < np.inf),
         "be finite, 1 or more",

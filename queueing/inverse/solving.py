@@ -1,4 +1,4 @@
-"""Responses against a limit, and the parameter with which they meet it."""
+"""Response times relative to a limit, and root finding for a parameter."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -14,7 +14,7 @@ Parameters = Mapping[str, Floats]
 
 
 def response(p: Parameters, job: Job) -> Floats:
-    """Return the response time that R is to be: the mean, or the percentile q."""
+    """Return the response time that should be R: the mean, or the quantile at q."""
     model = _model(p)
     if "q" in p:
         return np.asarray(model.ppf(p["q"], job))
@@ -22,7 +22,7 @@ def response(p: Parameters, job: Job) -> Floats:
 
 
 def excess(p: Parameters, job: Job) -> Floats:
-    """Return a measure, of the right sign, of by how much responses take longer than R."""
+    """Return a measure with the sign of response time minus R."""
     if "q" in p:
         return np.asarray(_model(p).sf(p["R"], job)) / (1 - p["q"]) - 1
     return response(p, job) / p["R"] - 1
@@ -33,7 +33,7 @@ def _model(p: Parameters) -> Mixed:
 
 
 def where_known(p: Parameters, solve: Callable[[Parameters], Floats]) -> Value:
-    """Solve the points that keep all conditions, as flat arrays."""
+    """Solve the points that satisfy all conditions, as flat arrays."""
     here = ~np.isnan(p["R"])
     found = np.full(here.shape, np.nan)
     if here.any():
@@ -42,7 +42,7 @@ def where_known(p: Parameters, solve: Callable[[Parameters], Floats]) -> Value:
 
 
 def root(p: Parameters, job: Job, name: str, low: Floats, high: Floats) -> Floats:
-    """Return the value of one parameter at which responses take R, or the end nearest to it."""
+    """Return the value of a parameter for which response times are R, or the nearest end."""
     from scipy.optimize.elementwise import find_root
 
     others = {key: value for key, value in p.items() if key != name}

@@ -2,7 +2,7 @@
 
 from queueing.networks.approximate import bard_schweitzer, linearizer
 from queueing.networks.bounding import Bounds, Interval, bounds
-from queueing.networks.checking import Law, Laws, check_operational
+from queueing.networks.checking import CheckedLaw, CheckedLaws, check_operational
 from queueing.networks.convolving import convolution
 from queueing.networks.laws import (
     Bottleneck,
@@ -10,7 +10,7 @@ from queueing.networks.laws import (
     forced_flow_law,
     interactive_response_time,
     littles_law,
-    utilisation_law,
+    utilization_law,
 )
 from queueing.networks.mean_values import mva
 from queueing.networks.mixing import mixed_mva
@@ -20,9 +20,9 @@ from queueing.networks.result import NetworkResult
 __all__ = [
     "Bottleneck",
     "Bounds",
+    "CheckedLaw",
+    "CheckedLaws",
     "Interval",
-    "Law",
-    "Laws",
     "NetworkResult",
     "Observation",
     "bard_schweitzer",
@@ -37,5 +37,5 @@ __all__ = [
     "mixed_mva",
     "mva",
     "observe",
-    "utilisation_law",
+    "utilization_law",
 ]

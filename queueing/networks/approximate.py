@@ -1,4 +1,4 @@
-"""Approximate mean value analysis: fixed points at the population itself, without recursion."""
+"""Approximate mean value analysis: fixed points at the full population, without recursion."""
 
 from collections.abc import Callable
 
@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
-from queueing.networks.model import Model, Speeds, read_network
+from queueing.networks.model import NetworkPoint, Speeds, read_network
 from queueing.networks.result import NetworkResult, solved
 from queueing.result import Exactness
 
-#: From the model and the numbers (R, K) at full population: those seen by class r, (R, K) each r.
-Seen = Callable[[Model, Floats], Floats]
+#: From the model and the numbers (R, K) at full population: the numbers seen by each class r.
+Seen = Callable[[NetworkPoint, Floats], Floats]
 
-_CHANGE = 1e-13  # of numbers at stations, relative to N, below which iteration ends
+_CHANGE = 1e-13  # relative change of numbers at stations at which the iteration stops
 _MOST_ROUNDS = 100_000
 
 
@@ -27,16 +27,16 @@ def bard_schweitzer(
     speeds: Speeds | None = None,
     visits: ArrayLike | None = None,
 ) -> NetworkResult:
-    """Solve a closed network approximately, as Bard and Schweitzer do.
+    """Solve a closed network approximately by the Bard-Schweitzer method.
 
-    An arriving job of class r is taken to see all other classes as they are, and of its own the
-    share (N_r - 1)/N_r of what is there on average [1]_ [2]_. A station with c servers is taken for
-    one server c times as fast and a delay of the remaining D (c - 1)/c [3]_.
+    An arriving job of class r sees the mean numbers of all other classes, and the share
+    (N_r - 1)/N_r of the mean number of its own class [1]_ [2]_. A station with c servers is
+    replaced by a server that is c times as fast and a delay of the remaining D (c - 1)/c [3]_.
 
     Parameters
     ----------
     demands, N, Z, servers, speeds, visits
-        As of `mva`; of speeds, the first and the last count.
+        See `mva`; only the first and last speeds are used.
 
     Returns
     -------
@@ -70,20 +70,20 @@ def linearizer(
     visits: ArrayLike | None = None,
     iterations: int = 3,
 ) -> NetworkResult:
-    """Solve a closed network approximately, by Linearizer.
+    """Solve a closed network approximately by Linearizer.
 
-    The share of a class at each station is taken to change by the same when one more job leaves;
-    the change is estimated from solutions with one job less of each class, three times over [1]_.
-    Where classes would use more than all of a station, by less than 1 %, jobs are taken to stay
-    there longer, so that it is all they use.
-    Stations with several servers are treated as by `bard_schweitzer`.
+    The share of a class at each station is assumed to change equally when another job leaves; the
+    change is estimated from solutions with one job less of each class, in three iterations [1]_. If
+    classes would use slightly more (less than 1 %) than the capacity of a station, residence times
+    there are increased to match it. Stations with several servers are treated as in
+    `bard_schweitzer`.
 
     Parameters
     ----------
     demands, N, Z, servers, speeds, visits
-        As of `bard_schweitzer`.
+        See `bard_schweitzer`.
     iterations : int, default 3
-        How often the network is solved; 1 is Bard-Schweitzer.
+        Number of iterations; 1 is Bard-Schweitzer.
 
     Returns
     -------
@@ -104,20 +104,20 @@ def linearizer(
         raise QueueingError(f"iterations is {iterations!r}; it must be a whole number, 1 or more")
     network = read_network(demands, N, Z, servers, speeds, visits)
 
-    def solve(model: Model) -> tuple[Floats, Floats]:
+    def solve(model: NetworkPoint) -> tuple[Floats, Floats]:
         return _linearized(model, int(iterations))
 
     return solved(network, solve, _LINEARIZER[bool(network.speeds)])
 
 
-def approximate_rates(model: Model) -> Floats:
-    """Return the throughputs of Bard and Schweitzer, by class; 0 for those without jobs."""
+def approximate_rates(model: NetworkPoint) -> Floats:
+    """Return the Bard-Schweitzer throughputs by class; 0 for classes without jobs."""
     return _schweitzer_point(model)[0]
 
 
-#: Largest relative errors against exact solutions of random networks of up to 6 stations and 3
-#: classes, as tests/queueing/test_networks_approximate.py draws them: with one server a station,
-#: and with up to 8.
+#: Largest relative errors compared with exact solutions of random networks of up to 6 stations and
+#: 3 classes, see tests/queueing/test_networks_approximate.py: with one server per station, and with
+#: up to 8.
 _BARD_SCHWEITZER = (
     Exactness("approximation: Bard-Schweitzer", X=0.3, R=0.4, U=0.3),
     Exactness("approximation: Bard-Schweitzer, servers split", X=0.25, R=0.35, U=0.25),
@@ -128,15 +128,15 @@ _LINEARIZER = (
 )
 
 
-def _schweitzer_point(model: Model) -> tuple[Floats, Floats]:
+def _schweitzer_point(model: NetworkPoint) -> tuple[Floats, Floats]:
     R, K = model.demands.shape
     return _core(model, np.zeros((R, R, K)), _spread_evenly(model))[:2]
 
 
-def _linearized(model: Model, iterations: int) -> tuple[Floats, Floats]:
+def _linearized(model: NetworkPoint, iterations: int) -> tuple[Floats, Floats]:
     R, K = model.demands.shape
     less = [model._replace(N=np.maximum(model.N - np.eye(R)[t], 0)) for t in range(R)]
-    changes = np.zeros((R, R, K))  # of the share of class s at k, if one job of class t leaves
+    changes = np.zeros((R, R, K))  # change of the share of class s at k if a job of class t leaves
     X, residence, numbers = _core(model, changes, _spread_evenly(model))
     fewer = [_spread_evenly(one) for one in less]
     for _ in range(iterations - 1):
@@ -151,8 +151,8 @@ def _linearized(model: Model, iterations: int) -> tuple[Floats, Floats]:
     return _within_capacity(model, X, residence)
 
 
-def _within_capacity(model: Model, X: Floats, residence: Floats) -> tuple[Floats, Floats]:
-    """Return times as much longer as keeps all stations within capacity, and throughputs."""
+def _within_capacity(model: NetworkPoint, X: Floats, residence: Floats) -> tuple[Floats, Floats]:
+    """Increase residence times to keep stations within capacity; return them and throughputs."""
     from scipy.optimize import brentq
 
     fast, _ = _one_server(model)
@@ -175,40 +175,34 @@ def _longer(residence: Floats, station: int, factor: float) -> Floats:
     return times
 
 
-def _rates(model: Model, residence: Floats) -> Floats:
+def _rates(model: NetworkPoint, residence: Floats) -> Floats:
     """Return throughputs by the interactive response time law; 0 for classes without jobs."""
     N = model.N
     return np.divide(N, model.Z + residence.sum(axis=1), out=np.zeros_like(N), where=N > 0)
 
 
-def _core(model: Model, changes: Floats, numbers: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return throughputs, times at stations and numbers queued for that fit to each other.
+def _core(model: NetworkPoint, changes: Floats, numbers: Floats) -> tuple[Floats, Floats, Floats]:
+    """Iterate throughputs, residence times and queue lengths to a fixed point.
 
-    Parameters
-    ----------
-    model : Model
-    changes : ndarray, shape (R, R, K)
-        Of the share of a class (second) at a station when a job of a class (first) leaves.
-    numbers : ndarray, shape (R, K)
-        Where the iteration starts.
+    `changes`, shape (R, R, K), holds the change of the share of a class (second index) at a station
+    when a job of a class (first index) leaves; `numbers`, shape (R, K), is the start of the
+    iteration.
     """
     N = model.N
     fast, slow = _one_server(model)
-    left = np.maximum(N - np.eye(N.size), 0)[..., None]  # population when one of class t left
+    remaining = np.maximum(N - np.eye(N.size), 0)[..., None]
     for _ in range(_MOST_ROUNDS):
-        seen = np.maximum(left * (_shares(numbers, N) + changes), 0).sum(axis=1)
+        seen = np.maximum(remaining * (_shares(numbers, N) + changes), 0).sum(axis=1)
         queued = fast * (1 + seen)
         X = _rates(model, queued + slow)
         before, numbers = numbers, X[:, None] * queued
         if (np.abs(numbers - before) <= _CHANGE * np.maximum(N, 1)[:, None]).all():
             return X, queued + slow, numbers
-    raise QueueingError(
-        f"demands and N lead to an iteration that has not ended after {_MOST_ROUNDS:,} rounds"
-    )
+    raise QueueingError(f"demands and N: no convergence after {_MOST_ROUNDS:,} iterations")
 
 
-def _one_server(model: Model) -> tuple[Floats, Floats]:
-    """Return demands that are queued for and those that only delay, of the same stations."""
+def _one_server(model: NetworkPoint) -> tuple[Floats, Floats]:
+    """Return queueing demands and pure delays of stations, with servers replaced."""
     fast = np.where(model.delays, 0.0, model.demands)
     slow = model.demands - fast
     for station, speeds in model.speeds.items():
@@ -218,11 +212,11 @@ def _one_server(model: Model) -> tuple[Floats, Floats]:
     return fast, slow
 
 
-def _spread_evenly(model: Model) -> Floats:
+def _spread_evenly(model: NetworkPoint) -> Floats:
     return np.tile(model.N[:, None] / model.servers.size, (1, model.servers.size))
 
 
 def _shares(numbers: Floats, N: Floats) -> Floats:
-    """Return numbers relative to the population of their class, 0 where it has none."""
+    """Return numbers relative to the population of their class, 0 for an empty class."""
     each = N[:, None]
     return np.divide(numbers, each, out=np.zeros_like(numbers), where=each > 0)

@@ -1,4 +1,4 @@
-"""Bounds of closed networks of one class, without solving them."""
+"""Bounds of closed networks with one class, without a solution."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Rule, Value, count, numbers, plain, points
+from queueing.arguments import Condition, Floats, Value, count, numbers, plain, points
 from queueing.display import Displayed
 from queueing.errors import QueueingError
 from queueing.networks.mean_values import mva
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Interval(Displayed):
-    """What throughput and response time lie between.
+    """Bounds of throughput and response time.
 
     Parameters
     ----------
     X_lower, X_upper : float or ndarray
     R_lower, R_upper : float or ndarray
-        nan where N = 0.
+        nan for N = 0.
     """
 
     X_lower: Value
@@ -43,13 +43,13 @@ class Bounds(Displayed):
     ----------
     demands : ndarray, shape (K,)
     N, Z : ndarray
-        The points.
+        Points of the parameters.
     D_max : float
-        Largest demand, of the bottleneck; throughput never passes its inverse.
+        Demand of the bottleneck; its inverse bounds the throughput.
     bottleneck : int
-        Number of the station with the largest demand; the first of several.
+        Index of the station with the largest demand; the first if several.
     N_star : float or ndarray
-        Population at which the asymptotes meet, (ΣD + Z)/D_max; with more, jobs must queue.
+        Population at which the asymptotes meet, (ΣD + Z)/D_max; above it, jobs must queue.
     asymptotic, balanced_job, geometric : Interval
     """
 
@@ -64,7 +64,7 @@ class Bounds(Displayed):
     geometric: Interval
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row a point."""
+        """Return a table with one row per point."""
         import pandas as pd
 
         columns = {"N": self.N.ravel(), "Z": self.Z.ravel(), "N_star": np.ravel(self.N_star)}
@@ -74,12 +74,12 @@ class Bounds(Displayed):
         return pd.DataFrame(columns)
 
     def plot(self, ax: "Axes | None" = None, measure: str = "X") -> "Axes":
-        """Draw the bounds around the exact curve, against N.
+        """Draw the bounds and the exact curve over N.
 
         Parameters
         ----------
         ax : Axes, optional
-            By default the current ones.
+            Default: the current Axes.
         measure : {"X", "R"}
 
         Returns
@@ -91,7 +91,7 @@ class Bounds(Displayed):
         if measure not in ("X", "R"):
             raise QueueingError(f"measure is {measure!r}; it must be X or R")
         if self.N.ndim != 1 or np.unique(self.Z).size > 1:
-            raise QueueingError("a plot is for N that varies and one Z")
+            raise QueueingError("plot needs varying N and a single Z")
         ax = plt.gca() if ax is None else ax
         exact = mva(self.demands, self.N, self.Z)
         for number, (name, interval) in enumerate(self._intervals()):
@@ -119,17 +119,17 @@ class Bounds(Displayed):
 
 
 def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
-    """Return what throughput and response time of a closed network must lie between.
+    """Return bounds of throughput and response time of a closed network.
 
-    Asymptotic bounds [1]_ hold for any network without more than one server a station. Balanced
-    job bounds [2]_ and geometric bounds [3]_ hold for those of product form; they are cut to the
-    asymptotic ones where these are nearer. Stations that only delay belong into Z; open jobs beside
-    the closed ones that use a share u of a station make its demand D/(1 - u).
+    Asymptotic bounds [1]_ hold for any network with one server per station. Balanced job bounds
+    [2]_ and geometric bounds [3]_ hold for networks of product form; they are limited by the
+    asymptotic bounds if these are tighter. Add delay stations to Z; open jobs that use a share u of
+    a station increase its demand to D/(1 - u).
 
     Parameters
     ----------
     demands : array_like, shape (K,)
-        Service a job asks of each station in all its visits.
+        Service demand of a job at each station, over all visits.
     N : array_like
         Number of jobs.
     Z : array_like, default 0
@@ -142,7 +142,7 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
     Raises
     ------
     QueueingError
-        If demands, N or Z break their conditions.
+        If demands, N or Z violate their conditions.
 
     References
     ----------
@@ -169,13 +169,13 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
     if not demand.any():
         raise QueueingError("demands are all 0; the largest must be above 0")
     top = float(demand.max())
-    range_ = Rule(
+    range_ = Condition(
         "Z",
         lambda p: p["Z"] / MOST_TIME <= top,
         f"be at most {MOST_TIME:g} times the largest demand",
     )
     at = points([count("N", 0), *think_time(demand), range_], N=N, Z=Z)
-    given = at["N"], at["Z"] / top, demand / top  # squares of these stay within range
+    given = at["N"], at["Z"] / top, demand / top  # scaled so that squares do not overflow
     return Bounds(
         demands=demand,
         N=at["N"],
@@ -190,7 +190,7 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
 
 
 def _interval(N: Floats, Z: Floats, fastest: Floats, slowest: Floats, unit: float) -> Interval:
-    """Return the bounds of throughput along with those of response times: X = N/(R + Z)."""
+    """Return bounds of throughput and response time: X = N/(R + Z)."""
     some = N > 0
     least, most = (np.where(some, R, np.nan) for R in (fastest, slowest))
     X_lower, X_upper = (np.where(some | np.isnan(N), N / (R + Z), 0.0) for R in (slowest, fastest))
@@ -212,11 +212,11 @@ def _balanced(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
 
 
 def _geometric(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
-    """Casale et al., equations 8 and 13 and the square-root bounds, with the numbers at N - 1 jobs.
+    """Casale et al., equations 8 and 13 and the square-root bounds, with numbers at N - 1 jobs.
 
-    R(N) = ΣD + D_max ΣQ(N-1) - Σ (D_max - D_k) Q_k(N-1), where ΣQ(N-1) = N - 1 - Z X(N-1);
-    X(N-1) ≤ X(N) for the one side, X(N-1) ≥ (N-1)/N X(N) for the other. Q_k(N-1) is at most the
-    geometric sum with ratio D_k X(N-1), of which an upper bound takes the place.
+    R(N) = ΣD + D_max ΣQ(N-1) - Σ (D_max - D_k) Q_k(N-1), where ΣQ(N-1) = N - 1 - Z X(N-1). One side
+    uses X(N-1) ≤ X(N), the other X(N-1) ≥ (N-1)/N X(N). Q_k(N-1) is at most the geometric sum with
+    ratio D_k X(N-1), with an upper bound of X(N-1).
     """
     top, total = demand.max(), demand.sum()
     others = np.maximum(N, 1) - 1
@@ -232,9 +232,9 @@ def _geometric(N: Floats, Z: Floats, demand: Floats) -> tuple[Floats, Floats]:
 
 
 def _proportional(N: Floats, Z: Floats, demand: Floats) -> Floats:
-    """Return what R is at least: the N - 1 others spread over the stations as one job alone would.
+    """Return a lower bound of R: the N - 1 others are distributed over stations like a single job.
 
-    With more jobs they only move towards the larger demands. (Eager & Sevcik 1983, first level)
+    With more jobs, they only move towards larger demands (Eager & Sevcik 1983, first level).
     """
     total, top = demand.sum(), demand.max()
     others = np.maximum(N, 1) - 1
@@ -244,7 +244,7 @@ def _proportional(N: Floats, Z: Floats, demand: Floats) -> Floats:
 
 
 def _square_root(least: Floats, Z: Floats, top: Floats) -> Floats:
-    """Return the R of R = least - Z top/(Z + R), nan where there is none; does not cancel."""
+    """Return the solution of R = least - Z top/(Z + R) without cancellation; nan if none."""
     inside = (Z + least) ** 2 - 4 * Z * top
     root = np.sqrt(np.where(inside >= 0, inside, np.nan))
     root_less_Z = (least**2 + 2 * Z * (least - 2 * top)) / (root + Z)

@@ -1,4 +1,4 @@
-"""Whether measures of a system fit to each other: operational laws held against them."""
+"""Check of operational laws against measures of a system."""
 
 import math
 import sys
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Law(NamedTuple):
-    """A law and what was measured of its two sides.
+class CheckedLaw(NamedTuple):
+    """An operational law, and the measured values of its two sides.
 
     Parameters
     ----------
     of : str
-        The station, or "system".
+        Name of the station, or "system".
     law : str
     formula : str
     left, right : float
-        The sides of the formula.
+        Sides of the formula.
     difference : float
-        (left - right)/right; for a limit, how far left passes it; 0 where both are 0.
+        (left - right)/right; for a limit, the excess of left; 0 if both are 0.
     holds : bool
-        Whether it is within the tolerance.
+        Whether the difference is within the tolerance.
     """
 
     of: str
@@ -43,46 +43,46 @@ class Law(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Laws(Displayed):
-    """Operational laws held against measures.
+class CheckedLaws(Displayed):
+    """Operational laws checked against measures.
 
     Parameters
     ----------
-    laws : tuple of Law
-        Those of which both sides were measured.
+    laws : tuple of CheckedLaw
+        Laws with both sides measured.
     flow_balance_error : float
-        How many more jobs came to the system than left it, relative to those that left. The laws
-        are exact where nobody is there at begin and end.
+        Arrivals minus departures, relative to the departures. The laws are exact if no jobs are
+        present at the begin and end.
     tolerance : float
 
     Examples
     --------
-    A server that was busy for 50 of 100 seconds, but said to serve 40 jobs of one second:
+    A server that is busy for 50 of 100 seconds but serves 40 jobs of one second:
 
     >>> measured = Observation(time=100, arrivals=41, completions=40, busy=50, service=1.0)
     >>> print(check_operational(measured, tolerance=0.05))
     flow balance      A = C      41 against 40     +2.5 %  holds
-    utilisation law   U = X S/c  0.5 against 0.4  +25.0 %  does not hold
+    utilization law   U = X S/c  0.5 against 0.4  +25.0 %  does not hold
     capacity          U ≤ 1      0.5 against 1     +0.0 %  holds
     """
 
-    laws: tuple[Law, ...]
+    laws: tuple[CheckedLaw, ...]
     flow_balance_error: float
     tolerance: float = field(default=0.01)
 
     @property
     def holds(self) -> bool:
-        """Whether all of them hold."""
+        """Whether all laws hold."""
         return all(law.holds for law in self.laws)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row a law."""
+        """Return a table with one row per law."""
         import pandas as pd
 
-        return pd.DataFrame(self.laws, columns=list(Law._fields))
+        return pd.DataFrame(self.laws, columns=list(CheckedLaw._fields))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw how far the sides of each law are apart, with the tolerance behind."""
+        """Draw the differences between the sides of the laws, with the tolerance."""
         from matplotlib import pyplot as plt
 
         ax = plt.gca() if ax is None else ax
@@ -97,13 +97,13 @@ class Laws(Displayed):
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set_yticks(places, names)
         ax.invert_yaxis()
-        ax.set_xlabel("difference of measured sides [%]")
+        ax.set_xlabel("difference between measured sides [%]")
         ax.set_ylabel("operational law")
         ax.legend()
         return ax
 
     def __str__(self) -> str:
-        """Return a line for each law: both sides, how far apart, and whether it holds."""
+        """Return one line per law: both sides, their difference, and whether it holds."""
         rows = [
             (
                 self._name(law),
@@ -123,7 +123,7 @@ class Laws(Displayed):
             for row in rows
         )
 
-    def _name(self, law: Law) -> str:
+    def _name(self, law: CheckedLaw) -> str:
         several = any(other.of != "system" for other in self.laws)
         return f"{law.of}: {law.law}" if several else law.law
 
@@ -133,27 +133,27 @@ def check_operational(
     *,
     stations: Mapping[str, Observation] | None = None,
     tolerance: float = 0.01,
-) -> Laws:
-    """Hold the operational laws against measures of a system.
+) -> CheckedLaws:
+    """Check the operational laws against measures of a system.
 
-    Whatever the laws of arrival and service are, and whatever the order of service: measures that
-    break an operational law are wrong, or are of different jobs or different times. What remains of
-    a difference in true measures comes from jobs that are there when the interval begins or ends.
+    The laws do not depend on distributions or the order of service: measures that violate them are
+    wrong, or refer to different jobs or times. Differences in correct measures are due to jobs that
+    are present at the begin or end of the interval.
 
     Parameters
     ----------
     observed : Observation
-        Of the system; `observe` makes one of a schedule. Laws of which a side is not known are
-        left out.
+        Measures of the system; `observe` computes them from a schedule. Laws with an unknown side
+        are omitted.
     stations : mapping of str to Observation, optional
-        Of its stations; those with `visits` are held to the forced flow law too, and all together
-        to the response time of the system.
+        Measures of its stations. Stations with `visits` are also checked against the forced flow
+        law, and together against the response time of the system.
     tolerance : float, default 0.01
-        Largest relative difference of two sides that are called equal.
+        Largest relative difference of equal sides.
 
     Returns
     -------
-    Laws
+    CheckedLaws
 
     Examples
     --------
@@ -162,10 +162,10 @@ def check_operational(
     >>> print(check_operational(jobs))
     flow balance              A = C              3 against 3          +0.0 %  holds
     conservation of jobs      A + n = C + n'     3 against 3          +0.0 %  holds
-    utilisation law           U = X S/c          1 against 1          +0.0 %  holds
+    utilization law           U = X S/c          1 against 1          +0.0 %  holds
     capacity                  U ≤ 1              1 against 1          +0.0 %  holds
     Little's law              Q = X R        1.667 against 1.667      +0.0 %  holds
-    Little's law of the line  L = X W       0.6667 against 0.6667     +0.0 %  holds
+    Little's law of the queue L = X W       0.6667 against 0.6667     +0.0 %  holds
     """
     allowed = numbers("tolerance", tolerance)
     if allowed.ndim or not 0 <= allowed < 1:
@@ -175,7 +175,7 @@ def check_operational(
         if not isinstance(given, Observation):
             raise QueueingError(f"{name} is {given!r}; it must be an Observation")
     if "system" in parts:
-        raise QueueingError("stations has 'system', which is the name of the whole")
+        raise QueueingError("stations has 'system', the name of the whole system")
     found = list(_laws("system", observed, float(allowed)))
     for name, station in parts.items():
         found += _laws(name, station, float(allowed))
@@ -186,10 +186,10 @@ def check_operational(
     if total is not None and observed.response is not None:
         sides = observed.response, total
         found.append(_equal("system", "response time law", "R = Σ V_k R_k", *sides, float(allowed)))
-    return Laws(tuple(found), observed.flow_balance_error, float(allowed))
+    return CheckedLaws(tuple(found), observed.flow_balance_error, float(allowed))
 
 
-def _laws(of: str, m: Observation, tolerance: float) -> Iterator[Law]:
+def _laws(of: str, m: Observation, tolerance: float) -> Iterator[CheckedLaw]:
     yield _equal(of, "flow balance", "A = C", m.arrivals, m.completions, tolerance)
     if m.at_begin is not None and m.at_end is not None:
         sides = m.arrivals + m.at_begin, m.completions + m.at_end
@@ -198,39 +198,43 @@ def _laws(of: str, m: Observation, tolerance: float) -> Iterator[Law]:
         U = m.busy / (m.servers * m.time)
         if m.service is not None:
             sides = U, m.X * m.service / m.servers
-            yield _equal(of, "utilisation law", "U = X S/c", *sides, tolerance)
+            yield _equal(of, "utilization law", "U = X S/c", *sides, tolerance)
         yield _limit(of, "capacity", "U ≤ 1", U, 1.0, tolerance)
     if m.job_time is not None and m.response is not None:
         sides = m.job_time / m.time, m.X * m.response
         yield _equal(of, "Little's law", "Q = X R", *sides, tolerance)
     if m.waiting_time is not None and m.wait is not None:
         sides = m.waiting_time / m.time, m.X * m.wait
-        yield _equal(of, "Little's law of the line", "L = X W", *sides, tolerance)
+        yield _equal(of, "Little's law of the queue", "L = X W", *sides, tolerance)
     if m.users is not None and m.think is not None and m.response is not None and m.completions:
         sides = m.response + m.think, m.users / m.X
         yield _equal(of, "interactive response time law", "R + Z = N/X", *sides, tolerance)
 
 
 def _response_of(stations: Collection[Observation]) -> float | None:
-    """Return ΣV_k R_k, if all of it was measured."""
+    """Return ΣV_k R_k, or None if incomplete."""
     times = [
         s.visits * s.response for s in stations if s.visits is not None and s.response is not None
     ]
     return sum(times) if stations and len(times) == len(stations) else None
 
 
-def _equal(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:
+def _equal(
+    of: str, law: str, formula: str, left: float, right: float, tolerance: float
+) -> CheckedLaw:
     gap = left - right
-    if abs(gap) < sys.float_info.min:  # below, floats have no relative precision left
+    if abs(gap) < sys.float_info.min:  # denormal numbers have no relative precision
         gap = 0.0
     difference = gap / right if right else float("inf") if gap else 0.0
-    return Law(of, law, formula, left, right, difference, abs(difference) <= tolerance)
+    return CheckedLaw(of, law, formula, left, right, difference, abs(difference) <= tolerance)
 
 
 def _shown(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) and value == int(value) else f"{value:.4g}"
 
 
-def _limit(of: str, law: str, formula: str, left: float, right: float, tolerance: float) -> Law:
+def _limit(
+    of: str, law: str, formula: str, left: float, right: float, tolerance: float
+) -> CheckedLaw:
     beyond = max(left / right - 1, 0.0)
-    return Law(of, law, formula, left, right, beyond, beyond <= tolerance)
+    return CheckedLaw(of, law, formula, left, right, beyond, beyond <= tolerance)

@@ -1,8 +1,8 @@
-"""Closed networks whose stations have several servers or speeds that depend on the number.
+"""Closed networks of stations with several servers or speeds that depend on the number of jobs.
 
-The normalising constants G(n) of all populations n ≤ N come from adding the stations one after the
-other, in sums of positive terms only [1]_. All numbers are held as G(n) Π x_r^n_r with rates x near
-the throughputs, which makes them as flat around N as they can be, so that they stay in range.
+The normalizing constants G(n) of all populations n ≤ N are computed by adding one station after
+the other, with positive terms only [1]_. Values are stored as G(n) Π x_r^n_r with rates x close to
+the throughputs, which makes them as flat as possible around N and prevents overflow.
 
 .. [1] J. P. Buzen, "Computational algorithms for closed queueing networks with exponential
    servers", Comm. ACM 16(9), 1973.
@@ -16,27 +16,27 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.networks.approximate import approximate_rates
-from queueing.networks.model import Model, Speeds, read_network
+from queueing.networks.model import NetworkPoint, Speeds, read_network
 from queueing.networks.result import NetworkResult, solved
 from queueing.result import Exactness
 
-#: Most populations, and most products of two numbers in all convolutions.
+#: Largest number of populations, and of products in all convolutions.
 MOST_POPULATIONS = 5_000_000
 MOST_PRODUCTS = 2e11
 
-#: Smallest sum, relative to the largest number, that has all its digits.
+#: Smallest sum, relative to the largest number, with full precision.
 _LEAST = 1e-280
 
 
-class Station(NamedTuple):
-    """A station as it is added to others.
+class QueueStation(NamedTuple):
+    """A station for the convolution.
 
     Parameters
     ----------
     load : ndarray, shape (R,)
         Demand times rate, by class.
     speeds : ndarray
-        Speed with 1, 2, ... jobs; the last holds beyond.
+        Speed with 1, 2, ... jobs; the last applies to more jobs.
     """
 
     load: Floats
@@ -54,13 +54,13 @@ def convolution(
 ) -> NetworkResult:
     """Solve a closed network of product form exactly, by convolution of positive terms.
 
-    For stations of any number of servers, and of any speeds by number of jobs. Nothing is ever
-    subtracted, hence nothing can turn negative or pass the speed of a station.
+    Stations may have any number of servers, and speeds that depend on the number of jobs. Nothing
+    is subtracted, so results are never negative and never exceed the speed of a station.
 
     Parameters
     ----------
     demands, N, Z, servers, speeds, visits
-        As of `mva`.
+        See `mva`.
 
     Returns
     -------
@@ -69,11 +69,11 @@ def convolution(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or the network is too large for this.
+        If a parameter violates its condition, or the network is too large.
 
     Examples
     --------
-    Two servers instead of one relieve a machine for 10 users:
+    A machine with two servers and 10 users:
 
     >>> one = convolution([1.0, 0.2], N=10, Z=4)
     >>> two = convolution([1.0, 0.2], N=10, Z=4, servers=[2, 1])
@@ -85,14 +85,8 @@ def convolution(
     return solved(network, convolved, words)
 
 
-def convolved(model: Model) -> tuple[Floats, Floats]:
-    """Solve a network.
-
-    Returns
-    -------
-    X : ndarray, shape (R,)
-    residence : ndarray, shape (R, K)
-    """
+def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
+    """Return X, shape (R,), and residence times, shape (R, K), of a network."""
     X = np.zeros(model.N.size)
     residence = np.full(model.demands.shape, np.nan)
     present = np.flatnonzero(model.N > 0)
@@ -104,7 +98,7 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
     rates = approximate_rates(model)[order]
     loads = demands * rates[:, None]
     queues = np.flatnonzero(~model.delays)
-    stations = [Station(loads[:, k], model.speeds.get(int(k), np.ones(1))) for k in queues]
+    stations = [QueueStation(loads[:, k], model.speeds.get(int(k), np.ones(1))) for k in queues]
     _hold_size(N, stations)
     delay = model.Z[order] + demands[:, model.delays].sum(axis=1)
     thinking = _delay(rates * delay, N)
@@ -115,7 +109,7 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
         both = alone * others[(slice(None, None, -1),) * N.size]
         everything = both.sum()
         if not everything > _LEAST:
-            raise QueueingError("demands, speeds and N make numbers that are out of range")
+            raise QueueingError("demands, speeds and N give numbers out of range")
         numbers[place] = [
             (both.sum(axis=tuple(d for d in range(N.size) if d != r)) @ np.arange(n + 1.0))
             / everything
@@ -124,7 +118,7 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
         weights = _added(stations[place], others)
     last = weights[(-1,) * N.size]
     if not last > _LEAST:
-        raise QueueingError("demands, speeds and N make numbers that are out of range")
+        raise QueueingError("demands, speeds and N give numbers out of range")
     for r in range(N.size):
         less = tuple(-2 if d == r else -1 for d in range(N.size))
         X[order[r]] = rates[r] * (weights[less] / last)
@@ -134,9 +128,9 @@ def convolved(model: Model) -> tuple[Floats, Floats]:
 
 
 def _without_each(
-    stations: list[Station], weights: Floats, first: int = 0
+    stations: list[QueueStation], weights: Floats, first: int = 0
 ) -> list[tuple[int, Floats]]:
-    """Return for each station, by number, the constants of the network without it."""
+    """Return the constants of the network without each station, by station."""
     if not stations:
         return []
     if len(stations) == 1:
@@ -154,18 +148,18 @@ def _without_each(
     ]
 
 
-def _added(station: Station, weights: Floats) -> Floats:
-    """Return the constants of the network with a station more, up to a factor.
+def _added(station: QueueStation, weights: Floats) -> Floats:
+    """Return the constants of the network with another station, up to a factor.
 
-    The station's own weights f satisfy f(n) = h(n) + Σ_r load_r/speed f(n - 1_r) where speed is
-    the last and h(n) = f(n) (1 - speed(n)/speed); h vanishes where the speed is the last. So does
-    their convolution with whatever there is.
+    The weights f of the station satisfy f(n) = h(n) + Σ_r load_r/speed f(n - 1_r), where speed is
+    the last one and h(n) = f(n) (1 - speed(n)/speed); h vanishes where the speed is the last. So
+    does their convolution with other weights.
     """
     load, speeds = station
     limits = np.array(weights.shape) - 1
     most = min(speeds.size, int(limits.sum()))
     last = speeds[-1]
-    recursive = speeds.max() <= last  # else h is negative somewhere, and f itself is taken
+    recursive = speeds.max() <= last  # otherwise h is negative somewhere, and f is used
     if not recursive:
         most = int(limits.sum())
     reached = speeds[np.minimum(np.arange(most), speeds.size - 1)]
@@ -203,7 +197,7 @@ def _spread(load: Floats, speeds: Floats, ratio: Floats, weights: Floats) -> Flo
 
 
 def _accumulate(values: Floats, load: Floats) -> None:
-    """Let values(n) += Σ_r load_r values(n - 1_r), in place, in ascending order."""
+    """Add Σ_r load_r values(n - 1_r) to values(n), in place and in ascending order."""
     from scipy.signal import lfilter
 
     if values.ndim == 1:
@@ -216,7 +210,7 @@ def _accumulate(values: Floats, load: Floats) -> None:
 
 
 def _delay(load: Floats, N: np.ndarray) -> Floats:
-    """Return the constants of a network of nothing but delay: Π load_r^n_r / n_r!."""
+    """Return the constants of a pure delay network: Π load_r^n_r / n_r!."""
     weights = np.ones(())
     for a, n in zip(load, N, strict=True):
         with np.errstate(divide="ignore"):
@@ -233,7 +227,7 @@ def _nobody(N: np.ndarray) -> Floats:
 
 
 def _from_mode(steps: Floats) -> Floats:
-    """Return 1, e^s1, e^(s1 + s2), ... divided by the largest, which is summed up from there."""
+    """Return 1, e^s1, e^(s1 + s2), ... divided by the largest, summed from there."""
     sums = np.concatenate(([0.0], np.cumsum(steps)))
     mode = int(np.argmax(sums))
     up = np.cumsum(steps[mode:])
@@ -241,12 +235,12 @@ def _from_mode(steps: Floats) -> Floats:
     return np.exp(np.concatenate((down, [0.0], up)))
 
 
-def _hold_size(N: np.ndarray, stations: list[Station]) -> None:
+def _hold_size(N: np.ndarray, stations: list[QueueStation]) -> None:
     populations = float(np.prod(N + 1.0))
     if populations > MOST_POPULATIONS:
         raise QueueingError(
-            f"N makes {populations:.3g} populations; convolution holds {MOST_POPULATIONS:.3g} at "
-            "most (linearizer needs far fewer)"
+            f"N makes {populations:.3g} populations; convolution can hold at most "
+            f"{MOST_POPULATIONS:.3g} (linearizer needs far fewer)"
         )
     products = 0.0
     for station in stations:
@@ -256,6 +250,6 @@ def _hold_size(N: np.ndarray, stations: list[Station]) -> None:
     products *= np.ceil(np.log2(len(stations) + 1)) + 2
     if products > MOST_PRODUCTS:
         raise QueueingError(
-            f"N and the stations need {products:.3g} products; convolution takes "
-            f"{MOST_PRODUCTS:.3g} at most (linearizer needs far fewer)"
+            f"N and the stations need {products:.3g} products; convolution can compute at most "
+            f"{MOST_PRODUCTS:.3g} (linearizer needs far fewer)"
         )

@@ -1,7 +1,7 @@
-"""Operational laws: what throughput, numbers and times of any system have to do with each other.
+"""Operational laws: relations between throughput, numbers and times of any system.
 
-They hold for measured averages over any interval in which as many jobs arrive as leave, whatever
-the distributions and the order of service [1]_.
+They hold for averages measured over any interval with as many arrivals as departures, for any
+distributions and order of service [1]_.
 
 .. [1] P. J. Denning, J. P. Buzen, "The operational analysis of queueing network models", ACM
    Computing Surveys 10(3), 1978.
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import (
+    Condition,
     Flags,
     Floats,
-    Rule,
     Value,
     count,
     not_negative,
@@ -29,20 +29,20 @@ from queueing.errors import QueueingError
 from queueing.networks.model import finite_not_negative, hold
 
 
-def utilisation_law(X: ArrayLike, S: ArrayLike, servers: ArrayLike = 1) -> Value:
-    """Return U = X S / c, the share of time in which a server is busy.
+def utilization_law(X: ArrayLike, S: ArrayLike, servers: ArrayLike = 1) -> Value:
+    """Return U = X S / c, the utilization of a server.
 
     Parameters
     ----------
     X : array_like
-        Completions in a unit of time.
+        Completions per unit of time.
     S : array_like
-        Mean service time of a completion.
+        Mean service time per completion.
     servers : array_like, default 1
 
     Examples
     --------
-    >>> utilisation_law(X=40, S=0.025, servers=2)
+    >>> utilization_law(X=40, S=0.025, servers=2)
     0.5
     """
     at = points([not_negative("X"), not_negative("S"), count("servers")], X=X, S=S, servers=servers)
@@ -55,9 +55,9 @@ def littles_law(X: ArrayLike, R: ArrayLike) -> Value:
     Parameters
     ----------
     X : array_like
-        Completions in a unit of time.
+        Completions per unit of time.
     R : array_like
-        Mean time that a job stays.
+        Mean time of a job in the system.
 
     Examples
     --------
@@ -88,26 +88,26 @@ def forced_flow_law(X: ArrayLike, visits: ArrayLike) -> Value:
 
 
 def interactive_response_time(N: ArrayLike, X: ArrayLike, Z: ArrayLike) -> Value:
-    """Return R = N/X - Z, the mean response time of users who think in between.
+    """Return R = N/X - Z, the mean response time of users with think times.
 
     Parameters
     ----------
     N : array_like
-        Users.
+        Number of users.
     X : array_like
-        Completions in a unit of time.
+        Completions per unit of time.
     Z : array_like
         Mean think time.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or X is more than N users who think for Z submit.
+        If a parameter violates its condition, or X exceeds N / Z.
 
     Warns
     -----
     QueueingWarning
-        If points of an array do; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def interactive_response_time(N: ArrayLike, X: ArrayLike, Z: ArrayLike) -> Value
     10.0
     """
     rules = [not_negative("N"), positive("X"), not_negative("Z")]
-    most = Rule("X", _few_enough, "be at most N / Z, what users who think for Z submit")
+    most = Condition("X", _few_enough, "be at most N / Z")
     at = points([*rules, most], N=N, X=X, Z=Z)
     with np.errstate(over="ignore"):
         return plain(np.maximum(at["N"] / at["X"] - at["Z"], 0.0))
@@ -138,11 +138,11 @@ class Bottleneck(NamedTuple):
     Parameters
     ----------
     station : int
-        Its number; the first of several.
+        Index of the station; the first if several.
     D_max : float
-        Its demand, for each of its servers.
+        Demand per server.
     X_max : float
-        The most throughput it allows, 1/D_max.
+        Maximum throughput, 1/D_max.
     N_star : float
         Population above which jobs must queue, (ΣD + Z)/D_max.
     """
@@ -154,16 +154,16 @@ class Bottleneck(NamedTuple):
 
 
 def bottleneck(demands: ArrayLike, Z: float = 0.0, servers: ArrayLike = 1) -> Bottleneck:
-    """Return the station that limits throughput, and how far.
+    """Return the station that limits throughput, and the limit.
 
     Parameters
     ----------
     demands : array_like, shape (K,)
-        Service a job asks of each station in all its visits.
+        Service demand of a job at each station, over all visits.
     Z : float, default 0
         Think time.
     servers : array_like, shape (K,), default 1
-        Of each station; inf where it only delays.
+        Servers of each station; inf for a delay station.
 
     Examples
     --------
@@ -182,5 +182,5 @@ def bottleneck(demands: ArrayLike, Z: float = 0.0, servers: ArrayLike = 1) -> Bo
     station = int(np.argmax(each))
     top = float(each[station])
     if top == 0:
-        raise QueueingError("demands are all 0 or mere delays; no station limits throughput")
+        raise QueueingError("demands are all 0 or pure delays; no station limits throughput")
     return Bottleneck(station, top, 1 / top, float((demand.sum() + think) / top))

@@ -1,4 +1,4 @@
-"""Mean value analysis of closed networks: exact, by recursion over the populations."""
+"""Exact mean value analysis of closed networks, by recursion over populations."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,13 +6,13 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.networks.convolving import convolution
-from queueing.networks.model import Model, Network, Speeds, read_network
+from queueing.networks.model import Network, NetworkPoint, Speeds, read_network
 from queueing.networks.result import NetworkResult, collect
 from queueing.result import Exactness
 
-#: Most numbers that a recursion over several classes holds of one kind (160 MB).
+#: Largest number of values of one kind in a recursion over several classes (160 MB).
 MOST_HELD = 20_000_000
-#: Most jobs that a recursion over one class counts up to.
+#: Largest number of jobs in a recursion over one class.
 MOST_JOBS = 1e9
 
 
@@ -27,28 +27,27 @@ def mva(
 ) -> NetworkResult:
     """Solve a closed network of product form exactly.
 
-    A job that arrives at a station sees what it would see on average without itself [1]_ [2]_: the
-    times at the stations follow from the numbers there with one job less. Classes take the
-    product of their populations; what is held in memory is one layer of it, all populations of
-    the same total. Stations with several servers, or whose speed depends on the number of jobs,
-    go to `convolution`: the recursion over their marginal probabilities subtracts, and can return
-    negative numbers [3]_.
+    An arriving job sees the mean state of the network without itself [1]_ [2]_: residence times
+    follow from the numbers with one job less. The recursion covers the product of the classes'
+    populations; memory holds one layer, all populations with the same total. Stations with several
+    servers, or with speeds that depend on the number of jobs, are solved by `convolution`: the
+    recursion over their marginal probabilities subtracts, and can return negative numbers [3]_.
 
     Parameters
     ----------
     demands : array_like, shape (K,) or (R, K)
-        Service a job asks of each station in all its visits; by class. A station where the order
-        of arrival counts (FCFS) needs exponential service of the same mean, a visit, for all.
+        Service demand of a job at each station over all visits, by class. A first come, first
+        served station needs exponential service with the same mean per visit for all classes.
     N : array_like
         Jobs of each class, shape (R,). For a single class, demands (K,), a number or an array of
         points.
     Z : array_like, default 0
         Think time; as N.
     servers : array_like, shape (K,), optional
-        Servers of each station, inf where it only delays; by default 1.
+        Servers of each station, inf for a delay station; by default 1.
     speeds : mapping of int to sequence, optional
-        For stations, by number, their speed with 1, 2, ... jobs relative to that for which the
-        demands hold; the last holds for more jobs.
+        Relative speeds of stations (by index) with 1, 2, ... jobs; demands refer to speed 1, and
+        the last speed applies to more jobs.
     visits : array_like, shape (K,) or (R, K), optional
         Visits of a job to each station, for `station_X`; by default 1.
 
@@ -59,12 +58,12 @@ def mva(
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or the classes make more populations than fit.
+        If a parameter violates its condition, or there are too many populations.
 
     See Also
     --------
-    linearizer, bard_schweitzer : For populations too large for this.
-    bounds : Without solving anything.
+    linearizer, bard_schweitzer : Approximations for larger populations.
+    bounds : Bounds without a solution.
 
     References
     ----------
@@ -77,7 +76,8 @@ def mva(
 
     Examples
     --------
-    A processor and two discs, 3 users who think 15 seconds (demands as in Lazowska et al. 1984):
+    A processor and two discs, 3 users with think times of 15 seconds (demands as in Lazowska et al.
+    1984):
 
     >>> system = mva([0.605, 2.1, 1.35], N=3, Z=15)
     >>> round(system.X, 3), round(system.R, 2), system.Q.round(3)
@@ -92,17 +92,11 @@ def mva(
     return collect(network, *classes(network.model(network.N, network.Z)), words)
 
 
-def classes(model: Model) -> tuple[Floats, Floats]:
-    """Solve a network of stations with one server or mere delay by recursion.
-
-    Returns
-    -------
-    X : ndarray, shape (R,)
-    residence : ndarray, shape (R, K)
-    """
+def classes(model: NetworkPoint) -> tuple[Floats, Floats]:
+    """Return X, shape (R,), and residence times, shape (R, K), of single servers and delays."""
     X = np.zeros(model.N.size)
     residence = np.full(model.demands.shape, np.nan)
-    # The population of the first follows from the total and the others: it takes no dimension.
+    # The population of the first class follows from the total and the others.
     present = np.flatnonzero(model.N > 0)
     order = present[np.argsort(-model.N[present], kind="stable")]
     if not order.size:
@@ -111,8 +105,8 @@ def classes(model: Model) -> tuple[Floats, Floats]:
     held = float(np.prod(rest + 2.0)) * model.servers.size
     if held > MOST_HELD:
         raise QueueingError(
-            f"N makes {np.prod(model.N + 1):.3g} populations, of which {held:.3g} numbers are "
-            f"held at a time; the most is {MOST_HELD:.3g} (linearizer needs far fewer)"
+            f"N makes {np.prod(model.N + 1):.3g} populations and {held:.3g} numbers in memory at "
+            f"once; the maximum is {MOST_HELD:.3g} (linearizer needs far fewer)"
         )
     dims = rest.size
     others = [
@@ -122,7 +116,7 @@ def classes(model: Model) -> tuple[Floats, Floats]:
     total = sum(others, np.zeros(tuple(rest + 1)))
     waits = (~model.delays).astype(np.float64)
     inner = (slice(1, None),) * dims
-    # Index 0 of each axis stands for -1 jobs, so that "one job less" is a view.
+    # Index 0 of each axis is -1 jobs, so that "one job less" is a view.
     met = np.zeros((*(rest + 2), waits.size))
     for level in range(1, int(model.N.sum()) + 1):
         first = level - total
@@ -142,7 +136,7 @@ def classes(model: Model) -> tuple[Floats, Floats]:
 
 
 def _single_class(network: Network) -> tuple[Floats, Floats]:
-    """Return X and times at stations of a single class at all points."""
+    """Return X and residence times of a single class at all points."""
     from queueing._kernels.networks import times_at_stations
 
     shape, demand = network.N.shape, network.demands[0]

@@ -1,4 +1,4 @@
-"""What is given of a closed network: demands, populations, think times, and kinds of stations."""
+"""Parameters of a closed network: demands, populations, think times, kinds of stations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,29 +6,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Flags, Floats, Rule, count, numbers, points
+from queueing.arguments import Condition, Flags, Floats, count, numbers, points
 from queueing.errors import QueueingError
 
-#: Largest times, whose products stay within the range of floating-point numbers.
+#: Largest times, with products that do not overflow.
 MOST_TIME = 1e100
 BEARABLE = f"be from 0 to {MOST_TIME:g}"
 
-#: Relative speeds of stations with 1, 2, ... jobs, by number of the station.
+#: Relative speeds of stations with 1, 2, ... jobs, by index of the station.
 Speeds = Mapping[int, Sequence[float] | Floats]
 
 
-class Model(NamedTuple):
-    """A network of K stations for R classes of jobs; one point.
+class NetworkPoint(NamedTuple):
+    """A network of K stations and R classes at one point.
 
     Parameters
     ----------
     demands : ndarray, shape (R, K)
     N, Z : ndarray, shape (R,)
     servers : ndarray, shape (K,)
-        inf for stations that only delay.
+        inf for delay stations.
     speeds : mapping of int to ndarray
-        Relative speed with 1, 2, ... jobs of the stations that have neither one server nor
-        only delay; the last holds beyond.
+        Relative speed with 1, 2, ... jobs of stations with several servers; the last applies to
+        more jobs.
     """
 
     demands: Floats
@@ -39,22 +39,22 @@ class Model(NamedTuple):
 
     @property
     def delays(self) -> Flags:
-        """Stations where nobody waits."""
+        """Whether each station is a delay."""
         return np.isinf(self.servers)
 
 
 class Network(NamedTuple):
-    """A network as given, its classes alone where there is one only.
+    """A network as passed, with its points.
 
     Parameters
     ----------
     demands, visits : ndarray, shape (R, K)
     N, Z : ndarray
-        Shape (R,); for a single class, that of the points.
+        Shape (R,); for a single class, shape of the points.
     servers : ndarray, shape (K,)
     speeds : mapping of int to ndarray
     single : bool
-        Whether demands were given as (K,), a single class whose N and Z may be arrays of points.
+        Whether demands have shape (K,): a single class, with N and Z that may be arrays.
     """
 
     demands: Floats
@@ -65,10 +65,10 @@ class Network(NamedTuple):
     speeds: Mapping[int, Floats]
     single: bool
 
-    def model(self, N: ArrayLike, Z: ArrayLike) -> Model:
-        """Return the network of one point."""
+    def model(self, N: ArrayLike, Z: ArrayLike) -> NetworkPoint:
+        """Return the network at one point."""
         populations, think = np.atleast_1d(N), np.atleast_1d(Z)
-        return Model(self.demands, populations, think, self.servers, self.speeds)
+        return NetworkPoint(self.demands, populations, think, self.servers, self.speeds)
 
 
 def read_network(
@@ -79,17 +79,17 @@ def read_network(
     speeds: Speeds | None = None,
     visits: ArrayLike | None = None,
 ) -> Network:
-    """Return the network that is given.
+    """Check and return a network.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or the shapes do not go together.
+        If a parameter violates its condition, or shapes do not match.
 
     Warns
     -----
     QueueingWarning
-        If N or Z break theirs at some points of an array.
+        If N or Z violate conditions at some points of an array.
     """
     given = numbers("demands", demands)
     if given.ndim not in (1, 2) or not given.size:
@@ -105,7 +105,7 @@ def read_network(
         "servers",
         _fitted("servers", 1.0 if servers is None else servers, (n_stations,)),
         lambda v: (v >= 1) & (np.isinf(v) | (v == np.floor(v))),
-        "be a whole number, 1 or more, or inf for a station that only delays",
+        "be a whole number, 1 or more, or inf for a delay station",
     )
     seen = _fitted("visits", 1.0 if visits is None else visits, given.shape)
     hold("visits", seen, finite_not_negative, "be finite, 0 or more")
@@ -114,7 +114,7 @@ def read_network(
 
 
 def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition: str) -> Floats:
-    """Return the values, all of which must hold."""
+    """Check a condition on all values, and return them."""
     broken = ~holds(values)
     if broken.any():
         place = np.unravel_index(int(np.argmax(broken)), values.shape)
@@ -124,23 +124,23 @@ def hold(name: str, values: Floats, holds: Callable[[Floats], Flags], condition:
 
 
 def bearable(values: Floats) -> Flags:
-    """Return where times are such that they can be multiplied."""
+    """Return where times can be multiplied without overflow."""
     return (values >= 0) & (values <= MOST_TIME)
 
 
 def finite_not_negative(values: Floats) -> Flags:
-    """Return where values are finite, 0 or more."""
+    """Return where values are finite and 0 or more."""
     return (values >= 0) & (values < np.inf)
 
 
-def think_time(demands: Floats) -> list[Rule]:
-    """Return the rules of the think time of a single class."""
-    some = Rule(
+def think_time(demands: Floats) -> list[Condition]:
+    """Return the conditions on the think time of a single class."""
+    some = Condition(
         "Z",
         lambda p: (p["Z"] > 0) | (p["N"] == 0) | demands.any(),
-        "be above 0 where demands are all 0",
+        "be above 0 if demands are all 0",
     )
-    return [Rule("Z", lambda p: bearable(p["Z"]), BEARABLE), some]
+    return [Condition("Z", lambda p: bearable(p["Z"]), BEARABLE), some]
 
 
 def _points(demands: Floats, N: ArrayLike, Z: ArrayLike) -> tuple[Floats, Floats]:
@@ -161,7 +161,7 @@ def _populations(demands: Floats, N: ArrayLike, Z: ArrayLike) -> tuple[Floats, F
     think = _fitted("Z", Z, (n_classes,))
     hold("Z", think, bearable, BEARABLE)
     if ((demands.sum(axis=1) + think == 0) & (population > 0)).any():
-        raise QueueingError("demands and Z of a class are all 0; a job must take some time")
+        raise QueueingError("demands and Z of a class are all 0; one must be above 0")
     return population, think
 
 
@@ -187,7 +187,7 @@ def _speeds(servers: Floats, given: Speeds) -> dict[int, Floats]:
             )
         if servers[station] != 1:
             raise QueueingError(
-                f"speeds and servers are both given for station {station}; one says it all"
+                f"speeds and servers are both given for station {station}; only one is allowed"
             )
         name = f"speeds[{station}]"
         speeds = np.atleast_1d(numbers(name, values))

@@ -1,4 +1,4 @@
-"""What is measured of a system in an interval: counts, busy time, and sums over jobs."""
+"""Measures of a system in an interval: counts, busy time, and sums over jobs."""
 
 from dataclasses import dataclass, fields
 
@@ -12,36 +12,36 @@ from queueing.errors import QueueingError
 
 @dataclass(frozen=True, kw_only=True)
 class Observation(Displayed):
-    """Measures of a system, or of a station, in an interval; what is not known may be left out.
+    """Measures of a system, or of a station, in an interval; unknown ones may be omitted.
 
     Parameters
     ----------
     time : float
         Length T of the interval.
     arrivals, completions : float
-        Jobs A that came and C that left in it.
+        Number of arrivals A and of completions C.
     busy : float, optional
-        Time B in which servers were in use, summed over servers.
+        Busy time B, summed over servers.
     job_time : float, optional
-        Integral W of the number of jobs over the interval: present, waiting or in service.
+        Integral W of the number of jobs over the interval: waiting or in service.
     waiting_time : float, optional
-        Integral of the number of jobs that wait.
+        Integral of the number of waiting jobs.
     service : float, optional
-        Mean server time of the jobs that left (times processors, where servers are processors).
+        Mean server time of the completed jobs (times processors, if servers are processors).
     response, wait : float, optional
-        Mean time of these jobs from submission to their end and to their start.
+        Mean times of these jobs from submission to end and to start.
     servers : float, default 1
     users, think : float, optional
         Users N of a closed system, and their mean think time Z.
     at_begin, at_end : float, optional
-        Jobs present when the interval begins and ends.
+        Jobs present at the begin and end of the interval.
     visits : float, optional
-        Visits of a job of the system to this station.
+        Visits of a job to this station.
 
     Raises
     ------
     QueueingError
-        If a measure is no finite number, 0 or more, or time or servers are 0.
+        If a measure is not finite or negative, or time or servers are 0.
     """
 
     time: float
@@ -61,7 +61,7 @@ class Observation(Displayed):
     visits: float | None = None
 
     def __post_init__(self) -> None:
-        """Hold the measures to their conditions."""
+        """Check the measures."""
         for known in fields(self):
             value = getattr(self, known.name)
             if value is None:
@@ -81,7 +81,7 @@ class Observation(Displayed):
 
     @property
     def flow_balance_error(self) -> float:
-        """How many more jobs came than left, relative to those that left; nan if none did."""
+        """Arrivals minus completions, relative to the completions; nan without completions."""
         if not self.completions:
             return float("nan")
         return (self.arrivals - self.completions) / self.completions
@@ -104,18 +104,18 @@ def observe(
     Parameters
     ----------
     submit, start, end : array_like, shape (n_jobs,)
-        Times of the jobs, in any order of jobs. For a station: of its visits.
+        Times of the jobs (or visits to a station), in any order.
     servers : float, default 1
         Servers, or processors.
     procs : array_like, default 1
-        Servers that each job takes.
+        Servers that each job uses.
     window : (float, float), optional
-        Begin, inclusive, and end, exclusive, of the interval. By default it reaches from the first
-        submission to the last end, both inclusive, so that nobody is there before or after.
+        Begin (inclusive) and end (exclusive) of the interval. By default from the first submission
+        to the last end, both inclusive, so that no jobs are present before or after.
     users, think : float, optional
         Users of a closed system and their mean think time.
     visits : float, optional
-        Visits of a job of the system to this station.
+        Visits of a job to this station.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def observe(
     Raises
     ------
     QueueingError
-        If times are not finite or not in their order, naming the job; if there are no jobs, or the
-        interval has no length.
+        If times are not finite or not in order (the message names the job); if there are no jobs,
+        or the interval has no length.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _times(*given: ArrayLike) -> tuple[Floats, Floats, Floats]:
             f"{end.shape}; all must be (n_jobs,)"
         )
     if not submit.size:
-        raise QueueingError("submit is empty; there must be a job at least")
+        raise QueueingError("submit is empty; at least one job is required")
     for name, times in zip(names, (submit, start, end), strict=True):
         if not np.isfinite(times).all():
             job = int(np.argmin(np.isfinite(times)))
@@ -207,5 +207,5 @@ def _width(procs: ArrayLike, shape: tuple[int, ...]) -> Floats:
     if width.shape not in ((), shape):
         raise QueueingError(f"the shape of procs is {width.shape}; the jobs need {shape}")
     if not ((width > 0) & (width < np.inf)).all():
-        raise QueueingError("procs has values that are not finite or not above 0")
+        raise QueueingError("procs must be finite and above 0")
     return width

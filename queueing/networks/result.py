@@ -1,4 +1,4 @@
-"""What a model of a closed network returns."""
+"""Results of models of closed networks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 from queueing.arguments import Floats, Value, missing, plain
 from queueing.display import Displayed
 from queueing.errors import QueueingError
-from queueing.networks.model import Model, Network
+from queueing.networks.model import Network, NetworkPoint
 from queueing.result import Exactness
 
 if TYPE_CHECKING:
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 class NetworkResult(Displayed):
     """Throughput, response time and numbers of jobs in a network, by class and station.
 
-    Measures of classes have the shape (R,); for a single class, whose demands were given as (K,),
-    that of its points N and Z, a float for numbers. Measures of stations have one dimension more,
-    K, behind. Times are in the unit of the demands.
+    Measures of classes have shape (R,), or the shape of the points N and Z for a single class with
+    demands of shape (K,); floats for numbers. Measures of stations have a further, last dimension
+    K. Times have the unit of the demands.
 
     Parameters
     ----------
     X : float or ndarray
-        Throughput: jobs of the class that pass the network in a unit of time.
+        Throughput: completed jobs of the class per unit of time.
     R : float or ndarray
-        Response time: from the end of thinking to the end of the last service; nan for a class
+        Response time, from the end of thinking to the end of the last service; nan for a class
         without jobs.
     Q : ndarray
         Mean number at a station.
     U : ndarray
-        Utilisation by the class: per server; mean number in service where a station only delays;
-        per unit of the last speed where speed depends on the number.
+        Utilization by the class, per server; mean number in service for a delay station; per unit
+        of the last speed if speed depends on the number of jobs.
     residence : ndarray
-        Time that a job spends at a station, all its visits together; sums to R.
+        Time of a job at a station over all visits; sums to R.
     station_X : ndarray
-        Visits that a station completes in a unit of time.
+        Completed visits of a station per unit of time.
     exactness : Exactness
     parameters : mapping of str to ndarray
     open : NetworkResult or None
-        The same of the open classes of a mixed network.
+        Result of the open classes of a mixed network.
     """
 
     X: Value
@@ -52,7 +52,7 @@ class NetworkResult(Displayed):
     Q: Floats
     U: Floats
     residence: Floats
-    station_X: Floats  # noqa: N815 - X as the field writes it
+    station_X: Floats  # noqa: N815 - the field's symbol
     exactness: Exactness
     parameters: Mapping[str, Any] = field(repr=False)
     open: "NetworkResult | None" = None
@@ -60,7 +60,7 @@ class NetworkResult(Displayed):
     def check(self) -> Value:
         """Return the largest relative violation of Little's law for the whole network.
 
-        All jobs of a class think or are at a station: N = X Z + ΣQ, for open classes X R = ΣQ.
+        Jobs of a class think or are at a station: N = X Z + ΣQ, and X R = ΣQ for open classes.
         """
         X, R, at = np.asarray(self.X), np.asarray(self.R), self.Q.sum(axis=-1)
         N, Z = self.parameters.get("N"), self.parameters.get("Z")
@@ -69,7 +69,7 @@ class NetworkResult(Displayed):
         return plain(np.abs(expected - at) / scale)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row a class (or point) and station."""
+        """Return a table with one row per class (or point) and station."""
         import pandas as pd
 
         shape = self.Q.shape
@@ -90,12 +90,12 @@ class NetworkResult(Displayed):
         return pd.DataFrame(columns)
 
     def plot(self, ax: "Axes | None" = None, measure: str = "Q") -> "Axes":
-        """Draw a measure of stations: bars, classes on top of each other; lines where N varies.
+        """Draw a measure of stations: stacked bars by class, or lines over a varying N or Z.
 
         Parameters
         ----------
         ax : Axes, optional
-            By default the current ones.
+            Default: the current Axes.
         measure : {"Q", "U", "residence"}
 
         Returns
@@ -106,7 +106,7 @@ class NetworkResult(Displayed):
 
         labels = {
             "Q": "mean number of jobs",
-            "U": "utilisation",
+            "U": "utilization",
             "residence": "time at the station per job",
         }
         if measure not in labels:
@@ -124,7 +124,7 @@ class NetworkResult(Displayed):
         varying = [name for name in ("N", "Z") if np.unique(self.parameters[name]).size > 1]
         if len(varying) != 1 or values.ndim != 2:
             raise QueueingError(
-                "a plot is over one parameter that varies; here "
+                "plot needs exactly one varying parameter; here "
                 f"{' and '.join(varying) or 'none'} vary"
             )
         for station in range(values.shape[-1]):
@@ -134,9 +134,9 @@ class NetworkResult(Displayed):
 
 
 def solved(
-    network: Network, solve: Callable[[Model], tuple[Floats, Floats]], words: Exactness
+    network: Network, solve: Callable[[NetworkPoint], tuple[Floats, Floats]], words: Exactness
 ) -> NetworkResult:
-    """Return the result of what gives X (R,) and residence (R, K) of one point, at all points."""
+    """Solve a network at all points with a function that returns X (R,) and residence (R, K)."""
     if not network.single:
         return collect(network, *solve(network.model(network.N, network.Z)), words)
     X = np.full(network.N.shape, np.nan)
@@ -156,15 +156,7 @@ def solved(
 
 
 def collect(network: Network, X: Floats, residence: Floats, exactness: Exactness) -> NetworkResult:
-    """Return the result of a network from throughputs and times at stations.
-
-    Parameters
-    ----------
-    network : Network
-    X : ndarray, shape (..., R) or, for a single class, that of the points
-    residence : ndarray, shape (..., K)
-    exactness : Exactness
-    """
+    """Return the result of a network from throughputs and residence times."""
     demands = network.demands[0] if network.single else network.demands
     visits = network.visits[0] if network.single else network.visits
     present = (network.N > 0) | np.isnan(network.N)

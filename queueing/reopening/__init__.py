@@ -1,1 +1,1 @@
-"""The re-open model: users who arrive, and submit another job if they like the response."""
+"""The re-open model: arriving users who may submit further jobs, depending on the response time."""

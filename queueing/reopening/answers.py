@@ -1,4 +1,4 @@
-"""Each method of the re-open model, at many points where it is stable and S is above 0."""
+"""Methods of the re-open model, at arrays of stable points with S above 0."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,17 +8,17 @@ import numpy as np
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.probability import Probability
-from queueing.reopening.chain import Solved, solve_chain
+from queueing.reopening.chain import ChainState, solve_chain
 from queueing.reopening.fluid import solve_fluid
-from queueing.reopening.laws import Law, Mixture, MixtureLaw, StationLaw, SwingLaw
+from queueing.reopening.laws import Mixture, MixtureLaw, ResponseTimes, StationLaw, SwingLaw
 from queueing.reopening.marks import solve_marks
 from queueing.reopening.responses import phases
-from queueing.reopening.total_rate import Average, Station, solve_total_rate
+from queueing.reopening.total_rate import Average, RateStation, solve_total_rate
 from queueing.response_function import Form
 from queueing.spare_capacity import idle_share
 
 
-class Points(NamedTuple):
+class ReopenPoints(NamedTuple):
     """Parameters, arrays of shape (n,), and functions with parameters of that shape."""
 
     lam: Floats
@@ -28,13 +28,13 @@ class Points(NamedTuple):
     servers: Floats
 
     def one(self, i: int) -> "tuple[float, Probability, float | Form, float, int]":
-        """Return those of one point."""
+        """Return the parameters of one point."""
         Z = self.Z.at(i) if isinstance(self.Z, Form) else float(self.Z[i])
         return float(self.lam[i]), self.p.at(i), Z, float(self.S[i]), int(self.servers[i])
 
 
-class Answer(NamedTuple):
-    """Measures, arrays of shape (n,), and the laws of responses."""
+class Solution(NamedTuple):
+    """Measures, arrays of shape (n,), and the distributions of response times."""
 
     X: Floats
     Q: Floats
@@ -44,46 +44,46 @@ class Answer(NamedTuple):
     thinking: Floats
     #: Shape (n, most).
     roots: Floats
-    law: Law
+    law: ResponseTimes
 
 
-#: Why there is no answer at a point, by its place.
+#: Reasons for missing solutions, by point.
 Failures = dict[int, str]
 
 
-def constant(points: Points) -> Answer:
-    """Return what holds for constant p: M/M/c at the rate lam / (1 - p)."""
+def constant(points: ReopenPoints) -> Solution:
+    """Solve for constant p: M/M/c at rate lam / (1 - p)."""
     leaving = 1.0 - points.p.limit
     free = idle_share(points.lam, points.S, points.servers * leaving)
     return _station(points, free[:, None], points.p.limit)
 
 
-def by_total_rate(points: Points, average: Average) -> tuple[Answer, Failures]:
-    """Return what holds if jobs came independently."""
+def by_total_rate(points: ReopenPoints, average: Average) -> tuple[Solution, Failures]:
+    """Solve as if jobs arrived independently."""
     lam, p, _, S, servers = points
     free = solve_total_rate(lam, p, S, servers, average)
-    station = Station(free[:, 0], S, servers)
+    station = RateStation(free[:, 0], S, servers)
     p_mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
     failures = {
-        int(i): f"lam is {lam[i]:g}; for method {average!r} there is no X at which as many users "
-        "leave, since p jumps there"
+        int(i): f"lam is {lam[i]:g}; for method {average!r} no X balances departures, "
+        "since p jumps there"
         for i in np.flatnonzero(np.isnan(free[:, 0]))
     }
     return _station(points, free, p_mean), failures
 
 
-def by_chain(points: Points) -> tuple[Answer, Failures]:
-    """Return what the chain of jobs at the servers and users who think tells."""
+def by_chain(points: ReopenPoints) -> tuple[Solution, Failures]:
+    """Solve by the chain of jobs at the servers and thinking users."""
     return _mixtures(points, solve_chain)
 
 
-def by_marks(points: Points) -> tuple[Answer, Failures]:
-    """Return what the chain of marked jobs tells."""
+def by_marks(points: ReopenPoints) -> tuple[Solution, Failures]:
+    """Solve by the chain of marked jobs."""
     return _mixtures(points, solve_marks)
 
 
-def by_fluid(points: Points) -> tuple[Answer, Failures]:
-    """Return what holds where load is heavy."""
+def by_fluid(points: ReopenPoints) -> tuple[Solution, Failures]:
+    """Solve by the fluid limit of heavy load."""
     failures: Failures = {}
     mean, variance = np.full((2, points.lam.size), np.nan)
     for i in range(points.lam.size):
@@ -95,25 +95,27 @@ def by_fluid(points: Points) -> tuple[Answer, Failures]:
     X = np.where(np.isnan(mean), np.nan, points.servers / points.S)
     p_mean = 1.0 - points.lam / X
     thinking = _numbers(points.Z) * X * p_mean
-    answer = Answer(X, X * mean, mean, mean, p_mean, thinking, X[:, None], SwingLaw(mean, variance))
+    answer = Solution(
+        X, X * mean, mean, mean, p_mean, thinking, X[:, None], SwingLaw(mean, variance)
+    )
     return answer, failures
 
 
 def _numbers(Z: Floats | Form) -> Floats:
-    assert not isinstance(Z, Form)  # the chain alone takes think times that depend on responses
+    assert not isinstance(Z, Form)  # only the chain supports functions
     return Z
 
 
-def _station(points: Points, free: Floats, p_mean: Floats) -> Answer:
+def _station(points: ReopenPoints, free: Floats, p_mean: Floats) -> Solution:
     S, servers = points.S, points.servers
-    station = Station(free[:, 0], S, servers)
+    station = RateStation(free[:, 0], S, servers)
     X, R = station.X, station.R
     roots = (1.0 - free) * servers[:, None] / S[:, None]
     law = StationLaw(free[:, 0], S, servers)
-    return Answer(X, X * R, R, R, p_mean, _numbers(points.Z) * X * p_mean, roots, law)
+    return Solution(X, X * R, R, R, p_mean, _numbers(points.Z) * X * p_mean, roots, law)
 
 
-def _mixtures(points: Points, solve: Callable[..., Solved]) -> tuple[Answer, Failures]:
+def _mixtures(points: ReopenPoints, solve: Callable[..., ChainState]) -> tuple[Solution, Failures]:
     failures: Failures = {}
     measures = np.full((6, points.lam.size), np.nan)
     laws: list[Mixture | None] = []
@@ -125,7 +127,7 @@ def _mixtures(points: Points, solve: Callable[..., Solved]) -> tuple[Answer, Fai
             failures[i] = str(error)
             laws.append(None)
             continue
-        # the number that jobs leave behind is, in the long run, the number that they meet
+        # in the long run, jobs leave behind the distribution that they meet
         met, rate = solved.left, servers / S
         waits = np.append(met[:servers].sum(), met[servers:])
         law = Mixture(phases(met, servers), phases(solved.found, servers), rate, waits)
@@ -133,4 +135,4 @@ def _mixtures(points: Points, solve: Callable[..., Solved]) -> tuple[Answer, Fai
         measures[:, i] = solved.X, solved.Q, *means, solved.p_mean, solved.thinking
         laws.append(law)
     X, Q, R, R_first, p_mean, thinking = measures
-    return Answer(X, Q, R, R_first, p_mean, thinking, X[:, None], MixtureLaw(laws)), failures
+    return Solution(X, Q, R, R_first, p_mean, thinking, X[:, None], MixtureLaw(laws)), failures

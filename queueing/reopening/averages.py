@@ -1,4 +1,4 @@
-"""The probability p(r) averaged over the responses of jobs that leave m others behind."""
+"""Averages of p(r) over the response times of jobs that leave m other jobs behind."""
 
 from collections.abc import Callable, Iterable
 from itertools import accumulate
@@ -8,42 +8,42 @@ from numpy.polynomial import legendre
 
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
-from queueing.probability import Constant, Exponential, Hyperbolic, Probability, Table
+from queueing.probability import Constant, Exponential, Hyperbolic, Probability, TableProbability
 
-#: Points in each piece of the quadrature.
+#: ReopenPoints per interval of the quadrature.
 _POINTS = 16
-#: Pieces into which a function may be cut before it is too rough.
+#: Largest number of intervals of a function.
 _PIECES = 20_000
-#: Phases for each server after which a geometric share is below a rounding error.
+#: Phases per server after which a geometric share is below rounding errors.
 TAIL = 40
 
 
 def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
-    """Return the mean of p over the response of a job, by the number that it leaves behind.
+    """Return the mean of p over the response time of a job, by the number it leaves behind.
 
-    A job that leaves m others behind was at one server for a time that is Erlang(m + 1) with rate
-    1 / S, at whatever rate jobs arrive. With c servers it is taken to have waited Erlang(m - c + 1)
-    with rate c / S, where that is above 0, and served.
+    A job that leaves m others behind has an Erlang(m + 1) response time with rate 1 / S at one
+    server, for any arrival rate. With c servers, it is assumed to have waited Erlang(m - c + 1)
+    with rate c / S, if that is positive, and then served.
 
     Parameters
     ----------
     p : Probability
-        Of one point.
+        Probability at one point.
     S : float
         Mean service time, above 0.
     count : int
-        How many: m = 0, ..., count - 1.
+        Number of averages: m = 0, ..., count - 1.
     servers : int, default 1
 
     Returns
     -------
     ndarray, shape (count,)
-        To rounding for forms, to 1e-11 for other functions.
+        Exact up to rounding for built-in functions, to 1e-11 for others.
 
     Raises
     ------
     QueueingError
-        If p is too rough to be averaged.
+        If p is too irregular for the quadrature.
 
     Examples
     --------
@@ -56,11 +56,11 @@ def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
 
 
 def by_number(of_phases: Floats, count: int, servers: int) -> Floats:
-    """Return averages by the number left behind, from those over Erlang(1), Erlang(2), ..."""
+    """Return averages by the number left behind, from averages over Erlang(1), Erlang(2), ..."""
     if servers == 1:
         return of_phases[:count]
-    # a service is Erlang(g) with the rate of all servers, g geometric with mean c: summed from
-    # behind, with positive terms
+    # a service is Erlang(g) with the rate of all servers, g geometric with mean c: sum backwards,
+    # with positive terms
     stays = 1.0 - 1.0 / servers
     mixed = np.array(list(accumulate(of_phases[::-1].tolist(), lambda y, x: x + stays * (y - x))))[
         ::-1
@@ -76,7 +76,7 @@ def phase_averages(p: Probability, rate: float, count: int) -> Floats:
         return np.exp(-np.arange(1, count + 1) * np.log1p(float(p.theta) / rate))
     if isinstance(p, Hyperbolic):
         return _of_hyperbola(p, rate, count)
-    edges = p.times if isinstance(p, Table) else ()
+    edges = p.times if isinstance(p, TableProbability) else ()
     return erlang_averages(p.at_times, rate, count, edges)
 
 
@@ -85,17 +85,9 @@ def erlang_averages(
 ) -> Floats:
     """Return the mean of a bounded function over Erlang(k) with this rate, k = 1, ..., count.
 
-    Gauss-Legendre on pieces that are halved until the function is a polynomial on each to 1e-13,
-    or the piece, with a jump in it, has no weight.
-
-    Parameters
-    ----------
-    function : callable
-        Of times, vectorised.
-    rate : float
-    count : int
-    edges : iterable of float
-        Where the function has jumps or corners, as far as known.
+    Gauss-Legendre quadrature on intervals that are halved until the function is a polynomial on
+    each to 1e-13, or the weight of an interval with a jump is negligible. `function` takes arrays
+    of times; `edges` are known jumps or corners.
     """
     from scipy.special import gammaln
 
@@ -105,7 +97,7 @@ def erlang_averages(
     logarithm = np.log(x)
     for begin in range(0, count, 256):
         k = shape[begin : begin + 256, None]
-        # times with no weight for these shapes: 11 standard deviations and more away
+        # beyond 11 standard deviations, weights are negligible
         near = (x > k[0] - 11 * np.sqrt(k[0]) - 60) & (x < k[-1] + 11 * np.sqrt(k[-1]) + 60)
         density = np.exp((k - 1) * logarithm[near] - x[near] - gammaln(k))
         mean[begin : begin + 256] = density @ weight[near]
@@ -115,13 +107,13 @@ def erlang_averages(
 def _quadrature(
     function: Callable[[Floats], Floats], rate: float, count: int, edges: Iterable[float]
 ) -> tuple[Floats, Floats]:
-    """Points x = rate r, and weight times value of the function there."""
+    """Return points x = rate r, and weight times function value there."""
     nodes, weights = legendre.leggauss(_POINTS)
-    # from values at the nodes to the last coefficients of the polynomial through them
+    # maps values at the nodes to the last coefficients of the interpolating polynomial
     degrees = np.arange(_POINTS)
     last = (legendre.legvander(nodes, _POINTS - 1) * weights[:, None] * (degrees + 0.5))[:, -3:]
     end = count + 11 * np.sqrt(count) + 60
-    # as wide as a standard deviation of the law there; near 0 ever narrower
+    # one standard deviation wide; ever narrower near 0
     widths = np.arange(1.0, 2 * np.sqrt(end) + 3) ** 2 / 4 + 0.75
     grid = np.concatenate([[0.0], 2.0 ** np.arange(-40, 0), widths[widths < end], [end]])
     known = rate * np.asarray(list(edges), dtype=np.float64)
@@ -133,8 +125,8 @@ def _quadrature(
         pieces += begin.size
         if pieces > _PIECES:
             raise QueueingError(
-                f"p, or Z, has no mean to 1e-12 over responses of up to {end / rate:g}: it is too "
-                "rough a function of them"
+                "p, or Z, cannot be averaged to 1e-12 over response times of up to "
+                f"{end / rate:g}: it is too irregular"
             )
         x = begin[:, None] + width[:, None] * (nodes + 1) / 2
         value = function(x.ravel() / rate).reshape(x.shape)
@@ -149,7 +141,7 @@ def _quadrature(
 
 
 def _of_hyperbola(p: Hyperbolic, rate: float, count: int) -> Floats:
-    """Averages of a / (b r + 1): a y e^y E_k(y) with y = rate / b, E_k exponential integrals.
+    """Return averages of a / (b r + 1): a y e^y E_k(y), y = rate / b, E_k exponential integrals.
 
     The recursion k E_{k+1} = e^-y - y E_k is stable upwards for k above y and downwards below.
     """
@@ -173,7 +165,7 @@ def _of_hyperbola(p: Hyperbolic, rate: float, count: int) -> Floats:
 
 
 def _continued_fraction(n: int, y: float) -> float:
-    """e^y E_n(y) for y of 1 and more, by Lentz's method on Stieltjes's continued fraction."""
+    """Return e^y E_n(y) for y ≥ 1, by Lentz's method on Stieltjes's continued fraction."""
     b = y + n
     c, d = np.inf, 1.0 / b
     value = d

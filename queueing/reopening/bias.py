@@ -1,7 +1,7 @@
-"""Jobs that are followed by another of the same user, beside last jobs: both are selected.
+"""Selection bias: jobs followed by another job of the user, and users' last jobs.
 
-A response contains the job's own run. So after short runs users go on, and a user's last job is the
-longest of many, even where the load is low.
+A response time contains the job's own run time. So users tend to continue after short run times,
+and last jobs are longer than average even at low load.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 Job = Literal["followed", "last"]
 
-#: Points in each of the pieces into which times are cut: even ones of their root, and the first
-#: of these cut to quarters, again and again, for a p that falls within a small part of a service.
+#: ReopenPoints per interval of time: equal in the square root; the first interval is quartered
+#: repeatedly, for a p that decreases within a small part of a service.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _PIECES, _QUARTERS = 24, 12
-#: Mean run times beyond which hardly a run is: e^-40.
+#: Times in mean run times beyond which runs are negligible: e^-40.
 _LONGEST = 40.0
 
 
 class _Point(NamedTuple):
-    """One point: times of service and of waiting, with their weights as laws.
+    """One point: service and waiting times, with their weights.
 
     Parameters
     ----------
@@ -57,19 +57,19 @@ class _Point(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation:
-    """Jobs that are followed by another of the same user, and users' last jobs.
+class ContinuationBias:
+    """Jobs that are followed by another job of the user, and users' last jobs.
 
     Parameters
     ----------
     model : Reopen
-        Solved by a method that gives the law of responses.
+        Model solved by a method with a distribution of response times.
 
     Notes
     -----
-    A job of run time s that waits W is followed with probability E p(s + W), where W is
-    independent of s. Exact as far as the law of W is; where p jumps, to some 0.2 %. nan where
-    nobody goes on.
+    A job with run time s and wait W is followed with probability E p(s + W), where W is independent
+    of s. As exact as the distribution of W; to about 0.2 % if p has jumps. nan if no user
+    continues.
 
     References
     ----------
@@ -89,7 +89,7 @@ class Continuation:
 
     def __post_init__(self) -> None:
         if self.model.method == "fluid":
-            raise QueueingError("method is 'fluid', which gives no law of waits")
+            raise QueueingError("method is 'fluid', which has no distribution of waits")
 
     def run_pdf(self, t: ArrayLike, job: Job) -> Value:
         """Return the density of the run times of these jobs at t."""
@@ -97,15 +97,15 @@ class Continuation:
         def density(point: _Point, t: Floats) -> Floats:
             some = np.maximum(t, 0.0)
             found = np.exp(-some / point.S) / point.S * self._chosen(point, some, job)
-            return np.where(t < 0, 0.0, found)  # no run is shorter than 0
+            return np.where(t < 0, 0.0, found)  # run times are not negative
 
         return self._by_point(density, t, job)
 
     def run_sf(self, t: ArrayLike, job: Job) -> Value:
-        """Return the probability that such a job runs for longer than t."""
+        """Return the probability that such a job runs longer than t."""
 
         def survival(point: _Point, t: Floats) -> Floats:
-            # runs behind t are t and a whole run
+            # memoryless: runs beyond t are t plus a run
             t = np.maximum(t, 0.0)
             after = np.empty(t.size)
             for i, begin in enumerate(t):
@@ -115,7 +115,7 @@ class Continuation:
         return self._by_point(survival, t, job)
 
     def run_cdf(self, t: ArrayLike, job: Job) -> Value:
-        """Return the probability that such a job runs for t at most."""
+        """Return the probability that such a job runs for at most t."""
         return 1.0 - self.run_sf(t, job)
 
     def run_mean(self, job: Job) -> Value:
@@ -128,7 +128,7 @@ class Continuation:
         return self._by_point(mean, 0.0, job)
 
     def R(self, job: Job) -> Value:
-        """Return the mean response of such jobs."""
+        """Return the mean response time of such jobs."""
 
         def mean(point: _Point, t: Floats) -> Floats:
             def weighted(r: Floats) -> Floats:
@@ -144,31 +144,31 @@ class Continuation:
 
     @property
     def share_followed(self) -> Value:
-        """Share of jobs that are followed by another."""
+        """Share of jobs that are followed by another job."""
         return self.model.p_mean
 
     @property
     def R_later(self) -> Value:
-        """Mean response of jobs that are not a user's first."""
+        """Mean response time of jobs that are not the first of a user."""
         lam, X = self.model.parameters["lam"], np.asarray(self.model.X)
         with np.errstate(divide="ignore", invalid="ignore"):
             return plain(np.asarray((self.model.Q - lam * self.model.R_first) / (X - lam)))
 
     @property
     def R_user(self) -> Value:
-        """Mean over users of the mean response of their jobs, if these were independent.
+        """Mean over users of the mean response time of their jobs, if these were independent.
 
-        Users whose first response is long have no other; so it is above the mean over jobs.
+        Users with a long first response time have no other jobs, so it exceeds the mean over jobs.
         """
         p = np.asarray(self.model.p_mean)
-        # E 1/K of K jobs that are geometric
+        # E 1/K for a geometric number K of jobs
         with np.errstate(divide="ignore", invalid="ignore"):
             once = np.where(p > 0, -(1.0 - p) / p * np.log1p(-p), 1.0)
         followed = np.where(p > 0, np.asarray(self.R("followed")), 0.0)
         return plain(np.asarray(followed + (np.asarray(self.R("last")) - followed) * once))
 
     def _chosen(self, point: _Point, s: Floats, job: Job) -> Floats:
-        """How many times likelier than any job one that runs for s is of this kind."""
+        """Return the likelihood ratio of this kind of jobs for run time s."""
         follow = point.mean(point.p.at_times, s)
         share = point.mean(point.p.at_times, point.runs) @ point.run_weights
         if job == "last":
@@ -185,7 +185,7 @@ class Continuation:
         values = np.full(times.shape, np.nan)
         for place in np.unique(at):
             here = at == place
-            # nothing is known where there is no answer, or jobs take no time
+            # nan without a solution, or if S is 0
             if np.ravel(self.model.R)[place] > 0:
                 point = self._point(int(place))
                 values[here] = function(point, times[here])
@@ -212,7 +212,7 @@ class Continuation:
 
 
 def _pieces(end: float) -> tuple[Floats, Floats]:
-    """Points from 0 to an end, denser towards 0, and weights to integrate with."""
+    """Return points from 0 to an end, denser towards 0, and integration weights."""
     edges = np.linspace(0, 1, _PIECES + 1) ** 2
     edges = end * np.concatenate(([0], edges[1] * 0.25 ** np.arange(_QUARTERS, 0, -1), edges[1:]))
     half = np.diff(edges)[:, None] / 2

@@ -1,4 +1,4 @@
-"""The re-open model as a Markov chain: how many jobs are at the servers, how many users think."""
+"""The re-open model as a Markov chain of jobs at the servers and thinking users."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,34 +23,34 @@ from queueing.reopening.responses import phases, survival
 from queueing.reopening.thinkers import Choices, choices, thoughts
 from queueing.response_function import Form
 
-#: Most jobs at the servers that are looked at.
+#: Largest number of jobs at the servers.
 _MOST = 100_000
-#: Share of time with a job there, below which no floating-point number shows that jobs meet.
+#: Share of time with a job present below which meetings of jobs are lost in rounding.
 _SELDOM = 1e-14
-#: Relative difference between users who come and who leave that rounding may make.
+#: Tolerated relative difference between arriving and leaving users.
 _LOST = 1e-6
-#: Share of jobs with longer responses, which are not asked for the longest think time.
+#: Share of jobs with longer response times, which are ignored for the longest think time.
 _RARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class ChainState:
     """The stationary state of one point.
 
     Parameters
     ----------
     X, Q, thinking : float
-        Jobs a unit of time, jobs at the servers and users who think, means over time.
+        Jobs per unit of time, and mean numbers of jobs at the servers and of thinking users.
     left : ndarray
-        Share of all jobs that leave m others behind, m = 0, 1, ...
+        Share of all jobs that leave m other jobs behind, m = 0, 1, ...
     found : ndarray
-        Share of first jobs that find n others: that of time, since users arrive at random.
+        Share of first jobs that find n other jobs: the share of time, since arrivals are Poisson.
     p_behind : ndarray
-        Probability of another job after one that leaves m others behind.
+        Probability of another job after a job that leaves m others behind.
     p_mean : float
-        Share of jobs that are followed by another of the same user.
+        Share of jobs followed by another job of the user.
     neglected : float
-        Estimate of the share of time that is spent in states left out.
+        Estimated share of time in omitted states.
     states : int
     """
 
@@ -65,15 +65,15 @@ class Solved:
     states: int
 
 
-class Line(NamedTuple):
-    """One point, with what users do after each job up to some number at the servers.
+class ReopenChain(NamedTuple):
+    """One point, with the choices of users after a job, by the number of jobs left behind.
 
     Parameters
     ----------
     lam, S : float
     servers : int
     choices : Choices
-        For m = 0, 1, ... left behind.
+        Choices for m = 0, 1, ... jobs left behind.
     """
 
     lam: float
@@ -82,11 +82,11 @@ class Line(NamedTuple):
     choices: Choices
 
     def service(self, n: Ints) -> Floats:
-        """Return the rate at which jobs end where there are n."""
+        """Return the completion rate with n jobs."""
         return np.minimum(n, self.servers) / self.S
 
     def moves(self) -> list[Move]:
-        """Return what can happen with n jobs at the servers and k users of each kind thinking."""
+        """Return the transitions with n jobs at the servers and k thinking users of each kind."""
         kinds, _, behind = self.choices
         nobody = (0,) * len(kinds)
 
@@ -110,9 +110,9 @@ class Line(NamedTuple):
         return found
 
     def first_look(self, rounds: int = 30) -> tuple[Floats, Floats]:
-        """Return about which share of time n jobs are there, and how many of each kind think then.
+        """Return the approximate share of time with n jobs, and the mean thinking users given n.
 
-        From the mean number who think, given n, as if they were Poisson: exact where p is constant.
+        Thinking users are treated as Poisson given n, which is exact for constant p.
 
         Returns
         -------
@@ -135,44 +135,46 @@ class Line(NamedTuple):
                 thinking[i] = thinking_given(up, down, Z, service * follows[:-1])
         return birth_death(up, down), thinking
 
-    def never_meeting(self) -> Solved:
-        """Return what users do who are alone, however many think."""
+    def never_meeting(self) -> ChainState:
+        """Return the state of users who are always alone, for any number thinking."""
         kinds, _, behind = self.choices
         X = self.lam / (1.0 - float(behind[0]))
         thinking = X * sum(Z * float(follows[0]) for Z, follows in kinds)
-        return Solved(
+        return ChainState(
             X, X * self.S, thinking, np.ones(1), np.ones(1), behind[:1], float(behind[0]), 0.0, 1
         )
 
-    def summary(self, n: Ints, k: Ints, share: Floats, neglected: float) -> Solved:
-        """Return what the stationary law tells: shares of time of n at the servers, k thinking."""
+    def summary(self, n: Ints, k: Ints, share: Floats, neglected: float) -> ChainState:
+        """Summarize the stationary distribution over n at the servers and k thinking."""
         behind = self.choices.behind
         found = np.bincount(n, share).astype(np.float64)
         ending = self.service(np.arange(found.size)) * found
         X = float(ending.sum())
         left = ending[1:] / X
         behind = behind[: left.size]
-        return Solved(
+        return ChainState(
             min(X, self.servers / self.S), float(n @ share), float(k.sum(axis=0) @ share), left,
             found, behind, float(left @ behind), neglected, share.size,
         )  # fmt: skip
 
 
-def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: int = 1) -> Solved:
-    """Return the stationary state of the chain of jobs at the servers and users who think.
+def solve_chain(
+    lam: float, p: Probability, Z: float | Form, S: float, servers: int = 1
+) -> ChainState:
+    """Return the stationary state of the chain of jobs at the servers and thinking users.
 
-    A job that leaves m others behind is followed by another with the mean of p over the response
-    times of such jobs, `averages`. Exact where p is constant, else an approximation: the chain
-    does not remember what the number left behind does not tell of a response.
+    A job that leaves m others behind is followed by another job with the mean of p over the
+    response times of such jobs, see `averages`. Exact for constant p, otherwise an approximation:
+    beyond the number left behind, the chain has no memory of a response time.
 
     Parameters
     ----------
     lam : float
-        Rate at which users arrive, 0 or more.
+        Arrival rate of users, 0 or more.
     p : Probability
-        Of one point.
+        Probability at one point.
     Z : float or Form
-        Mean think time, or one that depends on the response: see `thoughts`.
+        Mean think time, or a function of the response time: see `thoughts`.
     S : float
         Mean service time, above 0.
     servers : int, default 1
@@ -180,7 +182,7 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
     Raises
     ------
     QueueingError
-        If the load is too high, or too many states are needed.
+        If the load is too high, or there are too many states.
 
     Examples
     --------
@@ -192,16 +194,16 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
     bearable = servers * (1.0 - float(p.limit)) / S
     if not lam < bearable:
         raise QueueingError(
-            f"lam is {lam:g}; it must be below servers (1 - p after long responses) / S, "
+            f"lam is {lam:g}; it must be below servers (1 - p after long response times) / S, "
             f"{bearable:g}"
         )
-    # where hardly anybody is there, what is left out is little beside them
+    # omitted states must be rare relative to the users present
     bound = BOUND * min(max(lam * S, _SELDOM), 1.0)
     nobody_thinks = _without_thoughts(lam, p, S, servers, bound)
     thought = thoughts(Z, _longest(nobody_thinks, S, servers) if isinstance(Z, Form) else 0.0)
 
-    def line(count: int) -> Line:
-        return Line(lam, S, servers, choices(p, thought, S, count, servers))
+    def line(count: int) -> ReopenChain:
+        return ReopenChain(lam, S, servers, choices(p, thought, S, count, servers))
 
     alone = line(1)
     if lam * S <= _SELDOM * (1.0 - alone.choices.behind[0]):
@@ -217,26 +219,26 @@ def solve_chain(lam: float, p: Probability, Z: float | Form, S: float, servers: 
             break
         count += count // 4 + 32
     if len(thinking) > 1:
-        # states multiply: ten digits are enough
+        # the number of states multiplies: ten digits are enough
         bound *= 100
     low, high = spread(share, thinking, bound=bound)
     law = settle(low, high, lambda levels: line(levels).moves(), bound)
     solved = line(law.level[-1] + 1).summary(*law)
     if not abs(solved.X * (1.0 - solved.p_mean) - lam) <= _LOST * lam:
         raise QueueingError(
-            f"p is {float(alone.choices.behind[0])!r} for users who are alone: so near 1 that the "
-            "chain loses its digits"
+            f"p is {float(alone.choices.behind[0])!r} for users who are alone: too close to 1 for "
+            "the precision of the chain"
         )
     return solved
 
 
 def _without_thoughts(lam: float, p: Probability, S: float, servers: int, bound: float) -> Floats:
-    """Shares of time with 0, 1, ... jobs where nobody thinks: a birth-death process."""
+    """Return shares of time with 0, 1, ... jobs without think times: a birth-death process."""
     if lam == 0:
         return np.ones(1)
     count = 64 + 2 * servers
     while count <= _MOST:
-        # above 0 also where rounding hides that some leave
+        # positive even if rounding hides departures
         leaves = np.maximum(1.0 - averages(p, S, count, servers), 1e-16)
         down = np.minimum(np.arange(1, count), servers) / S * leaves[:-1]
         share = birth_death(np.full(count, lam), down)
@@ -244,13 +246,13 @@ def _without_thoughts(lam: float, p: Probability, S: float, servers: int, bound:
             return share
         count *= 2
     raise QueueingError(
-        f"lam is {lam:g}; more than {_MOST:,} jobs at the servers are not rare then, too many for "
+        f"lam is {lam:g}; more than {_MOST:,} jobs at the servers are then likely, too many for "
         "the chain"
     )
 
 
 def _longest(found: Floats, S: float, servers: int) -> float:
-    """Response time that next to no job exceeds."""
+    """Return a response time that a negligible share of jobs exceeds."""
     from scipy.optimize import brentq
 
     weights, rate = phases(found, servers), servers / S

@@ -1,7 +1,7 @@
-"""The re-open queue under heavy load, where it holds its own length.
+"""The re-open queue under heavy load, where its length regulates itself.
 
-If many jobs wait, the servers are always busy, and users stay away once responses are so long that
-c (1 - p(r)) / S = lam: around this length the queue swings like a spring.
+With many waiting jobs, the servers are always busy, and users leave once response times are so long
+that c (1 - p(r)) / S = lam: the queue oscillates around this length.
 """
 
 from typing import NamedTuple
@@ -11,41 +11,42 @@ import numpy as np
 from queueing.errors import QueueingError
 from queueing.probability import Probability
 
-#: Largest variance of responses, over the square of the mean backlog, that is a swing around it.
+#: Largest variance of response times, relative to the squared mean backlog, for the approximation.
 WIDEST = 1.0
 
 
 class Swing(NamedTuple):
-    """Responses that swing around their mean."""
+    """Mean and variance of response times that oscillate around their mean."""
 
     mean: float
     variance: float
 
 
 def solve_fluid(lam: float, p: Probability, S: float, servers: int) -> Swing:
-    """Return mean and variance of responses under heavy load, to second order.
+    """Return mean and variance of response times under heavy load, to second order.
 
-    The variance is that of a queue that reacts with delay and drift; it enters the mean where p is
+    The variance is that of a queue with delayed feedback and drift; it affects the mean if p is
     curved.
 
     Raises
     ------
     QueueingError
-        If the queue is not long, or swings too widely, for that.
+        If the queue is not long enough, or oscillates too much.
     """
     from scipy.optimize import brentq
 
     target = 1.0 - lam * S / servers
     if not p.falls:
-        raise QueueingError("p rises with r; method 'fluid' is for one that falls")
+        raise QueueingError("p increases with r; method 'fluid' needs a decreasing p")
     if not float(p.first) > target > float(p.limit):
         raise QueueingError(
             f"lam is {lam:g}; for method 'fluid' it must be above servers (1 - p(0)) / S = "
-            f"{servers * (1 - float(p.first)) / S:g}, so that the queue stays long"
+            f"{servers * (1 - float(p.first)) / S:g}, for a long queue"
         )
 
     def variance(r: float) -> float:
-        # of the number at the servers, of the services that a job waits for, and of its own
+        # variances: of the number at the servers, of the services waited for, and of the own
+        # service
         between = S / servers
         swing = lam * between**2 / np.abs(p.slope(np.asarray(r)))
         return float(swing) + max(r - S, 0.0) * between + S**2
@@ -64,11 +65,11 @@ def solve_fluid(lam: float, p: Probability, S: float, servers: int) -> Swing:
     low, high = held / 2, held * 2
     if excess(low) > 0 > excess(high):
         mean = float(brentq(excess, low, high, xtol=1e-14 * held, rtol=1e-14))
-        # how long a server would have work if no more came
+        # time to empty the queue without arrivals
         backlog = mean - S + S / servers
         if backlog > 0 and variance(mean) <= WIDEST * backlog**2:
             return Swing(mean, variance(mean))
     raise QueueingError(
-        f"lam is {lam:g}; method 'fluid' is for a p that changes slowly over the responses at this "
-        f"load, which would be about {held:g}, and swing further than that"
+        f"lam is {lam:g}; method 'fluid' needs a p that changes slowly over the response times at "
+        f"this load, which would be about {held:g} and vary more than that"
     )

@@ -1,4 +1,4 @@
-"""Laws of response times in the re-open model, at many points."""
+"""Distributions of response times in the re-open model, at arrays of points."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from numpy.typing import NDArray
 from queueing.arguments import Flags, Floats
 from queueing.errors import QueueingError
 from queueing.reopening.responses import moment, survival
-from queueing.reopening.total_rate import Station
+from queueing.reopening.total_rate import RateStation
 
 Places = NDArray[np.intp]
 
 
 class Waits(NamedTuple):
-    """Law of waits before service: none with a probability, else a density up to some time."""
+    """Distribution of waits: a probability of none, and a density up to some time."""
 
     none: float
     density: Callable[[Floats], Floats]
     longest: float
 
 
-class Law(Protocol):
-    """Responses of "any" job and of the "first" of a user."""
+class ResponseTimes(Protocol):
+    """Response times of "any" job and of the "first" job of a user."""
 
     def survival(self, t: Floats, at: Places, job: str) -> Floats:
-        """P(response > t) at places of points, for t of the same shape."""
+        """P(response > t) at points, for t of the same shape."""
 
     def moment(self, order: int, at: Places, job: str) -> Floats:
-        """E[response^order] at places of points."""
+        """E[response^order] at points."""
 
     def waits(self, place: int) -> "Waits":
-        """How long any job waits at one point."""
+        """Distribution of waits of any job at one point."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A law of some points among others."""
+    """Distributions for a subset of points."""
 
-    law: Law
-    #: Of all points: which of the law it is; none where responses take no time, or there is none.
+    law: ResponseTimes
+    #: By point: its index in the distribution; -1 if service takes no time or there is no solution.
     place: Places
-    #: Of all points: what mean and survival are where the law has none, 0 or nan.
+    #: By point: mean and survival without a distribution, 0 or nan.
     without: Floats
 
     def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
@@ -67,7 +67,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class StationLaw:
-    """Of M/M/c, for all jobs alike."""
+    """Response times of M/M/c, equal for all jobs."""
 
     free: Floats
     S: Floats
@@ -84,27 +84,27 @@ class StationLaw:
         busy, slack = float(station.all_busy), float(station.slack)
         return Waits(1 - busy, lambda w: busy * slack * np.exp(-slack * w), 40 / slack)
 
-    def _station(self, at: Places) -> Station:
-        return Station(self.free[at], self.S[at], self.servers[at])
+    def _station(self, at: Places) -> RateStation:
+        return RateStation(self.free[at], self.S[at], self.servers[at])
 
 
 class Mixture(NamedTuple):
-    """Weights of Erlang(1), Erlang(2), ... responses of any and of first jobs, and their rate."""
+    """Weights of Erlang(1), Erlang(2), ... response times of any and first jobs, and the rate."""
 
     any: Floats
     first: Floats
     rate: float
-    #: Share of any jobs that wait for 0, 1, ... such exponential times.
+    #: Share of jobs that wait for 0, 1, ... of these exponential times.
     waits: Floats
 
     def mean(self, job: str) -> float:
-        """Return the mean response."""
+        """Return the mean response time."""
         return moment(getattr(self, job), self.rate, 1)
 
 
 @dataclass(frozen=True)
 class MixtureLaw:
-    """Mixtures of Erlang laws; None at points that are not asked for."""
+    """Mixtures of Erlang distributions; None at points without one."""
 
     points: Sequence[Mixture | None]
 
@@ -128,7 +128,7 @@ class MixtureLaw:
         def density(w: Floats) -> Floats:
             from scipy.special import gammaln, xlogy
 
-            # of Erlang(i + 1): i phases have ended, a number that is Poisson, and one more ends
+            # density of Erlang(i + 1): a Poisson number of i phases has ended, and one more ends
             i, x = np.arange(behind.size), rate * w[:, None]
             with np.errstate(under="ignore"):
                 return rate * np.exp(xlogy(i, x) - x - gammaln(i + 1)) @ behind
@@ -151,10 +151,10 @@ class SwingLaw:
     variance: Floats
 
     def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
-        raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
+        raise QueueingError("method is 'fluid', which only gives mean and variance of responses")
 
     def waits(self, place: int) -> Waits:  # noqa: D102
-        raise QueueingError("method is 'fluid', which gives mean and variance of responses only")
+        raise QueueingError("method is 'fluid', which only gives mean and variance of responses")
 
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
         mean = self.mean[at]

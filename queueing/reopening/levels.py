@@ -1,4 +1,4 @@
-"""Markov chains in which every move goes one level up or one down."""
+"""Markov chains with moves of one level up or down."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,24 +11,23 @@ from queueing.errors import QueueingError
 
 Ints = NDArray[np.intp]
 
-#: Largest share of time that is left out on each side.
+#: Largest omitted share of time on each side.
 BOUND = 1e-12
-#: Most multiplications in one elimination, and most numbers kept of it.
+#: Largest number of multiplications in an elimination, and of stored values.
 _WORK, _ROOM = 1.6e10, 3e7
 
 
 class Move(NamedTuple):
-    """What can happen in a state.
+    """A transition of the chain.
 
     Parameters
     ----------
     up : int
-        1, to the next level, or -1, to the one below.
+        1 to the next level, or -1 to the previous one.
     step : tuple of int
         Change of the state's coordinates within the level.
     rate : callable
-        From levels, shape (n,), and coordinates, shape (n_coordinates, n), to how often it
-        happens.
+        Rate as a function of levels, shape (n,), and coordinates, shape (n_coordinates, n).
     """
 
     up: int
@@ -36,17 +35,17 @@ class Move(NamedTuple):
     rate: Callable[[Ints, Ints], Floats]
 
 
-class Law(NamedTuple):
-    """The stationary law of a chain.
+class Stationary(NamedTuple):
+    """The stationary distribution of a chain.
 
     Parameters
     ----------
     level : ndarray of int, shape (n_states,)
     coordinates : ndarray of int, shape (n_coordinates, n_states)
     share : ndarray, shape (n_states,)
-        Of time.
+        Share of time.
     neglected : float
-        Estimate of the share of time that is spent in states left out.
+        Estimated share of time in omitted states.
     """
 
     level: Ints
@@ -61,25 +60,25 @@ def settle(
     moves: Callable[[int], Sequence[Move]],
     bound: float = BOUND,
     most: Callable[[Ints], Ints] | None = None,
-) -> Law:
-    """Return the stationary law, on windows that are widened until they leave out next to nothing.
+) -> Stationary:
+    """Return the stationary distribution, on windows widened until omitted states are negligible.
 
     Parameters
     ----------
     low, high : ndarray of int, shape (n_levels, n_coordinates)
-        At each level from 0 on, the corners of the states to begin with, both kept.
+        Corners (inclusive) of the initial windows at each level from 0.
     moves : callable
-        From the number of levels to the moves; those out of the windows are left out.
+        Function from the number of levels to the moves; moves out of the windows are omitted.
     bound : float
-        Largest share of time that may be left out on each side.
+        Largest omitted share of time on each side.
     most : callable, optional
-        From levels to the largest coordinates that there are, shape (n_levels, n_coordinates),
-        which move by one at most; by default there is no largest.
+        Function from levels to the largest coordinates, shape (n_levels, n_coordinates), which
+        change by at most 1 per level; by default unbounded.
 
     Raises
     ------
     QueueingError
-        If too many states are needed.
+        If there are too many states.
     """
     while True:
         found = moves(low.shape[0])
@@ -92,14 +91,12 @@ def settle(
             shares, scale = _eliminate(states, found)
             share = np.concatenate(shares) * np.repeat(scale, states.sizes)
         if not np.isfinite(share).all():
-            raise QueueingError(
-                "the rates of the chain differ by too many orders of magnitude to be solved"
-            )
+            raise QueueingError("the rates of the chain differ by too many orders of magnitude")
         top = beyond(scale)
         lower, upper = _at_edges(states, share, found)
         if max(top, *lower.sum(axis=0), *upper.sum(axis=0)) <= bound:
             neglected = top + float(lower.sum() + upper.sum())
-            return Law(states.level, states.coordinates, share, neglected)
+            return Stationary(states.level, states.coordinates, share, neglected)
         low, high = _widened(states, share, scale, lower, upper, bound)
 
 
@@ -115,13 +112,14 @@ def spread(
     Parameters
     ----------
     share : ndarray, shape (n_levels,)
-        About which share of time is spent at each level.
+        Approximate share of time at each level.
     mean, variance : ndarray, shape (n_coordinates, n_levels)
-        About which coordinates; by default somewhat more than the variance of Poisson laws.
+        Approximate mean and variance of coordinates; by default slightly above the Poisson
+        variance.
     bound : float
-        As of `settle`.
+        See `settle`.
     levels : int, optional
-        How many levels are kept; by default those above which next to no time is spent.
+        Number of levels; by default all with a non-negligible share of time.
 
     Returns
     -------
@@ -131,15 +129,15 @@ def spread(
     top = levels or int(np.argmax(above <= bound / 16)) + 1
     mean = mean[:, :top].T
     if variance is None:
-        # margins that spare a second attempt are dear where they multiply
+        # wide margins avoid a second attempt, but are expensive in several dimensions
         spread_out = (2.0 if mean.shape[1] == 1 else 1.2) * mean
     else:
         spread_out = np.maximum(variance[:, :top].T, 0.0)
     deviation = np.sqrt(spread_out)
-    # standard deviations that a Poisson number leaves with that chance; fewer at seldom levels
+    # standard deviations exceeded with this probability; fewer at rare levels
     decades = np.log(np.maximum(share[:top, None] / bound, np.e))
     away = np.sqrt(2.0 * decades)
-    # where hardly anybody is, each more is as much less likely as the first was
+    # for small means, each further user is as improbable as the first
     skew = np.where(mean < 0.01, 1.0 - decades / np.log(np.clip(mean, 1e-300, 0.01)), away**2 / 6.0)
     low = np.floor(mean - away * deviation).astype(np.intp) - 1
     high = np.ceil(mean + away * deviation + skew).astype(np.intp) + 1
@@ -147,7 +145,7 @@ def spread(
 
 
 def birth_death(up: Floats, down: Floats) -> Floats:
-    """Return shares of time at levels 0, 1, ... from rates of moves up, and down from 1 on."""
+    """Return shares of time at levels 0, 1, ... from rates up, and rates down from level 1."""
     logarithm = np.concatenate([[0.0], np.cumsum(np.log(up[:-1]) - np.log(down))])
     share = np.exp(logarithm - logarithm.max())
     return share / share.sum()
@@ -156,23 +154,23 @@ def birth_death(up: Floats, down: Floats) -> Floats:
 def thinking_given(
     up: Floats, down: Floats, Z: float, joining: Floats, each: Floats | None = None
 ) -> Floats:
-    """Return about how many users think at each level, as if their number was Poisson given it.
+    """Return the approximate number of thinking users at each level, treated as Poisson.
 
     Parameters
     ----------
     up : ndarray, shape (n_levels,)
-        Rates of moves up, in which each user who thinks has a part of 1 / Z.
+        Rates of moves up, with a part of 1 / Z per thinking user.
     down : ndarray, shape (n_levels - 1,)
         Rates of moves down, from level 1 on.
     Z : float
     joining : ndarray, shape (n_levels - 1,)
-        Rates of those moves down that add a user who thinks.
+        Rates of the moves down that add a thinking user.
     each : ndarray, shape (n_levels - 1,), optional
-        By how much each user who thinks diminishes these.
+        Decrease of these rates per thinking user.
     """
     from scipy.linalg import solve_banded
 
-    # balance of the first moment, each level's divided by its share of time
+    # balance of the first moment, divided by the share of time of each level
     bands = np.zeros((3, up.size))
     bands[0, 1:] = -up[:-1]
     if each is not None:
@@ -187,7 +185,7 @@ def thinking_given(
 
 
 def beyond(scale: Floats) -> float:
-    """Return the share of time above the highest level, if levels go on falling as at the end."""
+    """Return the share of time above the highest level, extrapolated from the last levels."""
     if scale.size < 2 or scale[-1] == 0:
         return 0.0
     ratio = scale[-1] / scale[-2]
@@ -195,7 +193,7 @@ def beyond(scale: Floats) -> float:
 
 
 class _States:
-    """All states within windows, level by level, the last coordinate fastest."""
+    """All states within windows, by level, with the last coordinate fastest."""
 
     def __init__(self, low: Ints, high: Ints) -> None:
         self.low, self.high = low, high
@@ -205,7 +203,7 @@ class _States:
         if work > _WORK or room > _ROOM:
             raise QueueingError(
                 f"the chain needs {self.sizes.sum():,} states, up to {self.sizes.max():,} for one "
-                "number of jobs at the servers; that is more than can be solved"
+                "number of jobs at the servers; this is too large"
             )
         self.begin = np.concatenate([[0], np.cumsum(self.sizes)])
         self.level = np.repeat(np.arange(low.shape[0]), self.sizes)
@@ -221,7 +219,7 @@ class _States:
         self.coordinates = np.array(coordinates)
 
     def places(self, level: Ints, coordinates: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Places of states within their levels, 0 where they are not there; whether they are."""
+        """Return indices of states within their levels (0 if absent), and whether they exist."""
         inside = (level >= 0) & (level < self.sizes.size)
         at = np.where(inside, level, 0)
         place = np.zeros(level.size, np.intp)
@@ -232,10 +230,10 @@ class _States:
 
 
 def _funnel(low: Ints, high: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
-    """Widen windows so that from every state a move down stays within them: none is a trap.
+    """Widen windows so that every state has a move down within them, which avoids traps.
 
-    Going up, they may only grow narrower; but the upper end of the first coordinate may give way by
-    one a level where a move down leads away from it.
+    Upwards, windows may only become narrower, except that the upper end of the first coordinate may
+    decrease by one per level if a move down leads away from it.
     """
     level = np.arange(low.shape[0])
     aside = [0] * (low.shape[1] - 1)
@@ -246,16 +244,16 @@ def _funnel(low: Ints, high: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
     high[:, 0] -= rise
     high = np.maximum.accumulate(high[::-1])[::-1]
     high[:, 0] += rise
-    # what cannot be reached from above is left out, so that the lowest state is in the law
+    # states that cannot be reached from above are dropped, which keeps the lowest state
     low[0] = low[min(1, level[-1])]
     return low, high
 
 
 def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Floats]:
-    """Shares within each level, and of the levels, by elimination from the highest level down.
+    """Return shares within each level, and of the levels, by elimination from the top.
 
-    With the levels above it eliminated, a level has an M-matrix, whose inverse is positive: nothing
-    cancels.
+    After elimination of the levels above, a level has an M-matrix with a positive inverse, so that
+    nothing cancels.
     """
     level, coordinates, begin = states.level, states.coordinates, states.begin
     down = np.zeros(level.size)
@@ -268,7 +266,7 @@ def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Fl
             ups.append((place, flow[:, None]))
         else:
             down += flow
-            # for each state, the one above that this move leads from, and how often
+            # for each state, the state above with this move into it, and its rate
             source, inside = states.places(level + 1, coordinates - delta)
             at = np.minimum(begin[np.minimum(level + 1, begin.size - 2)] + source, level.size - 1)
             downs.append((source, np.where(inside, flow[at], 0.0)))
@@ -283,8 +281,8 @@ def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Fl
         some = slice(begin[n], begin[n + 1])
         onward = sum(flow[some] * inverse[place[some]] for place, flow in ups)
         block = -sum(onward[:, source[some]] * flow[some] for source, flow in downs)
-        # rows sum to the rate of moves down: that says the diagonal without a difference, whose
-        # error would grow from level to level where the chain drifts upwards
+        # rows sum to the rate of moves down, which gives the diagonal without a difference, whose
+        # error would grow from level to level if the chain drifts upwards
         diagonal = block.flat[:: block.shape[0] + 1]
         block.flat[:: block.shape[0] + 1] = down[some] - (block.sum(axis=1) - diagonal)
         onwards[n] = onward
@@ -301,7 +299,7 @@ def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Fl
 
 
 def _stationary(block: Floats) -> Floats:
-    """Shares x with x block = 0, of a block that is minus a generator, without subtractions.
+    """Return x with x block = 0, for a negative generator, without subtractions.
 
     W. K. Grassmann, M. I. Taksar, D. P. Heyman, "Regenerative analysis and steady state
     distributions for Markov chains", Operations Research 33(5), 1985.
@@ -311,19 +309,19 @@ def _stationary(block: Floats) -> Floats:
     for n in range(size - 1, 0, -1):
         down = rates[n, :n]
         total = down.sum()
-        # a corner of the windows may be an island, where nobody gets to
+        # a corner of the windows may be unreachable
         rates[:n, n] = rates[:n, n] / total if total else 0.0
         rates[:n, :n] += rates[:n, n, None] * down
     share = np.ones(size)
     for n in range(1, size):
         share[n] = share[:n] @ rates[:n, n]
-        if share[n] > 1e100:  # the first states are next to never visited
+        if share[n] > 1e100:  # the first states are almost never visited
             share[: n + 1] /= share[n]
     return share / share.sum()
 
 
 def _at_edges(states: _States, share: Floats, moves: Sequence[Move]) -> tuple[Floats, Floats]:
-    """Share of time, by level and coordinate, in states that a move would leave the window from."""
+    """Return the share of time, by level and coordinate, in states with moves out of the window."""
     level, coordinates = states.level, states.coordinates
     levels = states.sizes.size
     lower, upper = np.zeros_like(states.low, float), np.zeros_like(states.low, float)
@@ -343,7 +341,7 @@ def _at_edges(states: _States, share: Floats, moves: Sequence[Move]) -> tuple[Fl
 def _widened(
     states: _States, share: Floats, scale: Floats, lower: Floats, upper: Floats, bound: float
 ) -> tuple[Ints, Ints]:
-    """Windows for another attempt, wider where the present ones leave out too much."""
+    """Return wider windows where the present ones omit too much."""
     levels = scale.size
     seen = np.maximum(scale, 1e-300)
     mean, square = (
@@ -351,7 +349,7 @@ def _widened(
         / seen
         for i in (1, 2)
     )
-    # half as wide again as the law seen so far would have it: the windows cut its tails
+    # 1.5 times the width of the present distribution, whose tails are cut by the windows
     low, high = spread(seen, mean, 2.25 * (square - mean**2), bound, levels)
     allowed = bound / (4 * levels)
     more = 2 + (states.high - states.low) // 4

@@ -1,9 +1,9 @@
-"""The re-open queue for p = e^(-theta r), exactly: every job in the line carries a mark.
+"""The re-open queue for p = e^(-theta r), exactly, with marked jobs.
 
-A user goes on with probability e^(-theta r): if a clock of rate theta, started with the job, has
-not rung by the end of its response. So each job is marked once its clock rings, and a job that
-leaves unmarked is followed by another. The marks in the order of the line, and the number of users
-who think, are a Markov chain, of 2^n states for n jobs.
+A user continues with probability e^(-theta r): if a clock of rate theta, started with the job, has
+not rung at the end of its response time. So each job is marked when its clock rings, and an
+unmarked job is followed by another one. The marks in queue order and the number of thinking users
+form a Markov chain with 2^n states for n jobs.
 """
 
 from typing import NamedTuple
@@ -14,42 +14,41 @@ from numpy.typing import NDArray
 from queueing.arguments import Floats
 from queueing.errors import QueueingError
 from queueing.probability import Exponential, Probability
-from queueing.reopening.chain import Solved, solve_chain
+from queueing.reopening.chain import ChainState, solve_chain
 
-#: Longest line, and most states, that are looked at.
+#: Longest queue, and largest number of states.
 MOST_JOBS = 17
 MOST_STATES = 4_000_000
-#: Share of time with more jobs in line, or more users who think, than are looked at.
+#: Omitted share of time with longer queues or more thinking users.
 BOUND = 1e-6
-#: Change of a sweep, summed over states, below which no more are made.
+#: Total change of a sweep at which the iteration stops.
 SETTLED = 1e-11
 
 
 class Lines(NamedTuple):
-    """All lines of up to some number of jobs, in the order of `sweep`'s rows.
+    """All queues up to some number of jobs, in the order of `sweep`'s rows.
 
     Parameters
     ----------
     n : ndarray of int
-        Jobs in the line.
+        Number of jobs.
     unmarked : ndarray of int
-        Of those that are served, the ones without a mark.
+        Number of unmarked jobs in service.
     """
 
     n: NDArray[np.int64]
     unmarked: NDArray[np.int64]
 
 
-def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) -> Solved:
-    """Return the stationary state of the chain of marked lines and users who think.
+def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) -> ChainState:
+    """Return the stationary state of the chain of marked queues and thinking users.
 
-    `neglected` is the share of time in states beside which longer lines, or more users who think,
-    are left out: about 1e-6.
+    `neglected` is the share of time at the limits of queue length or thinking users, about 1e-6.
 
     Raises
     ------
     QueueingError
-        If p is not exponential, or more jobs or states are needed than can be looked at.
+        If p is not exponential, or there are too many jobs or states.
     """
     if not isinstance(p, Exponential):
         raise QueueingError(f"p is a {p}; method 'exact' is for exponential(theta)")
@@ -59,8 +58,8 @@ def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) ->
     states = ((2 << jobs) - 1) * (thinking + 1)
     if jobs > MOST_JOBS or states > MOST_STATES:
         raise QueueingError(
-            f"lam is {lam:g}; method 'exact' is for light load: lines of up to {jobs} jobs have "
-            f"2^{jobs + 1} ways to be marked, and up to {thinking} users think"
+            f"lam is {lam:g}; method 'exact' is for light load: queues of up to {jobs} jobs have "
+            f"2^{jobs + 1} sets of marks, with up to {thinking} thinking users"
         )
     share, lines = _settle(lam, float(p.theta), Z, S, servers, jobs, thinking)
     k = np.arange(thinking + 1)
@@ -72,7 +71,7 @@ def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) ->
         behind = np.where(ending[1:] > 0, follow[1:] / ending[1:], 0.0)
     left = np.asarray(ending[1:] / X) if X else np.ones(1)
     neglected = float(found[-1]) + (float(share[:, -1].sum()) if thinking else 0.0)
-    return Solved(
+    return ChainState(
         X, float(found @ np.arange(jobs + 1)), float(share.sum(axis=0) @ k), left, found, behind,
         float(follow.sum() / X), neglected, states,
     )  # fmt: skip
@@ -81,10 +80,10 @@ def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) ->
 def _settle(
     lam: float, theta: float, Z: float, S: float, servers: int, jobs: int, thinking: int
 ) -> tuple[Floats, Lines]:
-    """Shares of time by line (rows) and users who think (columns).
+    """Return shares of time by queue (rows) and thinking users (columns).
 
-    Sweeps over all states, between which the shares of (jobs, thinking) are solved for, with what
-    the last sweep says of the marks in between.
+    Sweeps over all states alternate with solutions for the shares of (jobs, thinking) that use the
+    marks of the last sweep.
     """
     from queueing._kernels.marks import sweep
 
@@ -106,13 +105,7 @@ def _settle(
 
 
 def _shares(lam: float, follow: Floats, Z: float, S: float, servers: int) -> Floats:
-    """Shares of time of n jobs and k users who think, where jobs that are followed end at `follow`.
-
-    Parameters
-    ----------
-    follow : ndarray, shape (jobs + 1, thinking + 1)
-        A unit of time.
-    """
+    """Return shares of time with n jobs and k thinking users; followed ones end at `follow`."""
     jobs, thinking = follow.shape[0] - 1, follow.shape[1] - 1
     index = np.arange(follow.size).reshape(follow.shape)
     n, k = np.divmod(index, thinking + 1)
@@ -143,7 +136,7 @@ def _lines(jobs: int, servers: int) -> Lines:
 
 
 def _enough(share: Floats, neglected: float) -> int:
-    """Return the number beyond which no more than that lies."""
+    """Return the number that is exceeded by at most `neglected`."""
     beyond = share.sum() - np.cumsum(share)
     return int(np.argmax(beyond <= neglected)) + 1
 

@@ -1,4 +1,4 @@
-"""Closed users, and users who arrive and may go on, at the same servers, as a Markov chain."""
+"""Markov chain of closed users, and of arriving users who may continue, at the same servers."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from queueing.reopening.averages import averages
 from queueing.reopening.levels import (
     BOUND,
     Ints,
-    Law,
     Move,
+    Stationary,
     beyond,
     birth_death,
     settle,
@@ -22,33 +22,33 @@ from queueing.reopening.levels import (
 )
 from queueing.reopening.thinkers import AT_ONCE
 
-#: Open users who arrive in a service time, below which they are taken to be alone; shows in the
-#: seventh digit at most.
+#: Arrivals per service time below which open users are treated as alone; affects at most the
+#: seventh digit.
 _SELDOM = 1e-7
-#: Most jobs at the servers that are looked at.
+#: Largest number of jobs at the servers.
 _MOST = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class SolvedMixed:
+class MixedChainState:
     """The stationary state of one point.
 
     Parameters
     ----------
     Xo, Xc : float
-        Jobs of open and of closed users a unit of time.
+        Jobs of open and of closed users per unit of time.
     Qo, Qc : float
-        How many of their jobs are at the servers, means over time.
+        Mean numbers of their jobs at the servers.
     thinking : float
-        Open users who think, mean over time.
+        Mean number of thinking open users.
     found : ndarray
-        Share of open users' first jobs that find n others: that of time.
+        Share of open users' first jobs that find n other jobs: the share of time.
     left_open, left_closed : ndarray
-        Share of the jobs of either that leave m others behind.
+        Share of the jobs of each kind that leave m other jobs behind.
     p_mean : float
-        Share of open users' jobs that are followed by another.
+        Share of open users' jobs followed by another job.
     neglected : float
-        Estimate of the share of time that is spent in states left out.
+        Estimated share of time in omitted states.
     states : int
     """
 
@@ -73,38 +73,38 @@ class _Point(NamedTuple):
     servers: int
 
     def service(self, n: Ints) -> Floats:
-        """Rate at which jobs end where there are n."""
+        """Return the completion rate with n jobs."""
         return np.minimum(n, self.servers) / self.S
 
 
 def solve_mixed_chain(
     lam: float, N: float, Z: float, S: float, servers: int, p: Probability
-) -> SolvedMixed:
-    """Return the stationary state of the chain of jobs of either users, and open users who think.
+) -> MixedChainState:
+    """Return the stationary state of the chain of closed and open jobs and thinking open users.
 
-    Jobs in service are taken to be of closed users in the proportion of all at the servers, as if
-    they were served in random order. Means are the same in whatever order exponential services of
-    one mean are given, if it does not look at them; only how an open user's response depends on
-    what happened since, and with it p, is lost. Where p is constant the chain is exact.
+    Jobs in service belong to closed users in proportion to all jobs at the servers, as if served in
+    random order. For exponential services of equal mean, the order of service does not affect
+    means, if it does not depend on them; only the dependence of an open user's response time, and
+    of p, on the past is lost. The chain is exact for constant p.
 
     Parameters
     ----------
     lam : float
-        Rate at which open users arrive, 0 or more.
+        Arrival rate of open users, 0 or more.
     N : float
-        Closed users, a whole number.
+        Number of closed users, whole.
     Z : float
-        Mean think time of both.
+        Mean think time of all users.
     S : float
         Mean service time, above 0.
     servers : int
     p : Probability
-        Of another job of an open user; of one point.
+        Probability of another job of an open user, at one point.
 
     Raises
     ------
     QueueingError
-        If N is not whole, the load is too high, or too many states are needed.
+        If N is not whole, the load is too high, or there are too many states.
 
     Examples
     --------
@@ -118,13 +118,13 @@ def solve_mixed_chain(
     bearable = servers * (1.0 - float(p.limit)) / S
     if not lam < bearable:
         raise QueueingError(
-            f"lam is {lam:g}; it must be below servers (1 - p after long responses) / S, "
+            f"lam is {lam:g}; it must be below servers (1 - p after long response times) / S, "
             f"{bearable:g}"
         )
     point = _Point(lam, int(N), Z, S, servers)
     if lam * S >= _SELDOM:
         return _solved(point, p)
-    # closed users as if alone, and one open user among them
+    # closed users without open ones, and one open user among them
     alone = _closed_only(point, averages(p, S, point.N + 1, servers))
     solved = _solved(point._replace(lam=_SELDOM / S), p)
     scale = lam * S / _SELDOM
@@ -137,10 +137,10 @@ def solve_mixed_chain(
     )  # fmt: skip
 
 
-def _solved(point: _Point, p: Probability) -> SolvedMixed:
-    """Return the stationary state where open users do arrive."""
-    # where hardly any of them is there, what is left out is little beside them, as far as the
-    # numbers of the elimination go
+def _solved(point: _Point, p: Probability) -> MixedChainState:
+    """Return the stationary state with arriving open users."""
+    # omitted states must be rare relative to the open users present, within the precision of the
+    # elimination
     bound = max(BOUND * min(point.lam * point.S, 1.0), 1e-16)
     count = point.N + 64 + 2 * point.servers
     while count <= _MOST:
@@ -150,30 +150,30 @@ def _solved(point: _Point, p: Probability) -> SolvedMixed:
             if beyond(share) <= bound:
                 level = np.arange(point.N, count)
                 nobody = np.array([np.full(share.size, point.N), np.zeros(share.size, np.intp)])
-                return _summary(point, behind, Law(level, nobody, share, beyond(share)))
+                return _summary(point, behind, Stationary(level, nobody, share, beyond(share)))
         else:
             share, closed, opened = _first_look(point, behind)
             if beyond(share) <= bound / 16:
                 return _settled(point, p, share, closed, opened, bound)
         count += count // 2 + 32
     raise QueueingError(
-        f"lam is {point.lam:g}; more than {_MOST:,} jobs at the servers are not rare then, too "
-        "many for the chain"
+        f"lam is {point.lam:g}; more than {_MOST:,} jobs at the servers are then likely, too many "
+        "for the chain"
     )
 
 
-def _closed_only(point: _Point, behind: Floats) -> SolvedMixed:
-    """Return the state where nobody arrives."""
+def _closed_only(point: _Point, behind: Floats) -> MixedChainState:
+    """Return the state without arrivals."""
     level = np.arange(point.N + 1)
     if point.Z < AT_ONCE * point.S:
         share = np.eye(point.N + 1)[point.N]
     else:
         share = birth_death((point.N - level) / point.Z, point.service(level[1:]))
-    return _summary(point, behind, Law(level, np.array([level, 0 * level]), share, 0.0))
+    return _summary(point, behind, Stationary(level, np.array([level, 0 * level]), share, 0.0))
 
 
 def _without_thoughts(point: _Point, behind: Floats) -> Floats:
-    """Shares of time with N, N + 1, ... jobs where all closed users are always at the servers."""
+    """Return shares of time with N, N + 1, ... jobs if closed users are always at the servers."""
     level = np.arange(point.N + 1, behind.size)
     leaves = np.maximum(1.0 - behind[level - 1], 1e-16)
     down = point.service(level) * (level - point.N) / level * leaves
@@ -181,7 +181,7 @@ def _without_thoughts(point: _Point, behind: Floats) -> Floats:
 
 
 def _first_look(point: _Point, behind: Floats, rounds: int = 40) -> tuple[Floats, Floats, Floats]:
-    """About the share of time with n jobs, and how many closed and open users think then."""
+    """Return the approximate share of time with n jobs, and mean thinking users of both kinds."""
     level = np.arange(1, behind.size)
     service = point.service(level)
     each = service / level
@@ -193,7 +193,7 @@ def _first_look(point: _Point, behind: Floats, rounds: int = 40) -> tuple[Floats
             break
         joining = service * behind[:-1] * np.clip((level - point.N + closed[1:]) / level, 0.0, 1.0)
         closed = thinking_given(up, service, point.Z, each * point.N, each)
-        # not more than there are, and at level n all but n at least
+        # at most N, and at level n at least N - n
         least = np.maximum(point.N - np.arange(behind.size), 0.0)
         closed = np.clip(closed, least, point.N)
         opened = thinking_given(up, service, point.Z, joining)
@@ -202,8 +202,8 @@ def _first_look(point: _Point, behind: Floats, rounds: int = 40) -> tuple[Floats
 
 def _settled(
     point: _Point, p: Probability, share: Floats, closed: Floats, opened: Floats, bound: float
-) -> SolvedMixed:
-    """Return the stationary state, from about where it is."""
+) -> MixedChainState:
+    """Return the stationary state, starting from an approximation."""
 
     def most(level: Ints) -> Ints:
         users = np.minimum(level, point.N)
@@ -218,7 +218,7 @@ def _settled(
 
 
 def _moves(point: _Point, p: Probability, levels: int) -> list[Move]:
-    """Return what can happen; coordinates: closed users' jobs there, open users who think."""
+    """Return the transitions; coordinates: closed users' jobs present, thinking open users."""
     behind = averages(p, point.S, levels, point.servers)
 
     def share_open(n: Ints, at: Ints) -> Floats:
@@ -234,18 +234,18 @@ def _moves(point: _Point, p: Probability, levels: int) -> list[Move]:
     ]
 
 
-def _summary(point: _Point, behind: Floats, law: Law) -> SolvedMixed:
+def _summary(point: _Point, behind: Floats, law: Stationary) -> MixedChainState:
     level, (closed, thinking), share, neglected = law
     rate = point.service(level) / np.maximum(level, 1) * share
     found = np.bincount(level, share).astype(np.float64)
     ending_closed = np.bincount(level, rate * closed, found.size)[1:]
     ending_open = np.bincount(level, rate * (level - closed), found.size)[1:]
     Xc, Xo = float(ending_closed.sum()), float(ending_open.sum())
-    # where there are no such users: what one would find
+    # without such users: the state that one would find
     left_closed = ending_closed / Xc if Xc else found
     left_open = ending_open / Xo if Xo else found
     Qo, Qc, k = (float(number @ share) for number in (level - closed, closed, thinking))
-    return SolvedMixed(
+    return MixedChainState(
         Xo, Xc, Qo, Qc, k, found, left_open, left_closed,
         float(left_open @ behind[: left_open.size]), neglected, share.size,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Users who arrive, and submit another job with a probability that depends on the response."""
+"""The re-open model: users who arrive, and may submit further jobs."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,9 +11,9 @@ from queueing.arguments import Floats, count, missing, not_negative, plain, poin
 from queueing.errors import QueueingError
 from queueing.probability import Probability, as_probability
 from queueing.reopening.answers import (
-    Answer,
     Failures,
-    Points,
+    ReopenPoints,
+    Solution,
     by_chain,
     by_fluid,
     by_marks,
@@ -32,14 +32,14 @@ Method = Literal["chain", "mm1", "mean", "fluid", "exact"]
 
 
 def _stated(words: str, **error: float) -> Exactness:
-    # utilisation and jobs of a user are throughput in another unit
+    # utilization and jobs per user are throughput in other units
     return Exactness(words, **error, U=error["X"], jobs_per_user=error["X"])
 
 
 #: Largest relative errors found in simulations: both functions of the thesis, lam S from 0.1 to
-#: 0.95, Z from 0 to 20 S, one server; "fluid" where it has an answer. What is stated is held to by
-#: tests/queueing/test_reopen_accuracy.py, and of the chain with several servers, and with short and
-#: long think times, by tests/queueing/test_chain_accuracy.py.
+#: 0.95, Z from 0 to 20 S, one server; "fluid" where it has a solution. Checked by
+#: tests/queueing/test_reopen_accuracy.py, and for the chain with several servers and with short and
+#: long think times by tests/queueing/test_chain_accuracy.py.
 EXACTNESS = {
     "chain": _stated("approximation: chain", X=0.012, R=0.023, Q=0.02, R_first=0.02),
     "mm1": _stated("approximation: mm1", X=0.065, R=1.85, Q=1.85, R_first=1.8),
@@ -47,7 +47,7 @@ EXACTNESS = {
     "fluid": _stated("approximation: fluid", X=0.09, R=0.23, Q=0.17, R_first=0.27),
     "exact": Exactness("exact, chain of marked jobs"),
 }
-#: The same of the chain with several servers (2 to 16).
+#: Errors of the chain with several servers (2 to 16).
 SEVERAL_SERVERS = _stated("approximation: chain", X=0.012, R=0.035, Q=0.03, R_first=0.03)
 PRODUCT_FORM = Exactness("exact, product form")
 
@@ -66,36 +66,37 @@ def reopen(
     servers: ArrayLike = 1,
     method: Method = "chain",
 ) -> Reopen:
-    """Solve the re-open model: users who go on if they like the response [1]_.
+    """Solve the re-open model: users who may continue, depending on the response time [1]_.
 
-    Users arrive by a Poisson process. After a response of r a user goes on with probability p(r),
-    thinks, and submits the next job, else is gone. Jobs are served first come, first served by c
-    servers for exponential times. Where p is constant the model has product form, and the answer
-    is exact for any law of think times: responses are those of M/M/c at the rate lam / (1 - p).
-    Where p depends on r it has none. The methods, by descending accuracy:
+    Users arrive in a Poisson process. After a response time r, a user continues with probability
+    p(r), thinks, and submits the next job, or leaves. Service is first come, first served by c
+    servers, with exponential times. For constant p, the model has product form, and the solution is
+    exact for any distribution of think times: M/M/c at rate lam / (1 - p). Otherwise there is no
+    product form. Methods, by descending accuracy:
 
-    - "exact": for p = e^(-theta r) and light load, all states in which jobs can be that wait;
-    - "chain": by the number of jobs at the servers and of users who think, where a job that leaves
-      m others behind is followed with the mean of p over an Erlang response of m + 1 services;
-    - "fluid": where load is heavy, and p changes slowly over the responses that follow from it;
-    - "mm1": as if all jobs, first and further ones, came independently at the rate X: the solution
-      of X (1 - E p(R)) = lam with R from M/M/c at X. It does not depend on Z. **X is within 6 %, R
-      is far off**: too long by tens to hundreds of percent as the load grows;
-    - "mean": the same with p(E R) for E p(R), which is further off in X.
+    - "exact": for p = e^(-theta r) and light load, all states of the waiting jobs;
+    - "chain": the number of jobs at the servers and of thinking users, where a job that leaves m
+      others behind is followed with the mean of p over an Erlang response time of m + 1 services;
+    - "fluid": for heavy load, and a p that changes slowly over the resulting response times;
+    - "mm1": as if all jobs arrived independently at rate X: the solution of X (1 - E p(R)) = lam
+    with
+      R from M/M/c at X, independent of Z. **X is within 6 %, but R is far off**: too long by tens
+      to hundreds of percent as the load grows;
+    - "mean": the same with p(E R) instead of E p(R), with larger errors in X.
 
-    It is stable if lam < c (1 - p(∞)) / S, since long responses drive users away.
+    The model is stable if lam < c (1 - p(∞)) / S, since users leave after long response times.
 
     Parameters
     ----------
     lam : array_like
-        Rate at which users arrive. At 0, R, p_mean and what belongs to users are those of a user
-        who is alone.
+        Arrival rate of users. At 0, R, p_mean and measures per user are those of a user who is
+        alone.
     p : array_like or callable
         Probability of another job: numbers, `exponential`, `hyperbolic`, `table`, or any function
         of r.
     Z : array_like or callable
-        Mean think time, of exponential law for methods other than "mm1" and "mean" unless p is
-        constant; for the chain also a function of r, as `breaks`.
+        Mean think time; exponential, unless p is constant or the method is "mm1" or "mean". For
+        the chain, also a function of r, such as `breaks`.
     S : array_like
         Mean service time.
     servers : array_like, default 1
@@ -104,29 +105,29 @@ def reopen(
     Returns
     -------
     Reopen
-        With X, R, Q, U, R_first, jobs_per_user, and more; laws of responses for the jobs "any" and
-        "first".
+        With X, R, Q, U, R_first, jobs_per_user, and more; distributions of response times for the
+        job kinds "any" and "first".
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, lam is too much, or the method has no answer.
+        If a parameter violates its condition, lam is too large, or the method has no solution.
 
     Warns
     -----
     QueueingWarning
-        If points of an array have no answer, which are nan; if a p that rises lets "mm1" or "mean"
-        have several answers, of which X is the least, and `roots` are all.
+        If points of an array have no solution, which are nan; if an increasing p gives "mm1" or
+        "mean" several solutions: X is the smallest, and `roots` has all.
 
     Notes
     -----
-    The chain has the more states the longer users think. At a load of 0.9 it takes some 20 ms with
-    Z = 20 S, half a second with 100 S, and a minute with 200 S and three servers; where that would
-    be many minutes, it is refused. As Z grows "mm1" becomes exact, and takes no time, but slowly:
-    for e^(-r / S) at a load of 0.8 its R is 15 % too long with Z = 100 S, and 7 % with 300 S.
+    The number of states of the chain grows with the think time. At a load of 0.9 it takes about 20
+    ms for Z = 20 S, half a second for 100 S, and a minute for 200 S and three servers; a chain that
+    would take many minutes is rejected. As Z grows, "mm1" converges slowly to the exact solution:
+    for e^(-r / S) at a load of 0.8, its R is 15 % too long for Z = 100 S, and 7 % for 300 S.
 
-    Relative errors in X and R, in percent, against simulations of 2 to 12 million jobs, for one
-    server and Z = S; a dash where there is no answer:
+    Relative errors of X and R in percent, compared with simulations of 2 to 12 million jobs, for
+    one server and Z = S; a dash means no solution:
 
     ================== ===== =========== ============ ============ ===========
     p(r)               lam S chain       mm1          mean         fluid
@@ -161,7 +162,7 @@ def reopen(
     form, think = as_probability(p), as_think(Z)
     if think is not None and method != "chain":
         raise QueueingError(
-            f"Z is a {think}; method {method!r} knows numbers only, 'chain' also functions of r"
+            f"Z is a {think}; method {method!r} needs numbers; only 'chain' supports functions of r"
         )
     times: dict[str, Any] = {"Z": Z} if think is None else dict(think.values)
     numbers = points(
@@ -179,7 +180,7 @@ def reopen(
     good = ~np.isnan(flat["lam"])
     served = np.flatnonzero(good & (flat["S"] > 0))
     at = {name: value[served] for name, value in flat.items()}
-    asked = Points(
+    asked = ReopenPoints(
         at["lam"],
         form.with_values(at),
         at["Z"] if think is None else think.with_values(at),
@@ -217,13 +218,13 @@ def reopen(
 
 
 def _again(given: dict[str, Any], /, **changed: Any) -> Reopen:
-    """Solve the model for parameters as given, but for those that are changed, of p and Z too."""
+    """Solve the model again with some parameters changed, also those of p and Z."""
     now = given | {name: changed[name] for name in given if name in changed}
     form, think = as_probability(now["p"]), as_think(now["Z"])
     known = {**given, **form.values, **(think.values if think else {})}
     for name in changed:
         if name not in known:
-            raise QueueingError(f"{name} is no parameter; they are {', '.join(known)}")
+            raise QueueingError(f"{name} is not a parameter; known: {', '.join(known)}")
     if form.names and not form.constant:
         now["p"] = form.with_values(changed)
     if think is not None and think.names:
@@ -236,15 +237,15 @@ def _measures(
     p: Probability,
     think: Form | None,
     served: Places,
-    answer: Answer,
+    answer: Solution,
 ) -> dict[str, Any]:
-    """All measures at all points, from those that were solved."""
+    """Return all measures at all points, from the solved ones."""
     lam, S, servers = (numbers[name] for name in ("lam", "S", "servers"))
     form = p.with_values(numbers)
     at_once = S == 0
 
     def everywhere(solved: Floats, alone: Floats | float) -> Floats:
-        """As solved; `alone` where S is 0; nan elsewhere."""
+        """Return solved values; `alone` where S is 0; nan elsewhere."""
         values = np.where(at_once, alone, np.nan)
         values.ravel()[served] = solved
         return values
@@ -254,7 +255,7 @@ def _measures(
         X = everywhere(answer.X, lam / (1.0 - first))
         p_mean = everywhere(answer.p_mean, first)
         R, R_first = everywhere(answer.R, 0.0), everywhere(answer.R_first, 0.0)
-        # where nobody comes: of a user who is alone
+        # without arrivals: values of a user who is alone
         jobs_per_user = np.where(lam > 0, X / lam, 1.0 / (1.0 - p_mean))
         if think is None:
             pause = numbers["Z"] * p_mean
@@ -285,7 +286,7 @@ def _measures(
 
 
 def _pause_alone(p: Probability, think: Form, lam: Floats, S: Floats) -> Floats:
-    """Mean time that a user thinks after a job, 0 if it is the last, where jobs are never met."""
+    """Return the mean think time after a job (0 after the last), for jobs that never meet."""
     pause = np.full(S.shape, np.nan)
     for place in np.flatnonzero((lam == 0) | (S == 0)).tolist():
         follows, time = p.at(place).at_times, think.at(place).at_times
@@ -299,7 +300,7 @@ def _product(f: Function, g: Function, r: Floats) -> Floats:
 
 
 def _tell(failures: Failures, shape: tuple[int, ...], served: Places) -> None:
-    """Raise, or warn of, what kept the method from an answer."""
+    """Raise or warn of failures of the method."""
     missing({int(served[place]): why for place, why in failures.items()}, shape)
 
 
@@ -307,10 +308,10 @@ def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
     several = np.flatnonzero(np.isfinite(roots).sum(axis=1) > 1)
     found = ", ".join(f"{x:g}" for x in roots[several[0]] if np.isfinite(x))
     where = f" at {several.size:,} of {np.prod(shape):,} points" if shape else ""
-    warn(f"p rises with r, and X has several solutions{where}: {found}; the least is given")
+    warn(f"p increases with r, X has several solutions{where}: {found}; the smallest is returned")
 
 
-_METHODS: Mapping[Method, Callable[[Points], tuple[Answer, Failures]]] = {
+_METHODS: Mapping[Method, Callable[[ReopenPoints], tuple[Solution, Failures]]] = {
     "chain": by_chain,
     "mm1": lambda points: by_total_rate(points, "mm1"),
     "mean": lambda points: by_total_rate(points, "mean"),

@@ -1,4 +1,4 @@
-"""The balance of the re-open model: how fast users leave, by the throughput."""
+"""Balance of the re-open model: the rate of leaving users over throughput."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from queueing.errors import QueueingError
 from queueing.probability import as_probability
-from queueing.reopening.total_rate import Average, Station
+from queueing.reopening.total_rate import Average, RateStation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 
 def plot_balance(found: "Reopen", ax: "Axes") -> None:
-    """Draw X (1 - E p(R)) for jobs that come independently at the rate X, beside lam.
+    """Draw X (1 - E p(R)) for independent jobs at rate X, and lam.
 
-    Where both meet are the solutions of methods "mm1" and "mean"; the answer of another method is a
-    point of its own.
+    Intersections are the solutions of methods "mm1" and "mean"; the solution of another method is
+    drawn as a separate point.
     """
     at = {name: np.asarray(value) for name, value in found.parameters.items() if name != "p"}
     S, c = (float(at[name]) for name in ("S", "servers"))
     if S == 0:
-        raise QueueingError("S is 0, where nothing is in balance; there is no picture")
+        raise QueueingError("S is 0, so there is no balance to plot")
     p = as_probability(found.parameters["p"])
     free = np.linspace(1.0, 0.0, 600)[:-1]
-    station = Station(free, np.full(free.shape, S), np.full(free.shape, c))
+    station = RateStation(free, np.full(free.shape, S), np.full(free.shape, c))
     average: Average = "mean" if found.method == "mean" else "mm1"
     mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
-    ax.plot(station.X, station.X * (1.0 - mean), label="users who leave, jobs independent")
-    ax.axhline(float(at["lam"]), color="0.5", linestyle="--", label="users who arrive, lam")
+    ax.plot(station.X, station.X * (1.0 - mean), label="leaving users (independent jobs)")
+    ax.axhline(float(at["lam"]), color="0.5", linestyle="--", label="arriving users, lam")
     roots = found.roots[np.isfinite(found.roots)]
     ax.plot(
         roots, np.full(roots.shape, float(at["lam"])), "o", color="C1", label=f"X ({found.method})"
     )
-    ax.set_xlabel("throughput X, jobs a unit of time")
-    ax.set_ylabel("users a unit of time")
+    ax.set_xlabel("throughput X, jobs per unit of time")
+    ax.set_ylabel("users per unit of time")
     ax.legend()

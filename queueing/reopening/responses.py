@@ -1,4 +1,4 @@
-"""Laws of response times that are mixtures of Erlang laws."""
+"""Response times as mixtures of Erlang distributions."""
 
 from itertools import accumulate
 
@@ -9,18 +9,18 @@ from queueing.reopening.averages import TAIL
 
 
 def phases(shares: Floats, servers: int = 1) -> Floats:
-    """Return the mixture of Erlang laws that responses follow, by how many jobs others are met.
+    """Return the Erlang mixture of response times, from the numbers of other jobs met.
 
     Parameters
     ----------
     shares : ndarray, shape (n,)
-        Share of jobs that find m others, or leave m behind; m = 0, 1, ...
+        Share of jobs that find, or leave behind, m other jobs; m = 0, 1, ...
     servers : int, default 1
 
     Returns
     -------
     ndarray
-        Share of jobs whose response is Erlang(k + 1) with rate servers / S; k = 0, 1, ...
+        Share of jobs with an Erlang(k + 1) response time of rate servers / S; k = 0, 1, ...
 
     Examples
     --------
@@ -32,28 +32,18 @@ def phases(shares: Floats, servers: int = 1) -> Floats:
     ahead = np.zeros(max(shares.size - servers + 1, 1) + TAIL * servers)
     ahead[0] = shares[:servers].sum()
     ahead[1 : max(shares.size - servers + 1, 1)] = shares[servers:]
-    # the service itself: geometrically many phases of all servers together
+    # the service is a geometric number of phases at the rate of all servers
     stays = 1.0 - 1.0 / servers
     return np.array(list(accumulate((ahead / servers).tolist(), lambda y, x: x + stays * y)))
 
 
 def survival(weights: Floats, rate: float, t: Floats) -> Floats:
-    """Return the probability that a response takes longer than t.
-
-    Parameters
-    ----------
-    weights : ndarray
-        Of `phases`.
-    rate : float
-        Servers / S.
-    t : ndarray
-        0 or more.
-    """
+    """Return P(response > t), for `weights` from `phases` and rate servers / S."""
     from scipy.special import gammaln, xlogy
 
-    x = np.minimum(np.ravel(t) * rate, 1e300)  # nothing is left then, nor at infinity
+    x = np.minimum(np.ravel(t) * rate, 1e300)  # the survival is 0 there and at infinity
     k = np.arange(weights.size)
-    # longer than t: by then k phases at most have ended, a number that is Poisson
+    # response > t: at most k phases, a Poisson number, have ended by t
     at_least = np.cumsum(weights[::-1])[::-1]
     longer = np.empty(x.size)
     step = max(1, 2_000_000 // weights.size)
@@ -65,7 +55,7 @@ def survival(weights: Floats, rate: float, t: Floats) -> Floats:
 
 
 def moment(weights: Floats, rate: float, order: int) -> float:
-    """Return the mean of the response to the power `order`; see `survival`."""
+    """Return E[response^order]; see `survival`."""
     k = np.arange(weights.size, dtype=np.float64)
     term = np.array(weights)
     for i in range(1, order + 1):

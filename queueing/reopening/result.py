@@ -1,4 +1,4 @@
-"""What the re-open model returns."""
+"""Results of the re-open model."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -7,47 +7,47 @@ import numpy as np
 
 from queueing.arguments import Floats, Value
 from queueing.errors import QueueingError
-from queueing.reopening.laws import Law, Places
+from queueing.reopening.laws import Places, ResponseTimes
 from queueing.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from queueing.reopening.bias import Continuation
+    from queueing.reopening.bias import ContinuationBias
 
 
 @dataclass(frozen=True, eq=False)
 class Reopen(Result):
-    """Users who arrive, and submit another job with a probability that falls with the response.
+    """Arriving users who may submit further jobs, depending on the response time.
 
-    Beside what `Result` tells, for jobs "any" and "first" (of a user):
+    In addition to `Result`, with job kinds "any" and "first" (the first job of a user):
 
     Parameters
     ----------
     X : float or ndarray
-        Jobs, first and further ones, a unit of time.
+        First and further jobs per unit of time.
     R, R_first : float or ndarray
-        Mean response of any job, and of a user's first job.
+        Mean response time of any job, and of a user's first job.
     Q : float or ndarray
-        Mean number of jobs that wait or are served.
+        Mean number of jobs in the system.
     U : float or ndarray
-        Share of time that a server is busy.
+        Utilization of a server.
     p_mean : float or ndarray
-        Share of jobs that are followed by another of the same user.
+        Share of jobs followed by another job of the user.
     jobs_per_user : float or ndarray
         Mean number of jobs of a user, X / lam.
     thinking : float or ndarray
-        Mean number of users who think.
+        Mean number of thinking users.
     time_per_user : float or ndarray
         Mean time from a user's arrival to the end of the last job.
     X_per_user : float or ndarray
-        Jobs a unit of time that a user gets done while there, jobs_per_user / time_per_user;
-        infinite where both Z and S are 0.
+        Jobs of a user per unit of time in the system, jobs_per_user / time_per_user; infinite if
+        Z and S are 0.
     stable_below : float or ndarray
-        Least lam that is too much.
+        Smallest unstable lam.
     roots : ndarray, shape (*points, n)
-        All throughputs, ascending, at which jobs leave as fast as they come; nan behind the last.
-        More than one only where p rises, for methods "mm1" and "mean".
+        All throughputs with balanced arrivals and departures, ascending, padded with nan. More
+        than one only for increasing p, with methods "mm1" and "mean".
     """
 
     measures: ClassVar[tuple[str, ...]] = (
@@ -77,13 +77,13 @@ class Reopen(Result):
     X_per_user: Value
     stable_below: Value
     roots: Floats = field(repr=False)
-    _law: Law = field(repr=False)
+    _law: ResponseTimes = field(repr=False)
 
-    def continuation(self) -> "Continuation":
-        """Return how jobs that are followed by another of the same user differ from last ones."""
-        from queueing.reopening.bias import Continuation
+    def continuation(self) -> "ContinuationBias":
+        """Compare jobs that are followed by another job of the user with last jobs."""
+        from queueing.reopening.bias import ContinuationBias
 
-        return Continuation(self)
+        return ContinuationBias(self)
 
     def _check_derivative(self, of: str, wrt: str) -> None:
         super()._check_derivative(of, wrt)
@@ -92,7 +92,7 @@ class Reopen(Result):
 
     def _laws(self) -> list[tuple[Value, Value]]:
         lam, S, c = (self.parameters[name] for name in ("lam", "S", "servers"))
-        # users leave as fast as they come; those who think, where the think time is a number
+        # balance of users, and of thinking users if the think time is a number
         sides = [
             (self.Q, self.X * self.R),
             (self.U, self.X * S / c),

@@ -1,4 +1,4 @@
-"""What users do after a job: leave, or go on after a thought that is short or long."""
+"""Choices of users after a job: leave, or continue after a short or long think time."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,25 +6,25 @@ from typing import NamedTuple
 import numpy as np
 
 from queueing.arguments import Floats
-from queueing.probability import Probability, Table
+from queueing.probability import Probability, TableProbability
 from queueing.reopening.averages import TAIL, averages, by_number, erlang_averages
 from queueing.response_function import Form
 from queueing.think_time import Breaks
 
-#: Mean think time, in service times, below which no floating-point number of the answer shows it.
+#: Mean think time in service times below which it does not affect the solution.
 AT_ONCE = 1e-15
 
 
-class Thoughts(NamedTuple):
-    """Think times of two means.
+class ThinkTimes(NamedTuple):
+    """Think times with two means.
 
     Parameters
     ----------
     short, long : float
     share_long : callable or None
-        From response times to the share of users who think long; None where both are the same.
+        Share of users with long think times by response time; None if both means are equal.
     edges : tuple of float
-        Responses at which the share has jumps or corners, as far as known.
+        Known jumps or corners of the share.
     """
 
     short: float
@@ -34,14 +34,14 @@ class Thoughts(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Users who think for the same mean time.
+    """Users with equal mean think time.
 
     Parameters
     ----------
     Z : float
         Mean think time, above 0.
     follows : ndarray
-        Probability of such a thought, and another job, after a job that leaves m others behind.
+        Probability of this think time and another job, after a job that leaves m others behind.
     """
 
     Z: float
@@ -49,13 +49,13 @@ class Kind(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What users do after a job that leaves m others behind.
+    """Choices of users after a job that leaves m other jobs behind.
 
     Parameters
     ----------
     kinds : tuple of Kind
     at_once : ndarray
-        Probability of another job without a thought.
+        Probability of another job without think time.
     behind : ndarray
         Probability of another job.
     """
@@ -65,16 +65,16 @@ class Choices(NamedTuple):
     behind: Floats
 
 
-def thoughts(Z: float | Form, longest: float) -> Thoughts:
-    """Return think times as those of two means.
+def thoughts(Z: float | Form, longest: float) -> ThinkTimes:
+    """Return think times with two means.
 
     Parameters
     ----------
     Z : float or Form
-        A function that has more than two values is put on its least and its greatest value, each
-        with the share of users that keeps its mean.
+        A function with more than two values is represented by its minimum and maximum, with the
+        share of users that preserves its mean.
     longest : float
-        Longest response at which such a function is looked at.
+        Longest response time at which a function is evaluated.
 
     Examples
     --------
@@ -83,32 +83,32 @@ def thoughts(Z: float | Form, longest: float) -> Thoughts:
     (1.0, 20.0)
     """
     if not isinstance(Z, Form):
-        return Thoughts(float(Z), float(Z))
+        return ThinkTimes(float(Z), float(Z))
     if isinstance(Z, Breaks):
         short, long, limit = float(Z.short), float(Z.long), float(Z.limit)
         if short == long:
-            return Thoughts(short, long)
-        return Thoughts(short, long, lambda r: (r > limit).astype(np.float64), (limit,))
+            return ThinkTimes(short, long)
+        return ThinkTimes(short, long, lambda r: (r > limit).astype(np.float64), (limit,))
     values = Z.at_times(np.linspace(0.0, longest, 2001))
     short, long = float(values.min()), float(values.max())
     if short == long:
-        return Thoughts(short, long)
+        return ThinkTimes(short, long)
     form = Z
-    return Thoughts(
+    return ThinkTimes(
         short, long, lambda r: np.clip((form.at_times(r) - short) / (long - short), 0.0, 1.0)
     )
 
 
-def choices(p: Probability, thought: Thoughts, S: float, count: int, servers: int) -> Choices:
-    """Return what users do, for m = 0, ..., count - 1.
+def choices(p: Probability, thought: ThinkTimes, S: float, count: int, servers: int) -> Choices:
+    """Return the choices for m = 0, ..., count - 1.
 
-    p and the length of the thought are averaged together: both depend on the same response.
+    p and the think time are averaged together, since both depend on the response time.
     """
     behind = averages(p, S, count, servers)
     long = np.zeros(count)
     if thought.share_long is not None:
         share = thought.share_long
-        edges = (*thought.edges, *(p.times if isinstance(p, Table) else ()))
+        edges = (*thought.edges, *(p.times if isinstance(p, TableProbability) else ()))
         phases = count if servers == 1 else max(count - servers + 1, 1) + TAIL * servers
         of_phases = erlang_averages(lambda r: p.at_times(r) * share(r), servers / S, phases, edges)
         long = np.minimum(by_number(of_phases, count, servers), behind)

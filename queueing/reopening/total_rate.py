@@ -1,8 +1,7 @@
-"""The re-open queue as if its jobs came independently: M/M/c at the total rate of jobs.
+"""The re-open queue as if its jobs arrived independently: M/M/c at the total rate of jobs.
 
-Jobs that are followed by another bring the rate up to X, and X (1 - E p(R)) = lam where R follows
-the law of M/M/c at X. This is exact for constant p only. Never iterate X = lam / (1 - E p): that
-leaves the solution where the load is high.
+Further jobs raise the rate to X, and X (1 - E p(R)) = lam with R from M/M/c at X. This is exact
+only for constant p. Iterating X = lam / (1 - E p) diverges at high load.
 """
 
 from collections.abc import Callable
@@ -16,25 +15,25 @@ from queueing.arguments import Floats
 from queueing.probability import Exponential, Probability
 from queueing.spare_capacity import idle_share
 
-#: What is averaged: p over the law of responses, or nothing, p taken at their mean.
+#: Average of p over the distribution of response times, or p at their mean.
 Average = Literal["mm1", "mean"]
 
-#: Shares of free capacity between which solutions are looked for.
+#: Range of shares of free capacity for the search.
 _LEAST = 1e-60
-#: Surplus, as a share of capacity, that is no rounding error but a jump of p.
+#: Surplus, as a share of capacity, that indicates a jump of p instead of a rounding error.
 _JUMP = 1e-6
 
 
 @dataclass(frozen=True)
-class Station:
-    """M/M/c at points where it is stable, by the share of its capacity that is free.
+class RateStation:
+    """M/M/c at stable points, by its share of free capacity.
 
     Parameters
     ----------
     free : ndarray
         1 - X S / c, above 0.
     S : ndarray
-        Above 0.
+        Mean service time, above 0.
     servers : ndarray
     """
 
@@ -44,7 +43,7 @@ class Station:
 
     @property
     def all_busy(self) -> Floats:
-        """Probability that a job has to wait, Erlang's C."""
+        """Probability of waiting, Erlang's C."""
         from scipy.special import gammaincc, gammaln, xlogy
 
         c = self.servers
@@ -54,7 +53,7 @@ class Station:
 
     @property
     def slack(self) -> Floats:
-        """Rate at which waits end: free capacity in jobs a unit of time."""
+        """Rate at which waits end: free capacity in jobs per unit of time."""
         return self.free * self.servers / self.S
 
     @property
@@ -64,30 +63,30 @@ class Station:
 
     @property
     def R(self) -> Floats:
-        """Mean response."""
+        """Mean response time."""
         return self.S * (1.0 + self.all_busy / (self.servers * self.free))
 
     def survival(self, t: Floats) -> Floats:
-        """P(response > t), a service after an exponential wait or none."""
+        """Return P(response > t): a service, possibly after an exponential wait."""
         rate, slack, busy = 1.0 / self.S, self.slack, self.all_busy
         low, gap = np.minimum(rate, slack), np.abs(rate - slack)
         x = gap * t
-        # rate (e^(-slack t) - e^(-rate t)) / (rate - slack), also where both rates are one
+        # rate (e^(-slack t) - e^(-rate t)) / (rate - slack), also for equal rates
         with np.errstate(under="ignore"):
             share = np.divide(-np.expm1(-x), x, out=np.ones_like(x), where=x > 0)
             return np.exp(-rate * t) + busy * rate * t * np.exp(-low * t) * share
 
     def moment(self, order: int) -> Floats:
-        """E[response^order]."""
+        """Return E[response^order]."""
         waits = sum(self.S**k * self.slack ** (k - order) for k in range(order))
         return factorial(order) * (self.S**order + self.all_busy * waits)
 
     def mean_of(self, p: Probability) -> Floats:
-        """E p(response)."""
-        if (self.servers == 1).all():  # then it is exponential
+        """Return E p(response)."""
+        if (self.servers == 1).all():  # response times are exponential
             return p.mean_exponential(self.slack)
         rate, slack, busy = 1.0 / self.S, self.slack, self.all_busy
-        # where both rates are one, a difference of 6e-6 is as good as its limit
+        # for equal rates, a difference of 6e-6 is close to the limit
         middle = (rate + slack) / 2
         one = np.abs(rate - slack) < 6e-6 * middle
         low = np.where(one, middle * (1 - 3e-6), np.minimum(rate, slack))
@@ -99,21 +98,21 @@ class Station:
 def solve_total_rate(
     lam: Floats, p: Probability, S: Floats, servers: Floats, average: Average
 ) -> Floats:
-    """Return all solutions, as shares of free capacity.
+    """Return all solutions as shares of free capacity.
 
     Parameters
     ----------
     lam, S, servers : ndarray, shape (n,)
         Stable points with S above 0.
     p : Probability
-        Parameters of the same shape.
+        Probability with parameters of the same shape.
     average : {"mm1", "mean"}
 
     Returns
     -------
     ndarray, shape (n, most)
-        Descending, as X ascends; nan behind the last. If p never rises there is one, or none where
-        p has a jump.
+        Descending (X ascends), padded with nan. For a p that never increases there is one
+        solution, or none if p has a jump.
     """
     spare = idle_share(lam, S, servers)
     if average == "mm1" and isinstance(p, Exponential) and (servers == 1).all():
@@ -146,12 +145,12 @@ def solve_total_rate(
 
 
 def departures(free: Floats, p: Probability, at: tuple[Floats, ...], average: Average) -> Floats:
-    """Return how much X (1 - E p(R)) exceeds lam, as a share of capacity.
+    """Return the excess of X (1 - E p(R)) over lam, as a share of capacity.
 
-    It falls with the free share if p never rises.
+    It decreases with the free share if p never increases.
     """
     S, servers, spare = at[1:4]
-    station = Station(free, *np.broadcast_arrays(S, servers, free)[:2])
+    station = RateStation(free, *np.broadcast_arrays(S, servers, free)[:2])
     mean = station.mean_of(p) if average == "mm1" else p.at_times(station.R)
     return spare - free - (1.0 - free) * mean
 
@@ -159,7 +158,7 @@ def departures(free: Floats, p: Probability, at: tuple[Floats, ...], average: Av
 def _root(
     surplus: Callable[..., Floats], begin: Floats, end: Floats, args: tuple[Floats, ...]
 ) -> Floats:
-    """Free share between these logarithms at which the surplus is 0; nan where it jumps over 0."""
+    """Find the root of the surplus between these logarithms; nan if it jumps over 0."""
     from scipy.optimize.elementwise import find_root
 
     if not begin.size:

@@ -1,4 +1,4 @@
-"""Open stations: jobs come by a Poisson process, whatever becomes of those before them."""
+"""Open stations: jobs arrive in a Poisson process, independently of earlier jobs."""
 
 from queueing.stations.any_service import md1, mg1
 from queueing.stations.exponential_service import mm1, mmc, mminf

@@ -1,4 +1,4 @@
-"""One server whose service times have any law, by two moments; and those that are all equal."""
+"""One server with general service times (two moments), or with constant service times."""
 
 import math
 from collections.abc import Mapping
@@ -23,20 +23,20 @@ class _AnyService(Open):
         return in_one_line(lam, S, 1.0, lam * S * S * (1 + scv) / (2 * idle_share(lam, S)), lam * S)
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
-        raise _unknown("the law of responses")
+        raise _unknown("the distribution of response times")
 
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         if order > 1:
-            raise _unknown("a moment of responses beyond the first")
+            raise _unknown("moments of response times beyond the first")
         return np.ravel(self.R)[at]
 
 
 @dataclass(frozen=True, eq=False)
 class _EqualService(_AnyService):
     def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
-        """Return the response time that a share q of jobs does not exceed; see `Result.ppf`.
+        """Return the quantile of the response time at probability q; see `Result.ppf`.
 
-        It is S for all q up to 1 − lam S, the share of jobs that do not wait.
+        It is S for q up to 1 − lam S, the share of jobs that do not wait.
         """
         found = np.asarray(super().ppf(q, job))
         share, at = self._broadcast("q", q)
@@ -58,7 +58,7 @@ class _EqualService(_AnyService):
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         lam, S = self._at("lam", at), self._at("S", at)
         ratio = lam * S / idle_share(lam, S)
-        wait = [np.ones(at.shape)]  # L. Takács 1962: moments of the wait, in services
+        wait = [np.ones(at.shape)]  # L. Takács 1962: moments of the wait, in service times
         for k in range(1, order + 1):
             terms = (math.comb(k, i) / (i + 1) * wait[k - i] for i in range(1, k + 1))
             wait.append(ratio * sum(terms))
@@ -66,14 +66,14 @@ class _EqualService(_AnyService):
 
 
 def mg1(lam: ArrayLike, S: ArrayLike, scv: ArrayLike) -> Open:
-    """Solve the queue M/G/1: one server, service times of any law (Pollaczek and Khinchine [1]_).
+    """Solve M/G/1: one server, general service times (Pollaczek and Khinchine [1]_).
 
     W = lam S² (1 + scv) / (2 (1 − lam S)).
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more; lam S < 1.
+        Arrival rate, 0 or more; lam S < 1.
     S : array_like
         Mean service time, 0 or more.
     scv : array_like
@@ -82,18 +82,18 @@ def mg1(lam: ArrayLike, S: ArrayLike, scv: ArrayLike) -> Open:
     Returns
     -------
     Open
-        As of `mm1`; of the law of response times only the mean is known from two moments of
-        service: `sf`, `cdf` and `ppf` raise `QueueingError`.
+        See `mm1`. Two moments of service determine only the mean response time: `sf`, `cdf` and
+        `ppf` raise `QueueingError`.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -109,33 +109,33 @@ def mg1(lam: ArrayLike, S: ArrayLike, scv: ArrayLike) -> Open:
 
 
 def md1(lam: ArrayLike, S: ArrayLike) -> Open:
-    """Solve the queue M/D/1: one server, all service times equal.
+    """Solve M/D/1: one server, constant service times.
 
-    The law of waits is summed in the form of Franx [1]_, whose terms are positive, unlike those of
-    Erlang's formula, and continued by its exponential tail: to a relative error of 1e-12, in the
-    tail as well (`tests/queueing/test_stations.py`).
+    The distribution of waits is summed in the form of Franx [1]_, with positive terms (unlike
+    Erlang's formula), and continued by its exponential tail, to a relative error of 1e-12 also in
+    the tail (`tests/queueing/test_stations.py`).
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more; lam S < 1.
+        Arrival rate, 0 or more; lam S < 1.
     S : array_like
         Service time, 0 or more.
 
     Returns
     -------
     Open
-        As of `mm1`.
+        See `mm1`.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -153,4 +153,4 @@ def md1(lam: ArrayLike, S: ArrayLike) -> Open:
 
 
 def _unknown(what: str) -> QueueingError:
-    return QueueingError(f"scv alone does not tell {what}; mm1 (scv 1) and md1 (scv 0) know it")
+    return QueueingError(f"scv does not determine {what}; mm1 (scv 1) and md1 (scv 0) do")

@@ -1,4 +1,4 @@
-"""Stations with exponential service: one server, several, as many as one likes."""
+"""Stations with exponential service: one, several or unlimited servers."""
 
 import math
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from queueing.truncated_poisson import all_think
 
 @dataclass(frozen=True, eq=False)
 class _Memoryless(Open):
-    """Exponential service; who waits, waits for an exponential time as well."""
+    """Exponential service, and exponential waits of jobs that wait."""
 
     def _waits(self, at: Places) -> tuple[Floats, Floats]:
-        """Share of jobs that wait, and the rate at which they leave the line, in services."""
+        """Share of jobs that wait, and the rate of leaving the queue, in service times."""
         raise NotImplementedError
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
@@ -39,12 +39,12 @@ class _Memoryless(Open):
 
     @staticmethod
     def _after_waiting(t: Floats, rate: Floats) -> Floats:
-        """Return the chance to be in service at t after a wait."""
+        """Return the probability of being in service at t after a wait."""
         from scipy.special import exprel
 
         with np.errstate(over="ignore", under="ignore"):
             slower = np.exp(-np.minimum(rate, 1) * t)
-            # 0 long before the product of both would be infinite times 0
+            # 0 before the product becomes infinity times 0
             return np.where(slower > 0, rate * np.minimum(t, 1e300) * slower, 0.0) * exprel(
                 -np.abs(1 - rate) * np.minimum(t, 1e300)
             )
@@ -94,31 +94,31 @@ class _Unlimited(_Memoryless):
 
 
 def mm1(lam: ArrayLike, S: ArrayLike) -> Open:
-    """Solve the queue M/M/1: one server, exponential service [1]_.
+    """Solve M/M/1: one server, exponential service [1]_.
 
     R = S / (1 − lam S), and response times are exponential.
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more; lam S < 1.
+        Arrival rate, 0 or more; lam S < 1.
     S : array_like
         Mean service time, 0 or more.
 
     Returns
     -------
     Open
-        With X, R, Q, U, W, Lq, p_wait; its job is "open".
+        With X, R, Q, U, W, Lq, p_wait; its job kind is "open".
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -135,15 +135,15 @@ def mm1(lam: ArrayLike, S: ArrayLike) -> Open:
 
 
 def mmc(lam: ArrayLike, S: ArrayLike, servers: ArrayLike) -> Open:
-    """Solve the queue M/M/c: several servers, one line, exponential service.
+    """Solve M/M/c: several servers, one queue, exponential service.
 
-    A job waits with the chance that Erlang's formula C gives [1]_, for an exponential time of mean
+    A job waits with the probability of Erlang's formula C [1]_, for an exponential time of mean
     S / (c − lam S).
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more; lam S < servers.
+        Arrival rate, 0 or more; lam S < servers.
     S : array_like
         Mean service time, 0 or more.
     servers : array_like
@@ -152,17 +152,17 @@ def mmc(lam: ArrayLike, S: ArrayLike, servers: ArrayLike) -> Open:
     Returns
     -------
     Open
-        As of `mm1`; U is per server.
+        See `mm1`; U is per server.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -180,32 +180,32 @@ def mmc(lam: ArrayLike, S: ArrayLike, servers: ArrayLike) -> Open:
 
 
 def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
-    """Solve the station M/M/∞: a server for each job, so that none waits.
+    """Solve M/M/∞: one server per job, so that no job waits.
 
-    R = S; the number there is a Poisson one, of mean lam S, for any law of service times with this
-    mean [1]_; the law of responses is exponential service's.
+    R = S. The number of jobs is Poisson with mean lam S, for any distribution of service times with
+    mean S [1]_; response times are exponential.
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, 0 or more; lam S at most 1e100.
+        Arrival rate, 0 or more; lam S at most 1e100.
     S : array_like
         Mean service time, 0 or more.
 
     Returns
     -------
     Open
-        As of `mm1`; U is 0, the share of unlimited servers that work: Q of them do.
+        See `mm1`; U is 0, since Q of unlimited servers are busy.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -221,7 +221,7 @@ def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
 
 
 def _erlang_c(load: Any, servers: Floats, idle: Any) -> Any:
-    """Return the chance to wait, from that to be lost if nobody could (Erlang's B)."""
+    """Return the probability to wait from the loss probability without a queue (Erlang's B)."""
     shape = np.shape(load)
     n, a = np.ravel(servers), np.ravel(np.real(load))
     known = ~np.isnan(a)

@@ -1,4 +1,4 @@
-"""A station with room for some jobs only."""
+"""A station with limited capacity."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Rule, Value, count
+from queueing.arguments import Condition, Floats, Value, count
 from queueing.result import Places
 from queueing.stations.model import Open, bearable
 
 
 @dataclass(frozen=True, eq=False)
 class _Limited(Open):
-    """Exponential service, and jobs that are lost.
+    """Exponential service, with lost jobs.
 
     Parameters
     ----------
     p_loss : float or ndarray
-        Share of the jobs that come, and find no room.
+        Share of arriving jobs that are lost.
     """
 
     measures: ClassVar = (*Open.measures, "p_loss")
@@ -41,7 +41,7 @@ class _Limited(Open):
             all_[here] = some
         accepted, lost, p_wait, W = (v.reshape(shape) for v in (accepted, lost, p_wait, W))
         X, U = lam * accepted, lam * accepted * S / servers
-        if kind == np.float64:  # what rounding may add to a saturated throughput
+        if kind == np.float64:  # removes rounding errors of a saturated throughput
             U = np.minimum(U, 1.0)
             X = np.minimum(X, np.divide(servers, S, out=np.full(shape, np.inf), where=S > 0))
         R = S + W
@@ -66,46 +66,48 @@ class _Limited(Open):
 
         return self._where_served(at, lambda here, *p: limited_moments(order, *p))
 
-    def _where_served(self, at: Places, ask: Callable[..., Floats]) -> Floats:
-        """Ask where service takes time; elsewhere responses are 0."""
+    def _where_served(self, at: Places, evaluate: Callable[..., Floats]) -> Floats:
+        """Evaluate where service takes time; otherwise response times are 0."""
         lam, S, servers, K = (self._at(name, at.ravel()) for name in ("lam", "S", "servers", "K"))
         found = np.where(np.isnan(lam), np.nan, 0.0)
         here = S > 0
         if here.any():
-            found[here] = ask(here, *_typed(np.float64, lam[here], S[here], servers[here], K[here]))
+            found[here] = evaluate(
+                here, *_typed(np.float64, lam[here], S[here], servers[here], K[here])
+            )
         return found.reshape(at.shape)
 
 
 def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open:
-    """Solve the queue M/M/c/K: jobs that find K of them there are lost [1]_.
+    """Solve M/M/c/K: jobs that find K jobs at the station are lost [1]_.
 
-    With K = c nobody waits, and p_loss is Erlang's formula B. The load may be above 1.
+    With K = c no job waits, and p_loss is Erlang's formula B. The load may exceed 1.
 
     Parameters
     ----------
     lam : array_like
-        Rate at which jobs come, lost ones included; 0 or more, lam S at most 1e100.
+        Arrival rate including lost jobs, 0 or more; lam S at most 1e100.
     S : array_like
         Mean service time, 0 or more; exponential.
     servers : array_like
         Number of servers c, 1 or more.
     K : array_like
-        Most jobs in the station, waiting and in service; c or more.
+        Capacity of the station, jobs waiting and in service; c or more.
 
     Returns
     -------
     Open
-        As of `mm1`, for the jobs that are not lost; with p_loss besides. X is their rate.
+        See `mm1`, for jobs that are not lost, and p_loss. X is their rate.
 
     Raises
     ------
     QueueingError
-        If a parameter breaks its condition, or is no number.
+        If a parameter violates its condition, or is not a number.
 
     Warns
     -----
     QueueingWarning
-        If points of an array break a condition; they are NaN.
+        If points of an array violate a condition; they are NaN.
 
     References
     ----------
@@ -117,8 +119,8 @@ def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open
     >>> print(f"{queue.X:.4f} {queue.p_loss:.4f} {queue.R:.4f}")
     0.9333 0.5333 2.4286
     """
-    most = Rule("K", lambda p: p["K"] <= 5e7, "be at most 50,000,000")
-    room = Rule("K", lambda p: p["K"] >= p["servers"], "be at least the number of servers")
+    most = Condition("K", lambda p: p["K"] <= 5e7, "be at most 50,000,000")
+    room = Condition("K", lambda p: p["K"] >= p["servers"], "be at least the number of servers")
     return _Limited.at(
         mmck,
         [count("servers"), count("K"), room, most, bearable()],
@@ -131,6 +133,6 @@ def mmck(lam: ArrayLike, S: ArrayLike, servers: ArrayLike, K: ArrayLike) -> Open
 
 
 def _typed(kind: Any, lam: Any, S: Any, servers: Floats, K: Floats) -> tuple[Any, ...]:
-    """Return what kernels take: numbers of one kind, counts, places to wait."""
+    """Return kernel arguments: numbers of one type, counts, waiting places."""
     counts = servers.astype(np.int64)
     return lam.astype(kind), S.astype(kind), counts, K.astype(np.int64) - counts

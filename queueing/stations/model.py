@@ -1,4 +1,4 @@
-"""What open stations have in common."""
+"""Common parts of open stations."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Flags, Floats, Rule, Value, not_negative, plain, points
+from queueing.arguments import Condition, Flags, Floats, Value, not_negative, plain, points
 from queueing.complex_step import steps
 from queueing.errors import QueueingError
 from queueing.result import Exactness, Result, again
@@ -18,24 +18,24 @@ _MOST_LOAD = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Open(Result):
-    """Jobs that come by a Poisson process, one queue, and servers that take the first in it.
+    """Poisson arrivals, one queue, and servers that take jobs first come, first served.
 
     Parameters
     ----------
     parameters, exactness, solve
-        As of every `Result`.
+        See `Result`.
     X : float or ndarray
-        Jobs served a unit of time.
+        Served jobs per unit of time.
     R : float or ndarray
-        Mean response time, W and service together. Where lam is 0, that of a single job.
+        Mean response time, W plus service. If lam is 0, that of a single job.
     Q : float or ndarray
-        Mean number of jobs that wait or are served.
+        Mean number of jobs in the system.
     U : float or ndarray
-        Share of its time that a server works.
+        Utilization of a server.
     W : float or ndarray
-        Mean time that jobs wait, those that need not included.
+        Mean wait, including jobs that do not wait.
     Lq : float or ndarray
-        Mean number of jobs that wait.
+        Mean number of waiting jobs.
     p_wait : float or ndarray
         Share of jobs that wait.
     """
@@ -57,11 +57,11 @@ class Open(Result):
     def at(
         cls,
         model: Callable[..., "Open"],
-        rules: Iterable[Rule],
+        rules: Iterable[Condition],
         exactness: str,
         **given: ArrayLike,
     ) -> Self:
-        """Solve a model for parameters as given."""
+        """Solve a model for the given parameters."""
         p = points((not_negative("lam"), not_negative("S"), *rules), **given)
         with np.errstate(over="ignore"):
             measures = {name: plain(value) for name, value in cls.solved(p).items()}
@@ -73,14 +73,14 @@ class Open(Result):
         raise NotImplementedError
 
     def derivative(self, of: str, wrt: str) -> Value:
-        """Return the derivative of a measure in a parameter, by a complex step.
+        """Return the derivative of a measure with respect to a parameter, by a complex step.
 
         Parameters
         ----------
         of : str
-            One of the measures.
+            A measure.
         wrt : str
-            Name of a parameter that is no count.
+            Name of a parameter that is not a count.
         """
         self._check_derivative(of, wrt)
         if wrt in self.whole:
@@ -102,7 +102,7 @@ class Open(Result):
 
 
 def in_one_line(lam: Any, S: Any, servers: Any, W: Any, p_wait: Any) -> dict[str, Any]:
-    """Return all measures of jobs none of which is lost, from how they wait."""
+    """Return all measures of jobs without loss, from their waits."""
     R = S + W
     return {
         "X": lam + 0.0,
@@ -115,11 +115,11 @@ def in_one_line(lam: Any, S: Any, servers: Any, W: Any, p_wait: Any) -> dict[str
     }
 
 
-def bearable() -> Rule:
-    """Return the rule that loads can be multiplied, where no capacity bounds them."""
+def bearable() -> Condition:
+    """Return the condition that loads without a capacity limit can be multiplied."""
 
     def holds(p: Mapping[str, Floats]) -> Flags:
         with np.errstate(all="ignore"):
             return p["lam"] * p["S"] <= _MOST_LOAD
 
-    return Rule("lam", holds, f"be at most {_MOST_LOAD:g} / S")
+    return Condition("lam", holds, f"be at most {_MOST_LOAD:g} / S")

@@ -1,4 +1,4 @@
-"""The models in symbols: measures as rational functions, exact for numbers as given."""
+"""Symbolic models: measures as rational functions, exact for given numbers."""
 
 from queueing.symbolic.expressions import Expressions
 from queueing.symbolic.returning import reopen

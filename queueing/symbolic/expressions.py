@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import sympy
 
 
-#: Most terms or operations of an expression that is rewritten to look its best.
+#: Largest number of terms or operations of expressions to simplify.
 _SHORT = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Expressions(Displayed):
-    """Measures of a model, rational functions of its parameters.
+    """Measures of a model as rational functions of its parameters.
 
     Each measure and each symbol is also an attribute: ``found.X``, ``found.lam``.
 
@@ -50,7 +50,7 @@ class Expressions(Displayed):
             for known in (self.measures, self.symbols):
                 if name in known:
                     return known[name]
-        raise AttributeError(f"{name} is no measure and no symbol of this model")
+        raise AttributeError(f"{name} is neither a measure nor a symbol of this model")
 
     def __dir__(self) -> Iterable[str]:
         """Return the names of attributes."""
@@ -64,14 +64,14 @@ class Expressions(Displayed):
         return pd.DataFrame(rows, columns=["measure", "expression"])
 
     def evaluate(self, of: str, **values: float | Fraction) -> Fraction:
-        """Return a measure exactly, for numbers as given.
+        """Return the exact value of a measure for given numbers.
 
         Parameters
         ----------
         of : str
             Name of a measure.
         **values : float or Fraction
-            For each symbol of the model; a float stands for the fraction that it is.
+            Value of each symbol of the model; a float is converted to its exact fraction.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class Expressions(Displayed):
         Raises
         ------
         QueueingError
-            If a symbol has no value, or a value no number; where the measure has none.
+            If a symbol has no value, a value is not a number, or the measure is undefined.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Expressions(Displayed):
             raise QueueingError(f"{of} has no value at these numbers") from None
 
     def derivative(self, of: str, wrt: str) -> "sympy.Expr":
-        """Return the derivative of a measure in a parameter.
+        """Return the derivative of a measure with respect to a parameter.
 
         Examples
         --------
@@ -124,9 +124,9 @@ class Expressions(Displayed):
         of, wrt : str
             Names of a measure and of a symbol.
         order : int, default 2
-            Highest power.
+            Order of the polynomial.
         at : float or Fraction, default 0
-            Around where.
+            Expansion point.
 
         Examples
         --------
@@ -143,7 +143,7 @@ class Expressions(Displayed):
         first = below[0]
         if first == 0:
             raise QueueingError(f"{of} has no series around {wrt} = {place}; it has a pole there")
-        # Division of power series without fractions: term k is remainders[k] / first^(k + 1).
+        # Fraction-free division of power series: term k is remainders[k] / first^(k + 1).
         remainders: list[Any] = []
         total = sympy.Integer(0)
         for k in range(int(order) + 1):
@@ -155,9 +155,9 @@ class Expressions(Displayed):
         return total
 
     def limit(self, of: str, wrt: str, to: float) -> "sympy.Expr":
-        """Return the limit of a measure, from above where `to` is a number.
+        """Return the limit of a measure, from above if `to` is a number.
 
-        That of the rational function: whether the model is stable on the way is not asked.
+        This is the limit of the rational function; stability of the model is not checked.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Expressions(Displayed):
         Returns
         -------
         sympy.Expr
-            oo where the measure grows without bound.
+            oo if the measure is unbounded.
 
         Examples
         --------
@@ -195,7 +195,7 @@ class Expressions(Displayed):
         return ratio if gain == 0 else sympy.sign(ratio) * sympy.oo
 
     def latex(self, of: str | None = None) -> str:
-        r"""Return a measure, or all of them, in LaTeX.
+        r"""Return a measure, or all measures, in LaTeX.
 
         Examples
         --------
@@ -221,13 +221,13 @@ class Expressions(Displayed):
 
     def _symbol(self, name: str) -> "sympy.Symbol":
         if name not in self.symbols:
-            raise QueueingError(f"{name!r} is no symbol here; there are {', '.join(self.symbols)}")
+            raise QueueingError(f"{name!r} is not a symbol; known: {', '.join(self.symbols)}")
         return self.symbols[name]
 
     def _coefficients(self, of: str, wrt: str, place: Any) -> tuple[list[Any], list[Any]]:
-        """Return those of the numerator and the denominator, lowest power first.
+        """Return the coefficients of numerator and denominator, lowest power first.
 
-        They are elements of a ring of polynomials: fast, and zero if they look so.
+        They are elements of a polynomial ring, which makes them fast, and zero is recognized.
         """
         symbol = self._symbol(wrt)
         axis = list(self.symbols).index(wrt)
@@ -242,7 +242,7 @@ class Expressions(Displayed):
         return found[0], found[1]
 
     def _polynomials(self, of: str, put: Mapping[Any, Any] | None = None) -> tuple[Any, Any]:
-        """Return the numerator and the denominator in the ring of polynomials of all symbols."""
+        """Return the numerator and the denominator in the polynomial ring of all symbols."""
         from sympy import QQ, ring
 
         polynomials = ring(list(self.symbols.values()), QQ)[0]
@@ -253,7 +253,7 @@ class Expressions(Displayed):
 
 
 def exact(name: str, value: Any) -> Fraction:
-    """Return a number as the fraction that it is."""
+    """Return a number as its exact fraction."""
     try:
         if isinstance(value, (bool, str)):
             raise TypeError(value)
@@ -265,7 +265,7 @@ def exact(name: str, value: Any) -> Fraction:
 
 
 def _value(expression: "sympy.Expr", known: dict[Any, Fraction]) -> Fraction:
-    """Return what a rational function is; `known` are values of its parts, which are added."""
+    """Evaluate a rational function; `known` collects the values of its parts."""
     if expression not in known:
         if expression.is_Rational:
             known[expression] = Fraction(int(expression.p), int(expression.q))
@@ -283,7 +283,7 @@ def _value(expression: "sympy.Expr", known: dict[Any, Fraction]) -> Fraction:
 
 
 def _quotient(above: Any, below: Any, power: int) -> "sympy.Expr":
-    """Return above/below^power as an expression; in lowest terms where that is quickly found."""
+    """Return above/below^power, in lowest terms if they are found quickly."""
     import sympy
 
     if len(above) + power * len(below) < _SHORT:

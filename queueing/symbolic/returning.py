@@ -1,20 +1,19 @@
-"""Users who may return: the re-open model where it has a closed form."""
+"""Users who may return: closed forms of the re-open model."""
 
 from queueing.errors import QueueingError
 from queueing.symbolic.expressions import Expressions
 
 
 def reopen(p: str = "constant") -> Expressions:
-    """Return the measures of `queueing.reopen` at one server in symbols.
+    """Return the measures of `queueing.reopen` at one server as expressions.
 
-    Derived, not looked up: the throughput solves X (1 - E p(R)) = lam for exponential response
-    times R of mean S/(1 - X S).
+    The throughput solves X (1 - E p(R)) = lam for exponential response times R of mean S/(1 - X S).
 
     Parameters
     ----------
     p : {"constant", "exponential"}
-        Chance of another job: p, exact; or e^(-theta r) after a response of r, by method "mm1",
-        which takes the server for M/M/1 and is an approximation.
+        Probability of another job: p, exact; or e^(-theta r) after a response time r, by method
+        "mm1", which treats the server as M/M/1 and is approximate.
 
     Returns
     -------
@@ -34,7 +33,7 @@ def reopen(p: str = "constant") -> Expressions:
         again = chance
     elif p == "exponential":
         chance = sympy.Symbol("theta", positive=True)
-        again = (1 / S - X) / (1 / S - X + chance)  # Laplace transform of an exponential law
+        again = (1 / S - X) / (1 / S - X + chance)  # Laplace transform, exponential
     else:
         raise QueueingError(f"p is {p!r}; it must be constant or exponential")
     (found,) = sympy.solve(sympy.Eq(X * (1 - again), lam), X)

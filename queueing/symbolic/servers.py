@@ -1,4 +1,4 @@
-"""Closed users, and open jobs beside them, at the servers of one station."""
+"""Closed users, with or without open jobs, at the servers of one station."""
 
 import math
 from collections.abc import Callable
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def closed(N: int | float, servers: int = 1) -> Expressions:
-    """Return the measures of `queueing.closed` in symbols.
+    """Return the measures of `queueing.closed` as expressions.
 
     Parameters
     ----------
     N : int
-        Closed users; inf for the lines that the measures approach as N grows, in the symbol N.
+        Number of closed users; inf for the asymptotes of the measures, in the symbol N.
     servers : int, default 1
 
     Returns
@@ -29,7 +29,7 @@ def closed(N: int | float, servers: int = 1) -> Expressions:
     Raises
     ------
     QueueingError
-        If N or servers are no whole numbers, 1 or more.
+        If N or servers are not whole numbers of at least 1.
 
     Examples
     --------
@@ -52,17 +52,17 @@ def closed(N: int | float, servers: int = 1) -> Expressions:
 
 
 def mixed(N: int | float, servers: int = 1) -> Expressions:
-    """Return the measures of `queueing.mixed` in symbols.
+    """Return the measures of `queueing.mixed` as expressions.
 
-    With n closed users at the station, the open jobs there sum up to
-    w_n = Σ_m C(m + n, n) (lam S)^m / Π_{i ≤ m + n} min(i, c), which is geometric but for its first
-    terms; the closed users' constants are G(N) = Σ_n w_n S^n Z^(N - n)/(N - n)! (Baskett, Chandy,
-    Muntz & Palacios 1975), and Xc = G(N - 1)/G(N).
+    With n closed users at the station, the open jobs there contribute
+    w_n = Σ_m C(m + n, n) (lam S)^m / Π_{i ≤ m + n} min(i, c), which is geometric except for its
+    first terms. The constants of the closed users are G(N) = Σ_n w_n S^n Z^(N - n)/(N - n)!
+    (Baskett, Chandy, Muntz & Palacios 1975), and Xc = G(N - 1)/G(N).
 
     Parameters
     ----------
     N : int
-        Closed users; inf for the lines that the measures approach as N grows, in the symbol N.
+        Number of closed users; inf for the asymptotes of the measures, in the symbol N.
     servers : int, default 1
 
     Returns
@@ -73,7 +73,7 @@ def mixed(N: int | float, servers: int = 1) -> Expressions:
     Raises
     ------
     QueueingError
-        If N or servers are no whole numbers, 1 or more.
+        If N or servers are not whole numbers of at least 1.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def mixed(N: int | float, servers: int = 1) -> Expressions:
 
 
 def _asymptotes(N: Any, lam: Any, Z: Any, S: Any, c: int) -> "dict[str, sympy.Expr]":
-    """Return the measures where no server is ever idle: an open job meets c of them at work."""
+    """Return the measures with all servers always busy: an open job meets c jobs in service."""
     import sympy
 
     Xc = c / S - lam
@@ -115,18 +115,18 @@ def _asymptotes(N: Any, lam: Any, Z: Any, S: Any, c: int) -> "dict[str, sympy.Ex
     return {name: sympy.cancel(measure) for name, measure in measures.items()}
 
 
-#: Most terms of a quotient that is brought to lowest terms.
+#: Largest number of terms of a quotient to reduce to lowest terms.
 _SHORT = 12
 
 
-#: Largest power in the polynomials.
+#: Largest degree of the polynomials.
 _MOST_POWERS = 1000
 
 
 class _Sums:
-    """Sums of the station, polynomials in S, Z, lam and u = 1 - lam S/c.
+    """Sums over the station as polynomials in S, Z, lam and u = 1 - lam S/c.
 
-    All weights w_n are multiplied by u^(N + 1), their slopes in lam S by u^(N + 2).
+    Weights w_n are multiplied by u^(N + 1), their derivatives by lam S with u^(N + 2).
     """
 
     def __init__(self, N: int, c: int, alone: bool = False) -> None:
@@ -134,7 +134,8 @@ class _Sums:
 
         if N + c > _MOST_POWERS:
             raise QueueingError(
-                f"N and servers make polynomials of degree {N + c:,}; the most is {_MOST_POWERS:,}"
+                f"N and servers give polynomials of degree {N + c:,}; the maximum is "
+                f"{_MOST_POWERS:,}"
             )
         self.N, self.c = N, c
         self.ring, self.S, self.Z, self.lam, self.u = ring("S Z lam u", QQ)
@@ -143,7 +144,7 @@ class _Sums:
         self.exact = QQ
 
     def of_closed(self, Z: Any, S: Any) -> "dict[str, sympy.Expr]":
-        """Return the measures of closed users who are alone."""
+        """Return the measures of closed users without open jobs."""
         users, fewer = self.constant(self.N), self.constant(self.N - 1)
         jobs = self.constant(self.N, times=lambda n: n)
         return {
@@ -154,7 +155,7 @@ class _Sums:
         }
 
     def of_both(self, lam: Any, Z: Any, S: Any) -> "dict[str, sympy.Expr]":
-        """Return the measures of closed users, of open jobs, and of both together."""
+        """Return the measures of closed users, of open jobs, and of all jobs."""
         users, fewer = self.constant(self.N), self.constant(self.N - 1)
         closed_jobs = self.constant(self.N, times=lambda n: n)
         slopes = self.S * self.constant(self.N, self.slope)
@@ -177,7 +178,7 @@ class _Sums:
 
     def weight(self, n: int) -> Any:
         rest = self.ring.zero
-        for m in range(n, self.c):  # jobs at the station while servers are idle
+        for m in range(n, self.c):  # jobs at the station with idle servers
             rest += math.comb(m, n) * self._beyond(m) * self._open(m - n)
         return self._tail(n) * self.u ** (self.N - n) + rest * self.u ** (self.N + 1)
 
@@ -194,7 +195,7 @@ class _Sums:
         weight: "Callable[[int], Any] | None" = None,
         times: Callable[[int], int] = lambda n: 1,
     ) -> Any:
-        """Return Σ_n w_n S^n Z^(users - n)/(users - n)!, each term times what is wanted."""
+        """Return Σ_n w_n S^n Z^(users - n)/(users - n)!, with a factor for each term."""
         weight = weight or self.weight
         total = self.ring.zero
         for n in range(users + 1):
@@ -214,12 +215,12 @@ class _Sums:
             self._without(common, polynomial).as_expr(S, Z, lam, u)
             for polynomial in (above * ratio.numerator, below * ratio.denominator)
         )
-        # with several servers u is not all that both sides may share
+        # for several servers, u may not be the only common factor
         short = self.c > 1 and len(below) < _SHORT
         return sympy.cancel(left / right) if short else left / right
 
     def _without(self, powers: tuple[int, ...], polynomial: Any) -> Any:
-        """Return a polynomial divided by these powers of the symbols."""
+        """Return a polynomial divided by powers of the symbols."""
         return self.ring.from_dict(
             {
                 tuple(m - p for m, p in zip(monomial, powers, strict=True)): coefficient
@@ -237,12 +238,12 @@ class _Sums:
         return fraction(c) ** c / fraction(c) ** n / math.factorial(c)
 
     def _beyond(self, m: int) -> Any:
-        """Return how far 1/m! is from what the geometric part has for m jobs."""
+        """Return the difference between 1/m! and the geometric part for m jobs."""
         return self.exact(1, math.factorial(m)) - self._tail(m)
 
 
 def whole(name: str, value: int | float) -> int:
-    """Return a whole number, 1 or more."""
+    """Check and return a whole number of at least 1."""
     known = isinstance(value, Real) and not isinstance(value, bool)
     if not known or not 1 <= value < math.inf or value != int(value):
         raise QueueingError(f"{name} is {value!r}; it must be a whole number, 1 or more")

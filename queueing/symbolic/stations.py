@@ -7,19 +7,19 @@ from queueing.errors import QueueingError
 from queueing.symbolic.expressions import Expressions
 from queueing.symbolic.servers import whole
 
-#: Most terms of the polynomials.
+#: Largest number of terms of the polynomials.
 _MOST_TERMS = 200_000
 
 
 def network(N: int, stations: int) -> Expressions:
-    """Return the measures of a closed network of one class in symbols.
+    """Return the measures of a closed network with one class as expressions.
 
     Parameters
     ----------
     N : int
-        Jobs.
+        Number of jobs.
     stations : int
-        Stations, each with one server.
+        Number of stations, each with one server.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def network(N: int, stations: int) -> Expressions:
     Raises
     ------
     QueueingError
-        If N or stations are no whole numbers, 1 or more, or make too many terms.
+        If N or stations are not whole numbers of at least 1, or give too many terms.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def network(N: int, stations: int) -> Expressions:
     terms = math.comb(n_jobs + count, count)
     if terms > _MOST_TERMS:
         raise QueueingError(
-            f"N and stations make polynomials of {terms:,} terms; the most is {_MOST_TERMS:,}"
+            f"N and stations give polynomials of {terms:,} terms; the maximum is {_MOST_TERMS:,}"
         )
     names = [f"D{k}" for k in range(1, count + 1)]
     polynomials, *generators = ring([*names, "Z"], QQ)
@@ -66,7 +66,7 @@ def network(N: int, stations: int) -> Expressions:
 
 
 def _added(demand: Any, constants: list[Any]) -> list[Any]:
-    """Return the constants of the network with a station more (Buzen 1973)."""
+    """Return the constants of the network with another station (Buzen 1973)."""
     added = constants[:1]
     for constant in constants[1:]:
         added.append(constant + demand * added[-1])

@@ -113,7 +113,7 @@ def test_rank_intervals_lie_about_the_exact_correlation(rng):
     user = rng.integers(0, 200, n)
     columns = {"submit": np.arange(n), "run": run, "procs": [1] * n, "wait": wait, "user": user}
     found = correlations(Trace.from_columns(columns), rng=2)
-    assert found.left_out["procs"] == "it is the same in all jobs"
+    assert found.left_out["procs"] == "it is the same for all jobs"
     row = found.table.iloc[0]
     for kind in ("spearman", "kendall"):
         middle = (row[f"{kind}_low"] + row[f"{kind}_high"]) / 2
@@ -157,10 +157,10 @@ def test_the_map_is_symmetric(rng):
     assert (np.diag(square) == 1).all()
 
 
-def test_the_section_says_what_goes_together(rng):
+def test_the_section_says_what_correlates(rng):
     procs = rng.integers(1, 65, 400)
     shown = section(log(rng, procs=procs, run=procs * 100 + rng.integers(0, 99, 400)))
-    assert shown.finding.startswith("Jobs on more processors run longer: rank correlation 1.00")
+    assert shown.finding.startswith("Larger jobs run longer: rank correlation 1.00")
     assert [table.name for table in shown.tables] == ["pairs", "sizes"]
     assert shown.values["procs_run"]["n"] == 400
     for figure in shown.figures:
@@ -177,7 +177,7 @@ def test_a_section_is_the_same_again(rng):
 
 @pytest.mark.parametrize("n", [1, 9])
 def test_few_jobs_tell_nothing(rng, n):
-    assert "too few to see" in section(log(rng, n=n)).notes[0]
+    assert "too few for correlations" in section(log(rng, n=n)).notes[0]
 
 
 def test_jobs_all_alike_tell_nothing():
@@ -198,7 +198,7 @@ def test_results_are_plain_and_draw_themselves(rng):
 @needs_traces
 def test_a_real_log():
     found = correlations(wk.read_swf(trace_path("KTH-SP2-1996-2")), rng=1)
-    assert found.left_out == {"memory": "it is not known"}
+    assert found.left_out == {"memory": "it is unknown"}
     rows = found.table.set_index(["first", "second"])
     assert rows.loc[("run", "estimate"), "spearman"] > 0.5
 
@@ -208,7 +208,7 @@ def test_ten_jobs_are_enough_and_nine_values_too_few(rng):
     assert np.isfinite(shown.values["procs_run"]["spearman"])
     assert list(shown.values) == ["procs_run", "procs_estimate", "run_estimate"]
     assert shown.notes[-1] == (
-        "There is nothing to say of the inter-arrival time: it is known of too few jobs."
+        "No correlation with inter-arrival time: it is known for too few jobs."
     )
 
 
@@ -240,10 +240,10 @@ def test_what_goes_apart_is_said_to(rng):
             wait=9000 - estimate,
         )
     )
-    assert shown.finding.startswith("Jobs on more processors run shorter: rank correlation −1.00")
+    assert shown.finding.startswith("Larger jobs run shorter: rank correlation −1.00")
     assert (
-        "Of all other pairs, estimate and wait go against one another most, rank correlation −1.00"
-        in shown.finding
+        "The strongest other correlation is negative, between estimate and wait: "
+        "rank correlation −1.00" in shown.finding
     )
 
 
@@ -260,8 +260,8 @@ def test_processors_and_estimates_are_one_of_the_other_pairs(rng):
         log(rng, submit=[0] * 400, memory=unknown, wait=unknown, procs=procs, requested_time=procs)
     )
     assert (
-        "Of all other pairs, processors and estimate go together most, rank correlation 1.00"
-        in shown.finding
+        "The strongest other correlation is positive, between processors and estimate: "
+        "rank correlation 1.00" in shown.finding
     )
 
 
@@ -269,13 +269,13 @@ def test_processors_and_estimates_are_one_of_the_other_pairs(rng):
     ("low", "high", "said"),
     [(0.1, 0.9, True), (-0.1, 0.9, False), (0.0, 0.9, False), (np.nan, np.nan, True)],
 )
-def test_what_goes_together_is_said_if_its_interval_leaves_no_doubt(low, high, said):
+def test_a_correlation_is_reported_if_its_interval_leaves_no_doubt(low, high, said):
     row = {"first": "run", "second": "estimate", "spearman": 0.6}
     table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
-    assert ("run time and estimate go together most" in _finding(table)) == said
+    assert ("positive, between run time and estimate" in _finding(table)) == said
 
 
-def test_the_tables_of_what_goes_together_as_they_are_read():
+def test_the_tables_of_correlations_as_they_are_read():
     columns = {"submit": range(12), "run": [60] * 6 + [120] * 5 + [240], "procs": [1] * 6 + [4] * 6}
     pairs, sizes = section(Trace.from_columns(columns)).tables
     assert sizes.shown.reset_index().to_numpy().tolist() == [
@@ -285,26 +285,26 @@ def test_the_tables_of_what_goes_together_as_they_are_read():
     assert sizes.shown.columns.tolist() == ["jobs", "median run time", "mean run time"]
     (row,) = pairs.shown.reset_index().to_numpy().tolist()
     assert row == ["processors, run time", "12", "0.97", "0.94", "0.91"]
-    assert pairs.shown.columns.tolist() == ["jobs", "Spearman", "Kendall", "linear, of logs"]
+    assert pairs.shown.columns.tolist() == ["jobs", "Spearman", "Kendall", "Pearson, of logarithms"]
 
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "said"),
     [
-        (0.6, 0.1, 0.9, "run longer"),
-        (0.6, 0.0, 0.9, "run neither longer nor shorter for sure"),
-        (-0.6, -0.9, 0.0, "run neither longer nor shorter for sure"),
-        (-0.6, -0.9, -0.1, "run shorter"),
-        (0.1, np.nan, np.nan, "run neither longer nor shorter for sure"),
-        (0.11, np.nan, np.nan, "run longer"),
-        (-0.1, np.nan, np.nan, "run neither longer nor shorter for sure"),
-        (-0.11, np.nan, np.nan, "run shorter"),
+        (0.6, 0.1, 0.9, "Larger jobs run longer"),
+        (0.6, 0.0, 0.9, "No significant correlation between size and run time"),
+        (-0.6, -0.9, 0.0, "No significant correlation between size and run time"),
+        (-0.6, -0.9, -0.1, "Larger jobs run shorter"),
+        (0.1, np.nan, np.nan, "No significant correlation between size and run time"),
+        (0.11, np.nan, np.nan, "Larger jobs run longer"),
+        (-0.1, np.nan, np.nan, "No significant correlation between size and run time"),
+        (-0.11, np.nan, np.nan, "Larger jobs run shorter"),
     ],
 )
 def test_what_is_said_of_size_and_run_time_leaves_no_doubt(value, low, high, said):
     row = {"first": "procs", "second": "run", "spearman": value}
     table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
-    assert _finding(table).startswith(f"Jobs on more processors {said}: rank correlation ")
+    assert _finding(table).startswith(f"{said}: rank correlation ")
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.1, False), (-0.1, False), (-0.11, True)])
@@ -314,7 +314,7 @@ def test_without_intervals_a_correlation_of_a_tenth_is_chance(value, said):
     assert bool(_finding(table)) == said
 
 
-def test_the_strongest_correlation_is_told_among_those_that_are_sure():
+def test_the_strongest_correlation_is_chosen_among_the_significant_ones():
     rows = [
         ("run", "estimate", 0.9, -0.1, 0.99),
         ("run", "wait", -0.4, -0.5, -0.3),
@@ -322,7 +322,7 @@ def test_the_strongest_correlation_is_told_among_those_that_are_sure():
     ]
     columns = ["first", "second", "spearman", "spearman_low", "spearman_high"]
     found = _finding(pd.DataFrame(rows, columns=columns))
-    assert found.startswith("Of all pairs, run time and wait go against one another most")
+    assert found.startswith("The strongest correlation is negative, between run time and wait")
 
 
 # Figures

@@ -25,7 +25,7 @@ from analysis.queue_models.cross_check.estimates import (
     independent,
     quantile,
 )
-from analysis.queue_models.cross_check.measuring import Run, Seen, look
+from analysis.queue_models.cross_check.measuring import GroupMeasures, MeasuredRun, measure_run
 from analysis.queue_models.cross_check.models import (
     as_again,
     as_pause,
@@ -88,7 +88,7 @@ def test_a_window_of_a_schedule_counted_by_hand():
     made = schedule(
         [0, 2, 3, 5, 9], [0, 4, 5, 8, 11], [4, 5, 8, 11, 12], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]
     )
-    run = look(made, 1, ("all", "open", "closed", "first"))
+    run = measure_run(made, 1, ("all", "open", "closed", "first"))
     assert run.span == 7.0
     assert run.of["all"].departures == 3
     assert run.of["all"].area == 2 + 3 + 5 + 4
@@ -102,14 +102,16 @@ def test_a_window_of_a_schedule_counted_by_hand():
 
 def test_departures_at_the_end_of_the_window_count_and_those_at_its_begin_do_not():
     made = schedule([0, 2, 3, 5], [0, 2, 3, 5], [2, 5, 4, 6], [0] * 4, [0] * 4)
-    run = look(made, 1, ("all",))
+    run = measure_run(made, 1, ("all",))
     assert run.of["all"].departures == 2  # at 4 and 5, not at 2 and 6
     assert run.of["all"].area == 3 + 1
 
 
 def runs_of(spans, departures, samples):
     return [
-        Run(span, {"all": Seen(n, 2.0 * n, span, np.sort(np.array(x, dtype=float)))})
+        MeasuredRun(
+            span, {"all": GroupMeasures(n, 2.0 * n, span, np.sort(np.array(x, dtype=float)))}
+        )
         for span, n, x in zip(spans, departures, samples, strict=True)
     ]
 
@@ -353,8 +355,8 @@ def test_what_never_varies_may_differ_by_rounding_only():
     [
         ("mg1", {"lam": 0.5, "S": 1}, "unknown model 'mg1'; known: mm1, mmc, md1, closed"),
         ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
-        ("closed", {"N": 3, "S": 1}, "closed needs Z"),
-        ("closed", {"N": 3, "Z": queueing.breaks(1, 2, 3), "S": 1}, "Z is a function; of closed"),
+        ("closed", {"N": 3, "S": 1}, "closed requires Z"),
+        ("closed", {"N": 3, "Z": queueing.breaks(1, 2, 3), "S": 1}, "Z is a function; for closed"),
         ("mm1", {"lam": 1.5, "S": 1}, "lam is 1.5"),
         ("mm1", {"lam": "fast", "S": 1}, "lam is 'fast'; it must be a number"),
         ("mm1", {"lam": math.nan, "S": 1}, "lam is nan"),
@@ -362,7 +364,7 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": 0.5, "S": 0}, "S is 0; it must be positive"),
         ("closed", {"N": 2.5, "Z": 1, "S": 1}, "N is 2.5; it is a whole number"),
         ("closed", {"N": 1e9, "Z": 1, "S": 1}, r"N is 1e\+09; there are 50,000 jobs"),
-        ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "the shapes of the parameters do not go"),
+        ("mm1", {"lam": [0.1, 0.2], "S": [1, 1, 1]}, "cannot broadcast parameters"),
         ("mm1", {"lam": 0.5, "S": 1, "runs": 1}, "runs is 1; it is a whole number, 2 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "jobs": 10}, "jobs is 10; it is a whole number, 100 or more"),
         ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles is 1; it lies between"),
@@ -379,14 +381,14 @@ def test_what_cannot_be_is_refused(model, parameters, message):
 def test_runs_too_short_for_their_warm_up():
     with pytest.warns(WorkloadWarning, match="the warm-up is not over after half of the jobs"):
         crosscheck("closed", N=200, Z=1, S=1, runs=2, jobs=200, rng=1)
-    with pytest.warns(WorkloadWarning, match="fewer than 20 independent responses: 2,000 jobs"):
+    with pytest.warns(WorkloadWarning, match="fewer than 20 independent ones: 2,000 jobs"):
         crosscheck("mm1", lam=0.999, S=1, runs=3, jobs=2000, rng=1)
 
 
 def test_times_too_coarse_to_measure():
     with pytest.warns(WorkloadWarning) as told:
         crosscheck("mm1", lam=1e-20, S=1, runs=2, jobs=200, rng=1)
-    assert any("tell no service times apart" in str(warning.message) for warning in told)
+    assert any("cannot resolve service times" in str(warning.message) for warning in told)
 
 
 def test_runs_are_worth_as_many_jobs_as_are_independent():
@@ -414,10 +416,10 @@ def test_figures():
     other = found.plot(figure.add_subplot(1, 2, 2), measure="R")
     assert other.get_xlabel() == "lam"
     assert other.lines[0].get_ydata() == pytest.approx([1 / 0.7, 2.5])
-    with pytest.raises(ParameterError, match="the cross-check has no 'W'; it has X, R"):
+    with pytest.raises(ParameterError, match="the cross-check has no measure 'W'; known: X, R"):
         found.plot(measure="W")
     single = crosscheck("mm1", lam=0.1, S=1.0, runs=3, jobs=500, rng=1)
-    with pytest.raises(ParameterError, match="no parameter varies that is a number"):
+    with pytest.raises(ParameterError, match="no numeric parameter varies"):
         single.plot(measure="R")
     plt.close("all")
 
@@ -498,8 +500,8 @@ def test_differences_are_drawn_as_parts_of_what_is_allowed():
     found = a_check(theory=[1.0, 2, 9], simulation=[1.5, 1.0, 9], allowed=[1.0, 0.5, 1])
     ax = found.plot(plt.figure().add_subplot())
     drawn = {line.get_label(): line for line in ax.lines[:2]}
-    assert drawn["within what is allowed"].get_xdata().tolist() == [0.5]
-    assert drawn["beyond it"].get_xdata().tolist() == [-2]
+    assert drawn["within the allowed difference"].get_xdata().tolist() == [0.5]
+    assert drawn["outside"].get_xdata().tolist() == [-2]
     assert ax.get_xlim() == pytest.approx((-2.3, 2.3))
     assert ax.get_xscale() == "linear"
     plt.close("all")

@@ -103,7 +103,7 @@ def test_the_cycle_of_two_weeks_worked_by_hand():
     assert section.finding == (
         "Most jobs arrive between 9:00 and 10:00, 22.2 times the mean of the day, fewest between "
         "1:00 and 2:00. 92 % of the jobs are submitted from 7:30 to 17:30, 85 % on Monday to "
-        "Friday. A day of the weekend sees 45 % of the arrivals of a weekday."
+        "Friday. A weekend day has 45 % of the arrivals of a weekday."
     )
 
 
@@ -185,4 +185,4 @@ def test_the_cycles_that_are_drawn_are_those_of_the_tables():
     ax = cycles.plot_daily_cycle(day[["all"]], Figure().add_subplot())
     drawn = {patch.get_label(): patch.get_data().values.tolist() for patch in ax.patches}
     assert drawn == {"all": [*hours]}
-    assert ax.get_xlabel() == "hour of the log's own day"
+    assert ax.get_xlabel() == "hour of the day since second 0"

@@ -278,7 +278,7 @@ def test_the_section_says_what_fits(rng):
 
 def test_a_log_without_anything_to_fit():
     none = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]})
-    assert fits.section(none).notes == ("No job of this log ran, so there is nothing to fit.",)
+    assert fits.section(none).notes == ("No job of this log ran; there are no values to fit.",)
     alike = Trace.from_columns({"submit": [5] * 20, "run": [3] * 20, "procs": [1] * 20})
     section = fits.section(alike)
     assert len(section.notes) == 6

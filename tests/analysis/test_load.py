@@ -115,10 +115,8 @@ def test_less_than_a_day_has_no_course_of_time():
     log = {"submit": [0, 100], "wait": [0, 0], "run": [100, 50], "procs": [4, 2]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert not section.figures
-    assert section.notes == ("The log spans less than a day, so nothing is shown over time.",)
-    assert section.finding == (
-        "The machine was 100 % utilized. The jobs asked for 125 % of the machine."
-    )
+    assert section.notes == ("The log spans less than a day, so no time series are shown.",)
+    assert section.finding == "Utilization was 100 %. Offered load was 125 %."
 
 
 def test_centuries_still_fit_a_figure():
@@ -131,8 +129,8 @@ def test_what_cannot_be_is_said():
     log = {"submit": [0, 100_000], "wait": [0, 0], "run": [100_000, 100_000], "procs": [8, 8]}
     trace = Trace.from_columns(log, header=Header(("; MaxProcs: 2",)))
     notes = " ".join(load.section(trace).notes)
-    assert "the machine has 2 processors, but 2 jobs used more" in notes
-    assert "More than the whole machine was used" in notes
+    assert "The header specifies 2 processors, but 2 jobs used more" in notes
+    assert "Utilization exceeds 100 %" in notes
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_the_busiest_day_is_told_beside_the_mean():
     assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
     assert section.values["offered_load"] == 0.75
     assert section.values["busiest_offered_load"] == 1
-    assert "asked for 75 % of the machine, and for 100 % in the busiest day." in section.finding
+    assert "Offered load was 75 %, and 100 % in the busiest day." in section.finding
     assert section.tables[0].shown[""]["offered load in the busiest day"] == "100 %"
     assert section.tables[0].shown[""]["utilization"] == "50 %"
 
@@ -198,9 +196,9 @@ def test_what_is_taken_for_the_machine_and_for_a_wait_is_said():
     log = {"submit": [0, 100], "wait": [0, -1], "run": [100, 50], "procs": [4, 2]}
     notes = load.section(Trace.from_columns(log, header=Header(("; MaxNodes: 4",)))).notes
     assert notes == (
-        "The header has no MaxProcs; MaxNodes is taken as the number of processors.",
+        "The header has no MaxProcs; MaxNodes is used as the number of processors.",
         "The unknown wait of 1 job that ran counts as 0.",
-        "The log spans less than a day, so nothing is shown over time.",
+        "The log spans less than a day, so no time series are shown.",
     )
 
 
@@ -215,7 +213,7 @@ def test_the_busiest_day_is_told_only_where_it_is_busier_than_the_mean():
     log = {"submit": [0, 86_400], "wait": [0, 0], "run": [86_400, 0], "procs": [4, 4]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["offered_load"] == section.values["busiest_offered_load"] == 1
-    assert "asked for 100 % of the machine. A day" in section.finding
+    assert "Offered load was 100 %. On average" in section.finding
 
 
 def test_without_a_machine_load_is_in_processors():
@@ -227,7 +225,7 @@ def test_without_a_machine_load_is_in_processors():
 def test_only_jobs_that_ran_on_more_than_a_known_machine_are_wrong():
     log = {"submit": [0, 1, 2, 3], "wait": [0] * 4, "run": [9, 9, -1, 9], "procs": [4, 5, 6, 1]}
     notes = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",)))).notes
-    assert notes[0].startswith("By the header the machine has 4 processors, but 1 job used more")
+    assert notes[0].startswith("The header specifies 4 processors, but 1 job used more")
     unknown = " ".join(load.section(Trace.from_columns(log)).notes)
     assert "used more" not in unknown
 
@@ -251,7 +249,7 @@ def test_a_header_of_processors_and_nodes_needs_no_note_nor_does_the_wait_of_who
     log = {"submit": [0, 100, 200], "wait": [0, 9, -1], "run": [100, 50, -1], "procs": [4, 2, 1]}
     header = Header(("; MaxNodes: 2", "; MaxProcs: 4"))
     notes = load.section(Trace.from_columns(log, header=header)).notes
-    assert notes == ("The log spans less than a day, so nothing is shown over time.",)
+    assert notes == ("The log spans less than a day, so no time series are shown.",)
 
 
 def test_the_load_that_is_drawn_is_that_of_the_table_by_days():
@@ -277,7 +275,7 @@ def test_the_load_that_is_drawn_is_that_of_the_table_by_days():
 
 @pytest.mark.parametrize(
     ("days", "labels"),
-    [(1, ["each day", "mean of 7 days"]), (7, ["every 7 days", "mean of 7"])],
+    [(1, ["per day", "mean of 7 days"]), (7, ["per 7 days", "mean of 7"])],
 )
 def test_the_jobs_that_are_drawn_lie_in_their_intervals_and_their_mean_in_the_middle(days, labels):
     begin = np.array([0.0, 1, 2]) * days * 86400

@@ -237,8 +237,8 @@ def test_the_section_says_what_it_leaves_out(rng):
     n = 40
     some = log(rng, n, user=[-1] * 3 + [1] * 37, requested_time=[np.nan] * n)
     notes = section(some).notes
-    assert "Left out where users are compared: 3 jobs of no known user." in notes
-    assert "No requested time is known, so it is left out." in notes
+    assert "Left out of the comparison of users: 3 jobs of unknown users." in notes
+    assert "No requested time is known." in notes
 
 
 @pytest.mark.parametrize(("n_users", "stated"), [(9, False), (10, True)])

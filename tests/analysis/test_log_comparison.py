@@ -166,7 +166,7 @@ def test_what_cannot_be_compared_is_refused(rng):
         compare()
     with pytest.raises(ParameterError, match="give one Trace or more"):
         compare(log(rng), "KTH")
-    with pytest.raises(ParameterError, match="no section 'weather'; known: load"):
+    with pytest.raises(ParameterError, match="unknown section 'weather'; known: load"):
         compare(log(rng), sections=["weather"])
     with pytest.raises(ParameterError, match="no distribution 'weather'"):
         compare(log(rng), sections=[]).plot(Figure().add_subplot(), distribution="weather")

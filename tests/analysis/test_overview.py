@@ -24,9 +24,9 @@ def test_jobs_outside_the_window_are_counted_and_dated():
     trace = Trace.from_columns(log, header=Header(("; Window: 100 500",)))
     rows = facts(trace)
     assert rows["complete from"] == "second 100 to second 500 (6 min 40 s; stated in the header)"
-    assert rows["submitted before that"] == "2 jobs, up to 1 min 40 s before"
-    assert rows["submitted after that"] == "2 jobs, up to 5 min after"
-    assert rows["ended after that"] == "3 jobs"  # of those that it had seen
+    assert rows["submitted earlier"] == "2 jobs, up to 1 min 40 s before"
+    assert rows["submitted later"] == "2 jobs, up to 5 min after"
+    assert rows["ended later"] == "3 jobs"  # of those that it had seen
     section = overview.section(trace)
     assert section.finding.startswith("7 jobs over 6 min 40 s. 4 of them were submitted outside")
     values = section.values
@@ -40,8 +40,8 @@ def test_a_log_that_is_its_own_window_has_no_jobs_outside():
     trace = Trace.from_columns(log)
     rows = facts(trace)
     assert rows["complete from"] == "second 0 to second 90 (1 min 30 s; estimated)"
-    assert rows["ended after that"] == "1 job"
-    assert not {"submitted before that", "submitted after that", "jobs that never ran"} & set(rows)
+    assert rows["ended later"] == "1 job"
+    assert not {"submitted earlier", "submitted later", "jobs that never ran"} & set(rows)
     assert overview.section(trace).finding == "3 jobs over 1 min 30 s."
 
 
@@ -125,21 +125,21 @@ def test_utility_functions_are_counted_by_job():
     assert facts(trace)["utility functions"] == "2 jobs"
 
 
-def test_what_reading_put_right_is_added_up_or_said_to_be_nothing():
+def test_repairs_made_while_reading_are_counted():
     trace = Trace.from_columns({"submit": [0]})
     nothing = overview.reading_section(trace)
-    assert nothing.notes == ("Nothing had to be put right in reading.",)
+    assert nothing.notes == ("No repairs were necessary.",)
     assert not nothing.finding
     some = replace(trace, repairs=(Repair("out of order, sorted", 3, 17), Repair("odd", 1, 4)))
     section = overview.reading_section(some)
-    assert section.finding == "Reading put 4 things right, of 2 kinds."
+    assert section.finding == "4 repairs of 2 kinds were made."
     assert not section.notes
-    assert section.tables[0].shown["first on line"].tolist() == ["17", "4"]
+    assert section.tables[0].shown["first line"].tolist() == ["17", "4"]
 
 
 def test_jobs_that_never_ran_did_not_end_after_the_window():
     log = {"submit": [0, 50, 100], "wait": [0] * 3, "run": [10, 900, 10], "procs": [1, 0, 1]}
-    assert facts(Trace.from_columns(log))["ended after that"] == "1 job"
+    assert facts(Trace.from_columns(log))["ended later"] == "1 job"
 
 
 def test_what_a_header_tells_of_the_log_is_in_its_first_table():
@@ -161,7 +161,7 @@ def test_what_a_header_tells_of_the_log_is_in_its_first_table():
         "Abacus",
         "Here; There",
     )
-    assert (rows["thanks to"], rows["version of the format"]) == ("Ada", "2.2")
+    assert (rows["acknowledgement"], rows["format version"]) == ("Ada", "2.2")
     assert (rows["processors"], rows["SHA-256"]) == ("8 (3, 5)", "ab12")
     assert [rows[name] for name in ("queues", "groups", "partitions")] == ["2", "1", "unknown"]
     assert rows["submissions span"] == "2 s"
@@ -188,7 +188,7 @@ def test_rows_of_an_import_are_added_up_by_what_became_of_them():
     section = overview.reading_section(trace)
     assert section.values == {"n_rows": 19, "n_left_out": 7}
     assert section.finding == (
-        "Slurm accounting; time zone: UTC: of 19 rows, 12 are jobs and 7 are left out."
+        "Slurm accounting; time zone: UTC: 12 of 19 rows are jobs, 7 are left out."
     )
     assert [table.name for table in section.tables] == ["left_out", "noted"]
     assert section.tables[0].shown.to_numpy().tolist() == [
@@ -197,4 +197,4 @@ def test_rows_of_an_import_are_added_up_by_what_became_of_them():
     ]
     repaired = overview.reading_section(replace(trace, repairs=(Repair("sorted", 2, 1),)))
     assert repaired.values == {"n_rows": 19, "n_left_out": 7, "n_repairs": 2}
-    assert repaired.finding.endswith("left out. Reading put 2 things right, of 1 kind.")
+    assert repaired.finding.endswith("left out. 2 repairs of 1 kind were made.")

@@ -114,9 +114,9 @@ def test_runs_are_counted_in_the_same_bins(ax, metric):
 
 
 def test_what_cannot_be_is_refused(found, ax):
-    with pytest.raises(ParameterError, match="give a mapping of names to Schedules"):
+    with pytest.raises(ParameterError, match="schedules must be a mapping of names to Schedules"):
         analysis.schedules.compare_productivity({})
-    with pytest.raises(ParameterError, match="a is 3; give a Schedule"):
+    with pytest.raises(ParameterError, match="a is 3; it must be a Schedule"):
         analysis.schedules.compare_productivity({"a": 3})
     with pytest.raises(ParameterError, match="a schedule is called 'log'"):
         analysis.schedules.compare_productivity({"log": simulate(log())}, log=log())
@@ -167,7 +167,7 @@ def test_the_queue_is_drawn_as_shares_of_at_most_so_many_jobs(ax):
     (line,) = ax.get_lines()
     assert line.get_xdata().tolist() == [0, 1, 2]
     assert line.get_ydata().tolist() == pytest.approx([0.24, 0.68, 1])
-    assert ax.get_xlabel() == "waiting jobs, or less"
+    assert ax.get_xlabel() == "maximum number of waiting jobs"
 
 
 def test_users_are_drawn_from_the_least_to_the_most_each_in_the_middle_of_its_share(found, ax):

@@ -18,11 +18,11 @@ from analysis.queue_models.assumptions import check_assumptions
 from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
 from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
 from analysis.queue_models.tables import (
+    describe_waits,
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
     table_of_predictions,
-    told_waits,
 )
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Parameters, jobs_of, measure
@@ -145,7 +145,7 @@ def test_who_is_left_out_and_who_may_be_cut_off_is_said():
     of = found.parameters
     assert (of.jobs, of.lam, of.lam_temporary) == (4, 2 / (20 * WEEK), 1 / (20 * WEEK))
     notes = "\n".join(found.notes)
-    assert "2 jobs of 6 that never ran, or of unknown user, are left out." in notes
+    assert "2 jobs of 6 never ran or have an unknown user, and are left out." in notes
     assert "1 job among the open arrivals" in notes
     assert "long-term" not in notes
     passing = queueing_from_trace(made(procs=1, submit=[0, WEEK], user=[1, 2]), runs=0)
@@ -163,21 +163,22 @@ def test_parallel_jobs_take_more_than_a_server():
     trace = made(submit=[0, 10, 20, 30], run=[100] * 4).with_columns(procs=[1, 1, 1, 3])
     found = assumption(trace, "a job takes one server")
     assert (found.broken, found.value) == (True, 0.25)
-    assert "25 % need more than one processor, with 50 % of the work" in found.text
-    assert "the largest 75 % of the machine" in found.text
+    assert "25 % need more than one processor and have 50 % of the work" in found.text
+    assert "the largest needs 75 % of the machine" in found.text
 
 
 @pytest.mark.parametrize(("run", "broken"), [(100, False), (105, False), (125, True), (80, True)])
 def test_jobs_run_alike_within_a_tenth(run, broken):
     trace = made(submit=[0, 6 * WEEK, 13 * WEEK], run=[100, run, 100], user=[1, 2, 1])
-    found = assumption(trace, "closed and open jobs run alike")
+    found = assumption(trace, "closed and open jobs have equal run times")
     assert (found.value, found.broken) == (100 / run, broken)
 
 
 @pytest.mark.parametrize(("runs", "value"), [((100, 0), np.inf), ((0, 100), 0), ((0, 0), 1)])
 def test_jobs_of_no_run_time_are_a_kind_of_jobs(runs, value):
     log = {"submit": [0, 6 * WEEK, 13 * WEEK], "user": [1, 2, 1]}
-    found = assumption(made(**log, run=[*runs, runs[0]]), "closed and open jobs run alike")
+    trace = made(**log, run=[*runs, runs[0]])
+    found = assumption(trace, "closed and open jobs have equal run times")
     assert (found.value, found.broken) == (value, value != 1)
 
 
@@ -199,7 +200,7 @@ def test_arrivals_are_judged_by_those_of_open_users():
     found = assumption(trace, "arrivals are Poisson")
     assert (found.broken, found.value) == (True, 0)  # one each week
     everybody = measure(jobs_of(trace)).scv_interarrival
-    assert f"coefficient of variation of {everybody:.3g}, those" in found.text
+    assert f"inter-arrival times is {everybody:.3g}, and for open users" in found.text
 
 
 @pytest.mark.parametrize(("period", "known"), [(WEEK - 1, False), (WEEK, True)])
@@ -236,9 +237,9 @@ def test_users_who_do_not_wait_for_their_jobs_do_not_think():
     of = measure(jobs_of(trace))
     assert of.Z == (100 - 14 * WEEK + 13 * WEEK - 100 - 14 * WEEK) / 2
     assert closed_users(of, stations(of)["jobs"]) == (1, 0)
-    found = assumption(trace, "users await the end of a job")
+    found = assumption(trace, "users wait for the end of a job")
     assert (found.broken, found.value) == (True, 1)
-    assert "there is no think time that gives their throughput" in found.text
+    assert "no think time gives their throughput" in found.text
 
 
 def test_a_user_who_is_there_for_part_of_the_time_is_one_of_the_model():
@@ -298,18 +299,22 @@ def test_tables_are_in_the_units_that_they_say():
     assert cells["X of their jobs"] == "0.0421 / h"  # 100 in 99 days
     assert cells["λ, mixed: jobs of other users"] == "0 / h"
     assert cells["λ, re-open: sessions of all users"] == "0.0421 / h"
-    assert cells["Z: end of a job to the next submission"] == "23 h"
-    assert (cells["S, servers of jobs: run time"], cells["servers"]) == ("1 h", "4")
-    assert cells["S, one server: work over the machine"] == "15 min"
+    assert cells["Z: from the end of a job to the next submission"] == "23 h"
+    assert (cells["S, one server per job: run time"], cells["servers"]) == ("1 h", "4")
+    assert cells["S, one server per machine: work / machine"] == "15 min"
     row = predictions.loc["log"]
-    assert (row["jobs an hour"], row["mean response"], row["mean wait"]) == ("0.0421", "1 h", "0 s")
+    assert (row["jobs per hour"], row["mean response"], row["mean wait"]) == (
+        "0.0421",
+        "1 h",
+        "0 s",
+    )
 
 
 def test_waits_are_told_from_the_shortest_to_the_longest():
     names = [("log", ""), ("open", "jobs"), ("open", "machine"), ("mixed", "jobs")]
     index = pd.MultiIndex.from_tuples(names, names=["model", "servers"])
     data = pd.DataFrame({"wait": [60.0, 7200.0, 0.5, np.nan]}, index)
-    assert told_waits(data) == "Mean waits: log 1 min; open < 1 s to 2 h; mixed unknown."
+    assert describe_waits(data) == "Mean waits: log 1 min; open < 1 s to 2 h; mixed unknown."
 
 
 @pytest.mark.parametrize(
@@ -317,7 +322,7 @@ def test_waits_are_told_from_the_shortest_to_the_longest():
     [
         (made(submit=[0, 5], run=[-1, -1]), "made: no job of 2 ran"),
         (made(submit=[0, 5], user=[-1, -1]), "made: no job has a known user"),
-        (made(submit=[5, 5]), "made: all jobs were submitted in one second"),
+        (made(submit=[5, 5]), "made: all jobs have the same submit time"),
         (made(submit=[0, 5], procs=None), "names neither MaxProcs nor MaxNodes; give procs"),
         (made(submit=[]), "made: no job of 0 ran"),
     ],
@@ -391,7 +396,7 @@ def test_a_mixed_queue_is_found_again_in_its_log(machine):
     kept = {a.name: a.broken for a in found.assumptions}
     assert not kept["a job takes one server"]
     assert not kept["first come, first served"]
-    assert not kept["users await the end of a job"]
+    assert not kept["users wait for the end of a job"]
 
 
 def test_a_re_open_queue_is_found_again_in_its_log():
@@ -416,7 +421,7 @@ def test_one_user_and_unknown_waits_are_said():
     simulated = found.predictions.loc[("TBUOS", "")]  # jobs of a minute on one of four processors
     assert simulated["utilization"] == pytest.approx(simulated["throughput"] * 60 / 4, rel=0.1)
     unknown = {a.name for a in found.assumptions if a.broken is None}
-    assert {"first come, first served", "closed and open jobs run alike"} <= unknown
+    assert {"first come, first served", "closed and open jobs have equal run times"} <= unknown
     assert np.isnan(found.going_on.a)
 
 
@@ -428,9 +433,9 @@ def test_a_load_beyond_the_machine_is_said_and_has_no_answer():
     found = queueing_from_trace(trace, runs=0)
     steady = next(a for a in found.assumptions if a.name == "the load is steady")
     assert steady.broken
-    assert "in 14 of 14 whole weeks more work arrived" in steady.text
+    assert "in 14 of 14 complete weeks more work arrived" in steady.text
     assert np.isnan(found.predictions.loc[("open", "jobs"), "wait"])
-    assert any(note.startswith("No answer of open, jobs: ") for note in found.notes)
+    assert any(note.startswith("No solution of open, jobs: ") for note in found.notes)
 
 
 def test_everything_can_be_written_and_drawn():
@@ -479,7 +484,7 @@ def test_a_log_of_less_than_a_week_has_no_whole_weeks():
 )
 def test_waits_of_less_than_a_second_are_not_called_none(wait, words):
     data = pd.DataFrame({"wait": [wait]}, index=pd.Index(["log"], name="model"))
-    assert told_waits(data) == f"Mean waits: log {words}."
+    assert describe_waits(data) == f"Mean waits: log {words}."
 
 
 def test_users_are_simulated_as_they_were_asked_for(monkeypatch):
@@ -493,7 +498,7 @@ def test_users_are_simulated_as_they_were_asked_for(monkeypatch):
     found = queueing_from_trace(made(submit=[0, WEEK]), runs=3, scheduler="fcfs", executor=map)
     assert (asked["runs"], asked["executor"]) == (3, map)
     assert type(asked["scheduler"]).__name__ == "Fcfs"
-    assert "TBUOS has no answer: no users are left." in found.notes
+    assert "TBUOS has no result: no users are left." in found.notes
 
 
 class Recorder:
@@ -534,7 +539,7 @@ def test_users_are_drawn_from_the_log_and_simulated_on_its_machine(monkeypatch):
 
 def test_waits_that_are_not_known_are_counted_in_a_note():
     notes = queueing_from_trace(made(submit=[0, WEEK, 2 * WEEK], wait=[0, -1, -1]), runs=0).notes
-    assert any(note.startswith("2 waits are unknown, and taken for 0") for note in notes)
+    assert any(note.startswith("2 waits are unknown, and count as 0") for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -543,7 +548,7 @@ def test_waits_that_are_not_known_are_counted_in_a_note():
 )
 def test_a_tenth_more_or_less_is_within_a_tenth(own, other, broken):
     trace = made(submit=[0, 6 * WEEK, 13 * WEEK], run=[own, other, own], user=[1, 2, 1])
-    assert assumption(trace, "closed and open jobs run alike").broken is broken
+    assert assumption(trace, "closed and open jobs have equal run times").broken is broken
 
 
 def test_each_parameter_stands_under_its_name():
@@ -613,7 +618,7 @@ def test_what_is_small_and_not_none_is_not_shown_as_none():
     cells = table_of_predictions(data).shown
     assert cells["mean wait"].tolist() == cells["mean response"].tolist() == ["0 s", "< 1 s", "1 s"]
     assert cells.iloc[:, -1].tolist() == ["0", "< 0.01", "0.01"]
-    assert cells["jobs an hour"].tolist() == ["0.5"] * 3
+    assert cells["jobs per hour"].tolist() == ["0.5"] * 3
 
 
 def test_waits_are_drawn_in_hours_and_throughputs_by_the_hour():
@@ -634,6 +639,6 @@ def test_waits_are_drawn_in_hours_and_throughputs_by_the_hour():
     waits, rates = figure.axes
     assert [bar.get_width() for bar in waits.patches] == [0.5, 1.5, 0]
     assert [bar.get_width() for bar in rates.patches] == pytest.approx([2, 3, 0])
-    assert [text.get_text() for text in waits.texts] == [" no answer"]
-    assert (waits.get_xlabel(), rates.get_xlabel()) == ("mean wait [h]", "jobs an hour")
+    assert [text.get_text() for text in waits.texts] == [" no solution"]
+    assert (waits.get_xlabel(), rates.get_xlabel()) == ("mean wait [h]", "jobs per hour")
     assert waits.lines[0].get_xdata() == [0.5, 0.5]  # the log's own

@@ -207,7 +207,7 @@ def test_the_section_tells_numbers_with_their_intervals(rng):
     assert section.values["negative_low"] == found.negative_interval[0]
     for name in ("negative", "fit_a", "fit_b", "all_explained"):
         assert section.values[f"{name}_low"] < section.values[f"{name}_high"]
-    assert section.finding.startswith("Users submit again within 20 min ")
+    assert section.finding.startswith("Users submit the next job within 20 min ")
     assert section.finding.count("[") == 4
     assert json.dumps(section.to_dict(), allow_nan=False)
     assert section.figures[0].name == "continuation"
@@ -226,11 +226,11 @@ def test_the_section_by_hand():
     names = ("jobs", "answered_jobs", "users", "negative")
     assert [section.values[name] for name in names] == [6, 5, 1, pytest.approx(1 / 6)]
     assert section.finding == (
-        "Users submit again within 20 min 67 % of the time after a response of up to 5 min and "
-        "0 % of the time after a response of over 2 h 15."
+        "Users submit the next job within 20 min after 67 % of the jobs with a response time of "
+        "up to 5 min and after 0 % of the jobs with a response time of over 2 h 15."
     )
-    assert section.notes[0].startswith("Counted are 5 jobs whose user submitted the next one")
-    assert "17 % of the next jobs came before it" in section.notes[0]
+    assert section.notes[0].startswith("5 jobs count: the user submitted the next job")
+    assert "17 % of the next jobs came earlier" in section.notes[0]
     tables = {table.name: table.shown for table in section.tables}
     row = tables["response_bins"].loc["R1: up to 5 min"]
     assert row.tolist() == ["3", "1 min", "20 min", "67 %"]
@@ -243,7 +243,7 @@ def test_the_section_by_hand():
         ({"run": -1}, "No job of this log ran"),
         ({"user": -1}, "No user is known"),
         ({"wait": -1}, "No wait time is known"),
-        ({"submit": 0}, "No user awaited the end"),
+        ({"submit": 0}, "No user waited for the end"),
     ],
 )
 def test_what_a_log_lacks_is_said(columns, said):
@@ -271,7 +271,8 @@ def test_results_draw_themselves(rng):
 def test_of_bins_without_jobs_nothing_is_said():
     section = reactions.section(a_log([5, 1201], run=600))
     assert section.finding == (
-        "Users submit again within 20 min 50 % of the time after a response of 5 to 15 min."
+        "Users submit the next job within 20 min after 50 % of the jobs with a response time of "
+        "5 to 15 min."
     )
 
 
@@ -317,12 +318,12 @@ def test_the_table_of_predictors_has_each_number_under_its_title():
     assert table.shown.loc["slowdown"].to_dict() == {
         "rank correlation": "0.5",
         "deviance explained": "25 %",
-        "odds for the tenfold": "0.75",
-        "adds to response": "12.5 %",
-        "response adds to it": "-6.2 %",
+        "odds ratio, tenfold": "0.75",
+        "in addition to response time": "12.5 %",
+        "response time in addition": "-6.2 %",
     }
     assert set(table.shown.loc["response time"]) == {"–"}
-    assert "All together explain 40 % [30, 50]." in table.caption
+    assert "All quantities together explain 40 % [30, 50]." in table.caption
 
 
 def points_of(ax):
@@ -384,9 +385,9 @@ def test_what_tells_of_think_times_is_drawn_from_the_top_each_in_two_bars():
         index=pd.Index(["response", "wait"], name="quantity"),
     )
     ax = plot_predictors(data, Figure().add_subplot())
-    bars = [c for c in ax.containers if c.get_label() in ("alone", "added to response time")]
+    bars = [c for c in ax.containers if c.get_label() in ("alone", "in addition to response time")]
     drawn = {c.get_label(): [bar.get_width() for bar in c] for c in bars}
-    assert drawn == {"alone": [0.5, 0.25], "added to response time": [0, 0.125]}
+    assert drawn == {"alone": [0.5, 0.25], "in addition to response time": [0, 0.125]}
     ends = [s[:, 0].tolist() for s in bars[0].errorbar.lines[2][0].get_segments()]
     assert ends == [[0.25, 0.75], [0.125, 0.5]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["response time", "wait"]

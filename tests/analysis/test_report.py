@@ -240,7 +240,7 @@ def test_repairs_are_listed(rng):
     trace = Trace.from_columns(log(rng))
     found = characterize(Trace(trace.jobs, repairs=repairs))
     reading = found.sections[-1]
-    assert reading.finding == "Reading put 1,201 things right, of 2 kinds."
+    assert reading.finding == "1,201 repairs of 2 kinds were made."
     assert reading.tables[0].data["first_line"].tolist() == [17, 3]
     assert "&lt;b&gt;odd&lt;/b&gt;" in found.to_html()
 
@@ -328,20 +328,20 @@ def test_intervals_are_written_one_way_and_named_once(ordinary):
     page = ordinary.to_html()
     findings = page.split('<section id="findings">')[1].split("</section>")[0]
     assert re.search(r"\d \[\d", findings)
-    assert findings.count("In brackets: 95 % intervals.") == 1
+    assert findings.count("Brackets hold 95 % intervals.") == 1
     assert not re.search(r"\(95 %|95 %: from", page)
 
 
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"wait": [0] * N}, "Nineteen in twenty jobs did not wait at all; the mean"),
-        ({"wait": [0] * (N - 9) + [60] * 9}, "did not wait at all, one in twenty waited 1 min or"),
+        ({"wait": [0] * N}, "At least 95 % of the jobs did not wait. The mean"),
+        ({"wait": [0] * (N - 9) + [60] * 9}, "(median wait 0 s); 5 % of the jobs waited 1 min or"),
         ({"requested_time": [10**7] * N}, "All estimates are the same."),
         ({"requested_time": [10**9] * N}, "The median job uses < 0.1 % of its estimate"),
         (
             {"run": [60] * N, "wait": [*range(N)], "requested_time": [*range(1, N + 1)]},
-            "Of all pairs, ",
+            "The strongest correlation is",
         ),
     ],
 )
@@ -356,7 +356,7 @@ def test_a_small_correlation_without_interval_says_nothing(rng):
         log(rng, user=[-1] * N, run=[5, 4, 4, 5] * (N // 4), procs=[1, 2, 1, 2] * (N // 4))
     )
     assert (
-        "run neither longer nor shorter for sure: rank correlation 0.00."
+        "No significant correlation between size and run time: rank correlation 0.00."
         in correlation.section(trace).finding
     )
 
@@ -395,7 +395,7 @@ def test_intervals_are_drawn_in_days_and_by_their_dates_where_these_are_known():
     assert [edge.day for edge in edges] == [23, 24, 26]
     ax = Figure().add_subplot()
     style.date_axis(ax.xaxis, data)
-    assert ax.get_xlabel() == "days since the log's second 0"
+    assert ax.get_xlabel() == "days since second 0 of the log"
 
 
 def test_a_legend_of_uneven_columns_stays_inside_the_figure():
@@ -410,7 +410,7 @@ def test_a_legend_of_uneven_columns_stays_inside_the_figure():
 
 def test_a_page_without_intervals_names_none():
     page = characterize(Trace.from_columns({"submit": [0, 9]})).to_html()
-    assert "In brackets" not in page
+    assert "Brackets" not in page
 
 
 def test_findings_are_those_of_sections_that_have_one():

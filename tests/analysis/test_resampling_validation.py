@@ -1,4 +1,4 @@
-"""Resampled logs beside their original: as a table, as a page, by unit."""
+"""Resampled logs and their original: as a table, as a page, by unit."""
 
 import json
 from functools import partial
@@ -15,7 +15,7 @@ from analysis.logs.distributions import DISTRIBUTIONS
 from analysis.resampling.measures import MEASURES, comparable, measure_log, published
 from analysis.resampling.page import plot_pox_lines
 from analysis.resampling.units import SIMILARITIES, plot_units
-from analysis.resampling.validation import FIGURE_4, FIGURE_5, _on_one_scale, beside
+from analysis.resampling.validation import FIGURE_4, FIGURE_5, _on_one_scale, compare_measures
 from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import cli
 from workloadkit.clock import WEEK
@@ -83,7 +83,7 @@ def test_a_log_of_one_job_and_of_unknown_users_is_measured():
 
 def test_the_original_is_within_the_runs_if_it_is_as_one_of_them():
     measures = pd.DataFrame({"least": [8, 8, 12], "most": [12, 8, 12], "more": [13, 8, 12]})
-    assert beside(measures)["within"].tolist() == [True, True, False]
+    assert compare_measures(measures)["within"].tolist() == [True, True, False]
 
 
 def test_windows_of_pox_plots_are_in_seconds(log, found):
@@ -127,7 +127,7 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
     assert np.isnan(found.table["sd"]).all()  # of a single run
     notes = found.report().sections[0].notes
     assert notes[0].startswith("The original is compared with 1 resampled log,")
-    assert notes[1].startswith("Left out of the original")
+    assert "are left out of the original" in notes[1]
     assert f"{found.left_out} jobs." in notes[1]
     assert "±" not in found.report().sections[0].finding
 
@@ -178,7 +178,9 @@ def test_it_draws_itself(found):
         ax = Figure().add_subplot()
         assert plot(ax) is ax
         assert len(ax.lines) == 4
-    with pytest.raises(wk.ParameterError, match="no distribution 'jobs'; known: jobs_by_user, "):
+    with pytest.raises(
+        wk.ParameterError, match="unknown distribution 'jobs'; known: jobs_by_user, "
+    ):
         found.plot(Figure().add_subplot(), distribution="jobs")
     ax = plot_pox_lines(found.pox, Figure().add_subplot())
     assert len(ax.lines) == 6  # with slopes 1/2 and 1
@@ -236,11 +238,11 @@ def test_what_is_wrong_is_said_before_anything_is_drawn(log):
         analysis.validate_resampling(log, week=3)
     with pytest.raises(wk.ParameterError, match=r"trace is "):
         analysis.validate_resampling(log.jobs)
-    with pytest.raises(wk.ParameterError, match=r"^unit is what is compared"):
+    with pytest.raises(wk.ParameterError, match=r"^unit is not a parameter here"):
         analysis.resampling.compare_units(log, unit="job")
     with pytest.raises(wk.ParameterError, match=r"^units is 'day'; known: user, session, "):
         analysis.resampling.compare_units(log, units=["day"])
-    with pytest.raises(wk.ParameterError, match=r"^units: give some"):
+    with pytest.raises(wk.ParameterError, match=r"^units is empty; known"):
         analysis.resampling.compare_units(log, units=[])
 
 

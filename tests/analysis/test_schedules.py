@@ -174,7 +174,7 @@ def test_local_time_is_on_the_axis_where_the_log_knows_it(schedule, ax):
 )
 def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit, seconds):
     analysis.schedules.plot_gantt(simulate([(1, 0, run, 8)]), ax)
-    assert ax.get_xlabel() == f"time since the log's second 0 [{unit}]"
+    assert ax.get_xlabel() == f"time since second 0 of the log [{unit}]"
     assert ax.get_xlim() == pytest.approx((0, run / seconds))
     (bars,) = ax.collections
     assert bars.get_paths()[0].get_extents().x1 == pytest.approx(run / seconds)
@@ -196,7 +196,7 @@ def test_jobs_that_waited_have_the_colour_that_the_legend_says(ax):
     keys = dict(zip(names, (key.get_facecolor() for key in legend.legend_handles), strict=True))
     (bars,) = ax.collections
     first, second = bars.get_facecolors()
-    assert first.tolist() == pytest.approx(keys["started at once"])
+    assert first.tolist() == pytest.approx(keys["started immediately"])
     assert second.tolist() == pytest.approx(keys["waited"])
 
 
@@ -211,7 +211,7 @@ def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
 def test_a_queue_that_never_was_says_so(ax):
     trace = wk.Trace.from_columns({"submit": [0, 50], "run": [10, 10], "procs": [1, 1]})
     analysis.schedules.plot_queue_length(wk.simulate(trace, procs=1), ax)
-    assert [text.get_text() for text in ax.texts] == ["no job waits"]
+    assert [text.get_text() for text in ax.texts] == ["no waiting jobs"]
     assert ax.get_xlim() == (0, 60)
 
 
@@ -388,7 +388,7 @@ def test_where_no_work_is_done_it_has_no_shares():
 
 def test_shares_and_utilization_are_drawn(schedule, ax):
     assert analysis.schedules.plot_queue_distribution(schedule, ax) is ax
-    assert ax.get_xlabel() == "waiting jobs, or more"
+    assert ax.get_xlabel() == "minimum number of waiting jobs"
     other = mpl.figure.Figure().add_subplot()
     assert analysis.schedules.plot_utilization(schedule, other) is other
     assert other.get_ylabel() == "share of the machine"

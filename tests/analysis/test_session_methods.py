@@ -378,19 +378,22 @@ def test_reasons_speak_of_each_kind_and_at_last_for_the_one_recommended():
     assert recommend(table) == "Arrival"
     by_last, by_max, *cuts, best = reasons(table, "Arrival")
     assert by_last.startswith("Last: 14 % [12, 16] of the sessions are longer than 16 h, the long")
-    assert "the longest 2 d, as long jobs" in by_last
+    assert "the longest 2 d, because long jobs" in by_last
     assert by_max.startswith("Max: 15 % [13, 17] of the sessions are longer than 16 h")
-    for sentence, start in zip(cuts, ("Last+Cut: 14 to 18", "Max+Cut: 7 to 9"), strict=True):
-        assert sentence.startswith(f"{start} times as many sessions are as long as the cut")
+    for sentence, (kind, times) in zip(
+        cuts, (("Last+Cut", "14 to 18"), ("Max+Cut", "7 to 9")), strict=True
+    ):
+        text = f"{kind}: sessions as long as the cut are {times} times as frequent"
+        assert sentence.startswith(text)
     assert best.startswith("Arrival has no fault: 0.2 % of the sessions are longer than 16 h")
-    assert best.endswith("Its drawback: 53 % of the sessions have length 0.")
+    assert best.endswith("Drawback: 53 % of the sessions have length 0.")
     assert "the jump at its threshold is 1.5" in best
 
 
 def test_few_sessions_choose_nothing():
     table = ways(sessions=[500, 99, 500, 500])
     assert recommend(table) == ""
-    assert [*reasons(table, "")] == ["With fewer than 100 sessions there is little to choose by."]
+    assert [*reasons(table, "")] == ["With fewer than 100 sessions no method is recommended."]
 
 
 def test_a_fault_must_be_more_than_chance():
@@ -576,11 +579,11 @@ def test_times_between_arrivals_are_drawn_with_the_thresholds():
     ax = plot_inter_arrivals(data, Figure().add_subplot(), suggestion=1800.0)
     assert ax.lines[0].get_xydata().tolist() == [[60, 0.25], [3600, 1]]
     marks = {name: points[0][0] for name, points in drawn(ax).items()}
-    assert marks == {"levels off": 1800, "threshold used": 3600}
+    assert marks == {"levels off": 1800, "threshold in use": 3600}
     ax = plot_inter_arrival_slope(data, Figure().add_subplot(), fixed=1200.0)
     assert ax.lines[0].get_xydata().tolist() == [[60, 2]]  # 0 has no place on the axis
     assert ax.lines[1].get_ydata() == [LEVEL, LEVEL]
-    assert {name: points[0][0] for name, points in drawn(ax).items()} == {"threshold used": 1200}
+    assert {name: points[0][0] for name, points in drawn(ax).items()} == {"threshold in use": 1200}
 
 
 def test_think_times_after_batches_are_drawn_by_common_and_unique():

@@ -72,8 +72,8 @@ def test_several_logs_weigh_by_their_weeks(rng):
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (lambda jobs: 100.0 - jobs, "have smaller ones (rank correlation −1.00"),
-        (lambda jobs: 1.0 * jobs, "have larger ones (rank correlation 1.00"),
+        (lambda jobs: 100.0 - jobs, "have smaller jobs (rank correlation −1.00"),
+        (lambda jobs: 1.0 * jobs, "have larger jobs (rank correlation 1.00"),
     ],
 )
 def test_the_section_says_which_way_it_goes(run, said, rng):
@@ -86,7 +86,8 @@ def test_the_section_says_which_way_it_goes(run, said, rng):
 
 def test_too_few_weeks_and_weeks_alike_are_said():
     assert "at least 8" in signature.section(weekly([3, 4, 5], [1.0, 2.0, 3.0])).notes[0]
-    assert "all have as many" in signature.section(weekly([3] * 9, np.arange(9.0))).notes[0]
+    notes = signature.section(weekly([3] * 9, np.arange(9.0))).notes
+    assert "all have equal job counts" in notes[0]
     nothing = Trace.from_columns({"submit": [0, 5], "run": [-1, -1], "procs": [1, 1]})
     assert "No job of this log ran" in signature.section(nothing).notes[0]
 
@@ -104,7 +105,7 @@ def test_an_interval_with_zero_in_it_says_nothing_for_sure():
     run = [5.0, 2, 7, 9, 1, 8, 3, 6, 4]
     section = signature.section(weekly(jobs, run))
     assert section.values["correlation_low"] < 0 < section.values["correlation_high"]
-    assert "neither surely smaller nor larger ones" in section.finding
+    assert "No significant correlation" in section.finding
     assert (section.values["weeks"], section.values["empty_weeks"]) == (9, 0)
     idle = signature.section(weekly([*jobs, 0, 0], [*run, 1, 1]))
     assert (idle.values["weeks"], idle.values["empty_weeks"]) == (9, 2)
@@ -215,10 +216,10 @@ def test_blocks_that_do_not_fill_the_weeks_are_cut_and_500_are_drawn():
 @pytest.mark.parametrize(
     ("interval", "said"),
     [
-        ((-0.5, -0.01), "have smaller ones"),
-        ((-0.5, 0.0), "neither surely smaller nor larger ones"),
-        ((0.0, 0.5), "neither surely smaller nor larger ones"),
-        ((0.01, 0.5), "have larger ones"),
+        ((-0.5, -0.01), "have smaller jobs"),
+        ((-0.5, 0.0), "No significant correlation"),
+        ((0.0, 0.5), "No significant correlation"),
+        ((0.01, 0.5), "have larger jobs"),
     ],
 )
 def test_an_interval_that_touches_zero_says_nothing_for_sure(monkeypatch, interval, said):

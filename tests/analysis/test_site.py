@@ -302,7 +302,8 @@ def test_every_distribution_is_drawn(what):
 def test_one_distribution_is_drawn_by_itself():
     ax = Figure().add_subplot()
     assert plot_empirical(Empirical.of([1, 1, 2]), ax) is ax
-    with pytest.raises(ParameterError, match="no distribution 'waits' of a site; known: batch_wid"):
+    message = "unknown distribution 'waits' of a site; known: batch_wid"
+    with pytest.raises(ParameterError, match=message):
         site_distributions(two_users()).plot(ax, what="waits")
 
 
@@ -384,7 +385,7 @@ def test_the_section_says_what_a_log_lacks():
     assert summary.section(none).notes[0].startswith("No job of this log ran")
     columns = {"submit": [0, 9, 12], "run": [1, 1, 1], "procs": [1] * 3, "user": [1, 1, -1]}
     notes = summary.section(Trace.from_columns(columns)).notes
-    assert "Left out: 1 job of no known user." in notes
+    assert "Left out: 1 job of unknown users." in notes
     assert any("No wait time is known" in note for note in notes)
 
 
@@ -464,14 +465,14 @@ def test_workpools_are_combined_and_kept(tmp_path):
 def test_why_a_site_has_no_section(run, user, reason):
     log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": user}
     assert summary.section(Trace.from_columns(log)).notes == (
-        f"{reason}, so there is nothing to model users by.",
+        f"{reason}, so users cannot be modelled.",
     )
 
 
 def test_jobs_of_no_known_user_are_counted_if_they_ran():
     log = {"submit": range(4), "run": [5, 5, -1, 5], "procs": [1] * 4, "user": [1, -1, -1, 1]}
     section = summary.section(Trace.from_columns(log))
-    assert "Left out: 1 job of no known user." in section.notes
+    assert "Left out: 1 job of unknown users." in section.notes
 
 
 def test_the_finding_of_the_section_by_hand():
@@ -479,8 +480,8 @@ def test_the_finding_of_the_section_by_hand():
     columns = {"submit": [0, 1, 2, 3, 4, 204, 414, 714], "wait": [0] * 8, "run": [100] * 8}
     section = summary.section(Trace.from_columns(columns | {"procs": [1] * 8, "user": [4] * 8}))
     assert section.finding == (
-        "By Last, a batch has 2 jobs on average. Half of the think times within sessions last at "
-        "most 1 min 50 s."
+        "By Last, a batch has 2 jobs on average. The median think time within sessions is "
+        "1 min 50 s."
     )
     assert (section.values["n_users"], section.values["n_jobs"]) == (1, 8)
     assert section.values["batch_width"]["p50"] == 1

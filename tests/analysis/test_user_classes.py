@@ -208,7 +208,7 @@ def test_the_section_tells_who_stays(rng):
     section = users.section(log(jobs))
     assert section.values["long_term_users"] == 2
     assert section.values["temporary_users"] == 1
-    assert "2 users stayed for more than 12 weeks" in section.finding
+    assert "2 users were active for more than 12 weeks" in section.finding
     assert [figure.name for figure in section.figures][-2:] == ["periods", "seen"]
 
 
@@ -240,7 +240,7 @@ def test_periods_are_drawn_by_class_one_on_the_other():
 
 def test_a_short_log_tells_nothing_of_who_stays():
     section = users.section(log([(0, 1), (12, 2)]))
-    assert any("no more than 12 weeks" in note for note in section.notes)
+    assert any("at most 12 weeks" in note for note in section.notes)
     assert len(section.figures) == 2
 
 

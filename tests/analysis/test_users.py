@@ -47,9 +47,9 @@ def busy(n, **columns):
     ("n", "finding"),
     [
         (1, "One user submitted all 3 jobs."),
-        (2, "The most active of 2 users submitted 75 % of the jobs; 1 user did half of all work."),
-        (10, "The most active of 10 users submitted 25 % of the jobs; 4 users did half"),
-        (11, "The 10 most active of 11 users submitted 92 % of the jobs; 5 users did half"),
+        (2, "The most active of 2 users submitted 75 % of the jobs; 1 user accounts for half"),
+        (10, "The most active of 10 users submitted 25 % of the jobs; 4 users account for half"),
+        (11, "The 10 most active of 11 users submitted 92 % of the jobs; 5 users account for half"),
     ],
 )
 def test_the_section_says_who_is_most_active(n, finding):
@@ -87,14 +87,14 @@ def test_where_no_work_was_done_nobody_did_half_of_it():
     log = {"submit": range(3), "run": [0] * 3, "procs": [1] * 3, "user": [1, 1, 2]}
     section = users.section(Trace.from_columns(log))
     assert section.values["users_with_half_of_the_work"] == 0
-    assert "half of all work" not in section.finding
+    assert "half of the work" not in section.finding
 
 
 def test_users_are_those_who_are_known_and_whose_jobs_ran():
     log = {"submit": range(5), "run": [1, 1, 1, 1, np.nan], "procs": [1] * 5}
     trace = Trace.from_columns({**log, "user": [4, 4, 0, -1, 9]})
     assert users.user_shares(trace)["jobs"].to_dict() == {4: 2, 0: 1}
-    assert users.section(trace).notes[0] == "Left out: 1 job of no known user."
+    assert users.section(trace).notes[0] == "Left out: 1 job of unknown users."
 
 
 def test_many_users_still_fit_a_figure():
@@ -173,10 +173,10 @@ def test_why_no_sessions_are_found(run, user, reason):
 @pytest.mark.parametrize(
     ("run", "reason"), [([5, -1], "No user is known"), ([-1, -1], "No job of this log ran")]
 )
-def test_why_there_is_no_user_to_tell_of(run, reason):
+def test_why_users_cannot_be_distinguished(run, reason):
     log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": [-1, 3 if run[0] < 0 else -1]}
     section = users.section(Trace.from_columns(log))
-    assert section.notes == (f"{reason}, so there is no one to tell apart.",)
+    assert section.notes == (f"{reason}, so users cannot be distinguished.",)
 
 
 def test_users_of_as_many_jobs_are_in_the_order_of_their_numbers():
@@ -189,7 +189,7 @@ def test_users_of_as_many_jobs_are_in_the_order_of_their_numbers():
 def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
     log = {"submit": range(4), "run": [9, 9, -1, 9], "procs": [1] * 4, "user": [-1, 0, -1, 3]}
     section = users.section(Trace.from_columns(log))
-    assert section.notes[0] == "Left out: 1 job of no known user."
+    assert section.notes[0] == "Left out: 1 job of unknown users."
     assert section.values["n_users"] == 2
     of_sessions = sessions.section(Trace.from_columns(log))
     assert section.notes[0] in of_sessions.notes
@@ -204,8 +204,8 @@ def test_the_tables_of_users_as_they_are_read():
         "users with jobs that ran": "3",
         "jobs per user, mean": "2.67",
         "jobs per user, median": "2",
-        "users who have half of the jobs": "1",
-        "users who have half of the work": "2",
+        "users with half of the jobs": "1",
+        "users with half of the work": "2",
         "Gini coefficient of jobs": "0.333",
         "Gini coefficient of work": "0.133",
     }

@@ -57,9 +57,9 @@ def test_job_numbers_that_repeat_are_drawn_once(log):
 
 def test_jobs_that_cannot_be_drawn(log):
     for job in (13, 14, 99):
-        with pytest.raises(ParameterError, match=f"job {job} has no utility function to be drawn"):
+        with pytest.raises(ParameterError, match=f"job {job} has no utility function to draw"):
             analysis.utilities.utility_shapes(log, [11, job])
-    with pytest.raises(WorkloadError, match="no job has a utility function to be drawn"):
+    with pytest.raises(WorkloadError, match="no job has a utility function to draw"):
         analysis.utilities.utility_shapes(replace(log, utility=log.utility.iloc[:0]))
 
 
@@ -70,7 +70,7 @@ def test_what_was_earned_from_the_best(log):
     # job 12 ends after 20 s, at its deadline
     assert schedule.describe()["earned_p100"] == 40
     bare = wk.simulate(replace(log, utility=log.utility.iloc[:0]), "fcfs", procs=1)
-    with pytest.raises(WorkloadError, match="no job that counts could earn anything"):
+    with pytest.raises(WorkloadError, match="no counted job has a start value above 0"):
         analysis.utilities.earned_shares(bare)
 
 
@@ -88,9 +88,7 @@ def test_figures(log):
 
 def test_the_section_is_there_where_jobs_have_utility_functions(log):
     section = utilities.section(log)
-    assert section.finding == (
-        "3 jobs (75 %) have utility functions: half of them are worth nothing after 20 s."
-    )
+    assert section.finding == ("3 jobs (75 %) have utility functions; the median deadline is 20 s.")
     assert section.values["start_value"] == 150
     names = [section.name for section in analysis.characterize(log).sections]
     assert "utilities" in names
@@ -109,7 +107,7 @@ def test_the_numbers_of_the_section_by_hand(log):
     section = utilities.section(log)
     (table,) = section.tables
     assert table.data["value"].tolist() == [3, 1, 1, 150, 50, 100, 100, 10, 20, 40, 40]
-    assert table.shown[""]["deadline of half, at most"] == "20 s"
+    assert table.shown[""]["deadline, median"] == "20 s"
     assert section.values["n_jobs"] == 3
     assert (section.values["median_start_value"], section.values["median_deadline"]) == (50, 20)
 
@@ -146,11 +144,11 @@ def test_only_what_is_worth_0_from_the_start_is_worth_nothing():
     frame = pd.DataFrame(points, columns=["row", "time", "value"])
     trace = replace(wk.Trace.from_columns({"submit": range(4)}), utility=frame)
     section = utilities.section(trace)
-    told = section.tables[0].data["value"]
-    assert told["worth nothing from the start"] == 1
-    assert (told["jobs with a utility function"], told["without"]) == (3, 1)
-    assert told["sum of the start values"] == section.values["start_value"] == 1.5
-    assert section.finding.startswith("3 jobs (75 %) have utility functions: half of them")
+    values = section.tables[0].data["value"]
+    assert values["jobs with a start value of 0"] == 1
+    assert (values["jobs with a utility function"], values["jobs without one"]) == (3, 1)
+    assert values["sum of the start values"] == section.values["start_value"] == 1.5
+    assert section.finding.startswith("3 jobs (75 %) have utility functions; the median")
 
 
 def test_what_was_earned_is_drawn_as_steps_over_the_jobs_from_the_best(log):

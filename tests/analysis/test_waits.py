@@ -189,8 +189,8 @@ def test_the_section_tells_for_what_jobs_waited():
     )
     section = summary.section(trace)
     assert section.finding == (
-        "Half of the jobs waited 4 min or less, one in ten more than 4 min. 25 % of all waiting "
-        "came before the jobs were eligible, so it was not the scheduler's."
+        "The median wait is 4 min; 10 % of the jobs waited more than 4 min. 25 % of the waiting "
+        "time came before the jobs were eligible, so it was not due to the scheduler."
     )
     assert section.values["eligible_to_start"]["p90"] == 180
     assert section.values["share_before_eligible"] == 0.25
@@ -208,17 +208,18 @@ def test_waits_whose_parts_are_unknown_are_no_part_of_the_share_before_eligible(
     section = summary.section(trace)
     assert section.values["share_before_eligible"] == 0.25
     assert section.values["eligible_to_start"]["jobs"] == 1
-    assert section.notes[0].startswith("Before a job is eligible it waits for another job")
+    assert section.notes[0].startswith("Before a job is eligible, it depends on another job")
 
 
 @pytest.mark.parametrize(
-    ("eligible", "note"), [((None, None), "does not tell when jobs"), ((0, 5), "Before a job is")]
+    ("eligible", "note"),
+    [((None, None), "Eligible times are unknown"), ((0, 5), "Before a job is")],
 )
 def test_without_waiting_before_jobs_were_eligible_none_is_told(eligible, note):
     jobs = [(0, eligible[0], 60, 70), (5, eligible[1], 605, 700)]
     section = summary.section(site(*jobs, partition=["a", "b"]))
     assert section.finding == (
-        "Half of the jobs waited 1 min or less, one in ten more than 10 min."
+        "The median wait is 1 min; 10 % of the jobs waited more than 10 min."
     )
     assert len(section.notes) == 1
     assert note in section.notes[0]
@@ -256,7 +257,7 @@ def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
     assert others == [7, 3]
     assert ax.lines[0].get_xdata().tolist() == [0.5, 1.5]
-    assert ax.get_ylabel() == "50 % waited at most"
+    assert ax.get_ylabel() == "wait, 50th percentile"
 
 
 def test_the_summary_of_an_import_is_shown():
@@ -272,7 +273,7 @@ def test_the_summary_of_an_import_is_shown():
     )
     section = reading_section(replace(site((0, 0, 5, 9)), intake=intake))
     assert section.finding == (
-        "Slurm accounting; time zone: UTC: of 5 rows, 3 are jobs and 2 are left out."
+        "Slurm accounting; time zone: UTC: 3 of 5 rows are jobs, 2 are left out."
     )
     assert [table.name for table in section.tables] == ["left_out", "noted"]
     assert section.values == {"n_rows": 5, "n_left_out": 2}
@@ -359,6 +360,6 @@ def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
     jobs = [(i, None, i + 60 * (i + 1), i + 60 * (i + 2)) for i in range(100)]
     section = summary.section(site(*jobs, header=(), partition=["a", "b"] * 50))
     assert section.finding == (
-        "Half of the jobs waited 50 min or less, one in ten more than 1 h 30 min."
+        "The median wait is 50 min; 10 % of the jobs waited more than 1 h 30 min."
     )
     assert section.tables[2].shown.index.tolist() == ["day 0", "day 0"]

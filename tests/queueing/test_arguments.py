@@ -95,13 +95,13 @@ def test_results_know_what_they_are_asked(model):
     assert np.isfinite(model.moment(20, job)).all()
     assert np.all(model.sf(np.inf, job) == 0)
     assert np.all(model.cdf(np.inf, job) == 1)
-    with pytest.raises(QueueingError, match="foo is no parameter; they are "):
+    with pytest.raises(QueueingError, match="foo is not a parameter; known: "):
         model.solve(foo=1)
     again = pickle.loads(pickle.dumps(model)).solve()
     assert np.array_equal(again.ppf(0.9, job), model.ppf(0.9, job))
 
 
 def test_a_warning_names_the_line_that_asked():
-    with pytest.warns(QueueingWarning, match="1 of 2 points have no answer") as told:
+    with pytest.warns(QueueingWarning, match="1 of 2 points have no solution") as told:
         mixed([0.5, 1], 3, 1, 1)
     assert told[0].filename == __file__

@@ -219,7 +219,7 @@ def test_too_much_for_the_chain_is_said():
         solve_chain(0.8, table([0, 10], [0.9, 0.3]), 1.0, 1.0)
     with pytest.raises(QueueingError, match="too many for the chain"):
         solve_chain(1 - 1e-7, exponential(1.0), 1.0, 1.0)
-    with pytest.raises(QueueingError, match="so near 1"):
+    with pytest.raises(QueueingError, match="too close to 1"):
         solve_chain(0.5, exponential(1.0), 1.0, 1e-20)
 
 

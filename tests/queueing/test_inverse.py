@@ -108,12 +108,16 @@ def test_users_who_do_not_think_by_hand():
 
 
 def test_limits_that_nothing_keeps_are_named():
-    with pytest.raises(QueueingError, match="R is 1; it must be at least 2, that of one user"):
+    with pytest.raises(
+        QueueingError, match="R is 1; it must be at least 2, the response time for one user"
+    ):
         most_users(R=1, Z=5, S=1, lam=0.5)
-    with pytest.raises(QueueingError, match="R is 1; it must be at least 2, that without users"):
+    with pytest.raises(
+        QueueingError, match="R is 1; it must be at least 2, the response time without users"
+    ):
         users_for_response(R=1, Z=5, S=1, lam=0.5, job="open")
     with pytest.raises(
-        QueueingError, match=r"R is 2; it must be at least 2.30259, that without op"
+        QueueingError, match=r"R is 2; it must be at least 2.30259, the response time without op"
     ):
         most_jobs(R=2, S=1, q=0.9)
     with pytest.raises(QueueingError, match=r"lam is 1; it must be below servers / S"):
@@ -133,9 +137,11 @@ def test_limits_that_nothing_keeps_are_named():
 
 
 def test_more_users_than_can_be_counted():
-    with pytest.raises(QueueingError, match=r"^R is 1e\+06; .* not even 49,999,000 users keep it"):
+    with pytest.raises(
+        QueueingError, match=r"^R is 1e\+06; .* not exceeded even with 49,999,000 users"
+    ):
         most_users(R=1e6, Z=0, S=1, servers=1000, q=0.5)
-    with pytest.raises(QueueingError, match="not even 1,000,000,000,000,000 users keep it"):
+    with pytest.raises(QueueingError, match="not exceeded even with 1,000,000,000,000,000 users"):
         most_users(R=1, Z=0, S=1e-300)
     with pytest.warns(QueueingWarning, match="1 of 2 points"):
         assert np.isnan(users_for_response(R=[1, 10], Z=0, S=[1e-300, 1])).tolist() == [True, False]
@@ -144,10 +150,10 @@ def test_more_users_than_can_be_counted():
 
 
 def test_points_without_answer_are_nan():
-    with pytest.warns(QueueingWarning, match="3 of 4 points have no answer"):
+    with pytest.warns(QueueingWarning, match="3 of 4 points have no solution"):
         found = most_users(R=[3, 0.5, -1, 3], Z=5, S=[1, 1, 1, np.nan])
     assert np.isnan(found).tolist() == [False, True, True, True]
-    with pytest.warns(QueueingWarning, match="1 of 2 points have no answer"):
+    with pytest.warns(QueueingWarning, match="1 of 2 points have no solution"):
         assert np.isnan(most_jobs([3, 0.5], 1)).tolist() == [False, True]
     assert most_jobs([], 1).shape == (0,)
     assert users_for_response(np.full((2, 3), 4), 5, 1).shape == (2, 3)

@@ -81,7 +81,7 @@ def test_it_is_solved_again_for_what_changes():
     assert result.solve(p=0).Xc == mixed(0.3, 2, 2, 1).Xc
     assert result.derivative("Xo", "theta") < 0
     assert result.to_frame()["p"].tolist() == ["exponential(theta)"]
-    with pytest.raises(QueueingError, match="speed is no parameter"):
+    with pytest.raises(QueueingError, match="speed is not a parameter"):
         result.solve(speed=1)
 
 
@@ -94,7 +94,7 @@ def test_it_is_solved_again_for_what_changes():
         ({"p": 0.9}, "lam is 0.3; it must be below servers"),
         ({"p": exponential(-1)}, "theta is -1"),
         ({"method": "mva"}, "method is 'mva'; with p it must be 'formula'"),
-        ({"Z": 0, "S": 0}, "it must be above 0 where"),
+        ({"Z": 0, "S": 0}, "it must be above 0 if"),
     ],
 )
 def test_wrong_arguments(changed, message):

@@ -273,7 +273,7 @@ def test_times_at_the_ends():
 
 
 def test_more_users_than_memory_holds_are_refused():
-    with pytest.raises(QueueingError, match=r"N is 1e\+09; it must be .* 50,000,000 at most"):
+    with pytest.raises(QueueingError, match=r"N is 1e\+09; it must be .* at most 50,000,000"):
         closed(1e9, 1, 1, 2)
     with pytest.warns(QueueingWarning, match="1 of 2 points"):
         assert np.isnan(closed([1e9, 10], 1, 1, 2).X).tolist() == [True, False]

@@ -220,7 +220,7 @@ def test_bad_points_are_nan_with_one_warning():
         ({"demands": [1.0], "N": 3, "speeds": {1: [1.0]}}, "speeds has the station 1"),
         ({"demands": [1.0], "N": 3, "speeds": {0: [1.0, 0.0]}}, r"speeds\[0\]\[1\] is 0"),
         ({"demands": [1.0], "N": 3, "servers": [2], "speeds": {0: [1.0]}}, "both given"),
-        ({"demands": [0.0], "N": 3}, "Z is 0; it must be above 0 where demands are all 0"),
+        ({"demands": [0.0], "N": 3}, "Z is 0; it must be above 0 if demands are all 0"),
         ({"demands": [[0.0], [1.0]], "N": [3, 1]}, "all 0"),
         ({"demands": [1e300], "N": 3}, r"demands\[0\] is 1e\+300; it must be from 0 to 1e\+100"),
         ({"demands": [1.0], "N": 3, "visits": [-1]}, r"visits\[0\] is -1"),
@@ -261,7 +261,7 @@ def test_networks_too_large_say_so():
 def test_memory_is_that_of_a_layer(monkeypatch):
     monkeypatch.setattr(mean_values, "MOST_HELD", 100)
     assert mva(np.ones((2, 2)), [1000, 10]).X.shape == (2,)  # the longest axis costs nothing
-    with pytest.raises(QueueingError, match="held at a time"):
+    with pytest.raises(QueueingError, match="in memory at once"):
         mva(np.ones((2, 2)), [1000, 100])
 
 

@@ -62,19 +62,19 @@ def test_open_classes_share_the_servers():
 
 def test_the_station_that_open_jobs_fill_is_named():
     passing = [5.0, 0.5, 2.0]  # the first only delays
-    with pytest.raises(QueueingError, match="lam makes open jobs use 2 of station 2; it must be"):
+    with pytest.raises(QueueingError, match="lam: open jobs use 2 of station 2; it must be"):
         mixed_mva([1.0, 1.0, 1.0], 2, 1.0, passing, 1.0, servers=[math.inf, 1, 1])
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"lam": 1.0}, "lam makes open jobs use 1 of station 0"),
+        ({"lam": 1.0}, "lam: open jobs use 1 of station 0"),
         ({"lam": -1.0}, "lam is -1; it must be from 0 to"),
         ({"lam": [0.5]}, "the shape of lam is"),
         ({"open_demands": [1.0, 1.0]}, "the shape of open_demands is"),
         ({"open_demands": [math.nan]}, r"open_demands\[0\] is nan"),
-        ({"servers": [2]}, "servers must all be 1"),
+        ({"servers": [2]}, "servers must be 1"),
         ({"N": [1, 2]}, "it must be one number"),
     ],
 )

@@ -18,7 +18,7 @@ from queueing.networks import (
     interactive_response_time,
     littles_law,
     observe,
-    utilisation_law,
+    utilization_law,
 )
 from tests.data import needs_traces, trace_path
 
@@ -30,7 +30,7 @@ def law(found, name):
 
 
 def test_laws_by_hand():
-    assert utilisation_law(X=3, S=0.5, servers=2) == 0.75
+    assert utilization_law(X=3, S=0.5, servers=2) == 0.75
     assert littles_law(X=[1, 2], R=3).tolist() == [3, 6]
     assert forced_flow_law(X=0.5, visits=[20, 8]).tolist() == [10, 4]
     assert interactive_response_time(N=20, X=0.5, Z=30) == 10
@@ -49,8 +49,8 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: utilisation_law(-1, 1), "X is -1"),
-        (lambda: utilisation_law(1, 1, 1.5), "servers is 1.5"),
+        (lambda: utilization_law(-1, 1), "X is -1"),
+        (lambda: utilization_law(1, 1, 1.5), "servers is 1.5"),
         (lambda: littles_law("2", 1), "X is '2'"),
         (lambda: interactive_response_time(1, 0, 1), "X is 0; it must be finite, above 0"),
         (lambda: interactive_response_time(1, 2, 3), "X is 2; it must be at most N / Z"),
@@ -70,7 +70,7 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
         (lambda: observe([1], [1], [1]), "window is from 1 to 1"),
         (lambda: observe([1], [2], [3], window=(3, 2)), "window is from 3 to 2"),
         (lambda: observe([1], [2], [3], window=(3,)), "it must have a begin and an end"),
-        (lambda: observe([1], [2], [3], procs=[0]), "procs has values"),
+        (lambda: observe([1], [2], [3], procs=[0]), "procs must be finite"),
         (lambda: observe([1], [2], [3], procs=[1, 2]), "the shape of procs"),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_schedule_counted_by_hand():
     assert found.holds
     assert found.flow_balance_error == 0
     assert law(found, "Little's law").left == 1.0
-    assert law(found, "utilisation law").left == pytest.approx(9 / 14)
+    assert law(found, "utilization law").left == pytest.approx(9 / 14)
 
 
 def test_points_that_break_a_law_are_nan():

@@ -29,7 +29,7 @@ def test_a_window_counted_by_hand():
     assert (seen.service, seen.response) == (3, 3)  # of A and B, which left
     laws = {law.law: law for law in check_operational(seen).laws}
     assert laws["flow balance"].holds
-    utilisation = laws["utilisation law"]
+    utilisation = laws["utilization law"]
     assert (utilisation.left, utilisation.right, utilisation.holds) == (0.875, 0.75, False)
     little = laws["Little's law"]
     assert (little.left, little.right, little.holds) == (2.0, 1.5, False)

@@ -327,9 +327,9 @@ def test_the_model_is_solved_again_for_what_changes():
         ({"N": True}, "N is True; it must be a number"),
         ({"Z": np.inf}, "Z is inf; it must be finite"),
         ({"S": -1}, "S is -1; it must be finite"),
-        ({"Z": 0, "S": 0}, "Z is 0; it must be above 0 where S is 0"),
+        ({"Z": 0, "S": 0}, "Z is 0; it must be above 0 if S is 0"),
         ({"servers": 0}, "servers is 0; it must be a whole number, 1 or more"),
-        ({"servers": 2, "N": 2.5}, "N is 2.5; it must be a whole number where there are several"),
+        ({"servers": 2, "N": 2.5}, "N is 2.5; it must be a whole number for several"),
         ({"method": "mva", "N": 2.5}, "N is 2.5; it must be a whole number"),
         ({"method": "mva", "servers": 2}, "servers is 2; it must be 1 for method 'mva'"),
         ({"method": "sums"}, "method is 'sums'; it must be formula or mva"),
@@ -341,7 +341,7 @@ def test_wrong_arguments(changed, message):
 
 
 def test_wrong_points_of_an_array_are_nan():
-    with pytest.warns(QueueingWarning, match="2 of 4 points have no answer") as told:
+    with pytest.warns(QueueingWarning, match="2 of 4 points have no solution") as told:
         result = mixed([0.5, 1, 0.2, -1], 3, 2, 1)
     assert len(told) == 1
     assert np.isnan(result.Xc).tolist() == [False, True, False, True]
@@ -354,13 +354,13 @@ def test_wrong_questions():
     result = mixed(0.5, 3, 2, 1)
     with pytest.raises(QueueingError, match="job is missing; it must be closed or open"):
         result.ppf(0.5)
-    with pytest.raises(QueueingError, match="q is 1\\.5; a share is from 0 to 1"):
+    with pytest.raises(QueueingError, match="q is 1\\.5; it must be from 0 to 1"):
         result.ppf(1.5, "open")
     with pytest.raises(QueueingError, match="of is 'Y'"):
         result.derivative("Y", "Z")
     with pytest.raises(QueueingError, match="wrt is 'servers', a whole number"):
         result.derivative("Ro", "servers")
-    with pytest.raises(QueueingError, match="wrt is 'N', a whole number where there are several"):
+    with pytest.raises(QueueingError, match="wrt is 'N', a whole number for several"):
         closed([3, 3], 2, 1, servers=[1, 2]).derivative("X", "N")
 
 
@@ -426,6 +426,6 @@ def test_plots_of_one_point_and_over_other_parameters():
     assert right.get_legend_handles_labels()[1] == ["Rc", "Ro"]
     with pytest.raises(QueueingError, match="measures is 'Y'; it must be one of Xc"):
         mixed([0.1, 0.2], 3, 5, 1).plot(right, measures=("Y",))
-    with pytest.raises(QueueingError, match="one parameter that varies; here lam and N vary"):
+    with pytest.raises(QueueingError, match="exactly one varying parameter; here lam and N vary"):
         mixed([0.1, 0.2], [1, 2], 5, 1).plot(right)
     plt.close("all")

@@ -188,7 +188,7 @@ def test_service_of_any_law_has_the_mean_of_pollaczek_and_khinchine():
     queue = mg1(lam=0.5, S=1, scv=[0, 1, 9])
     np.testing.assert_allclose(queue.R, [md1(0.5, 1).R, mm1(0.5, 1).R, 6], rtol=1e-15)
     for ask in (lambda: queue.sf(1), lambda: queue.ppf(0.9), lambda: queue.moment(2)):
-        with pytest.raises(QueueingError, match="scv alone does not tell"):
+        with pytest.raises(QueueingError, match="scv does not determine"):
             ask()
 
 
@@ -304,7 +304,7 @@ def test_all_at_the_ends(model, given):
 
 @pytest.mark.parametrize(("model", "given"), STATIONS)
 def test_points_without_answer_are_nan(model, given):
-    with pytest.warns(QueueingWarning, match="1 of 2 points have no answer"):
+    with pytest.warns(QueueingWarning, match="1 of 2 points have no solution"):
         result = model(**{**given, "lam": [0.5, -1]})
     for name in result.measures:
         assert np.isnan(np.broadcast_to(getattr(result, name), 2)).tolist() == [False, True]

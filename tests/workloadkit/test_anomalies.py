@@ -822,7 +822,7 @@ def test_parts_are_drawn_where_they_are_and_slight_ones_lighter():
     assert spans[1].get_alpha() < spans[2].get_alpha()
     assert [list(line.get_xdata()) for line in ax.lines] == [[5, 5]]
     labels = ax.get_legend_handles_labels()[1]
-    assert sorted(labels) == ["change", "dead period", "jobs a day", "start-up"]
+    assert sorted(labels) == ["change", "dead period", "jobs per day", "start-up"]
 
 
 def test_flurries_are_drawn_as_jobs_of_their_days():

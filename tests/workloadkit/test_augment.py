@@ -467,7 +467,7 @@ def test_what_jobs_earn_is_simulated(run, path):
     assert found["provenance"]["parameters"]["utility_at"] == "start"
     _, out, _ = run("simulate", made)
     assert "aggregate utility" in out
-    assert "earned by the best 25 %" in out
+    assert "utility earned by the best 25 %" in out
     _, out, err = run("simulate", path, "--utility-at", "start")
     assert "utility" not in out
     assert "--utility-at makes no difference" in err

@@ -93,7 +93,7 @@ def test_a_difference_is_exit_code_1(monkeypatch):
             ("mm9", "lam=0.5"),
             "error: unknown model 'mm9'; did you mean mmc or mm1? known",
         ),
-        (("mm1", "lam=0.5"), "error: mm1 needs S"),
+        (("mm1", "lam=0.5"), "error: mm1 requires S"),
         (("mm1", "lam=0.5", "S=1", "N=3"), "error: unknown parameter 'N'; known: lam, S"),
         (("mm1", "lam=1.5", "S=1"), "error: lam is 1.5"),
         (("mm1", "lam", "S=1"), "error: 'lam' is not a parameter"),

@@ -48,7 +48,7 @@ def test_points_without_an_answer_keep_their_parameters(tmp_path):
     target = tmp_path / "q.json"
     done = run("mixed", "lam=0.5,1", "N=3", "Z=1", "S=1", "--json", str(target))
     assert done.exit_code == 0
-    assert "warning: 1 of 2 points have no answer and are nan: lam is 1 at [1]" in done.stderr
+    assert "warning: 1 of 2 points have no solution and are nan: lam is 1 at [1]" in done.stderr
     good, bad = json.loads(target.read_text())["answers"][0]["points"]
     assert (good["lam"], bad["lam"]) == (0.5, 1.0)
     assert (bad["N"], bad["Z"], bad["S"]) == (3.0, 1.0, 1.0)

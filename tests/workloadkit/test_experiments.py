@@ -441,7 +441,7 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
         ({"loads": [0.5, 0.5]}, "loads: a value is repeated"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
         ({"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
-        ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
+        ({"confidence": 1.0}, "confidence is 1; it must lie between 0 and 1"),
         ({"rng": -1}, "rng is -1"),
         ({"overrun": "ignore"}, "overrun is 'ignore'"),
         ({"offered_load": 0.5}, "unknown setting 'offered_load'; known: procs, "),

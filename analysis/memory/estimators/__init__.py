@@ -1,1 +1,1 @@
-"""Estimators of the Hurst parameter, one idea a file, and how they err."""
+"""Estimators of the Hurst parameter, one method per file, and their errors."""

@@ -1,25 +1,19 @@
-"""The Hurst parameter from how the means of blocks vary."""
+"""Hurst parameter from the variation of block means."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import Fit, fit_line, sizes
+from analysis.memory.estimators.line import HurstFit, fit_line, sizes
 
-#: A size must have so many blocks.
+#: Minimum number of blocks of a size.
 FEWEST_BLOCKS = 20
 
 
-def aggregated_variance(series: NDArray[np.float64], smallest: int) -> Fit:
-    """Fit the variance of the means of blocks against their size, which falls as m^(2 H - 2).
+def aggregated_variance(series: NDArray[np.float64], smallest: int) -> HurstFit:
+    """Fit the variance of block means against block size, which falls as m^(2 H - 2).
 
-    The estimate is known to be low where H is large: the blocks' means vary around the mean of the
-    series itself, not around the true one [1]_.
-
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    smallest : int
-        Smallest block; the largest is such that there are 20.
+    The estimate is too low for large H: block means vary around the mean of the series, not around
+    the true mean [1]_. Sizes range from `smallest` to n / 20.
 
     References
     ----------
@@ -34,17 +28,13 @@ def aggregated_variance(series: NDArray[np.float64], smallest: int) -> Fit:
     """
     size = sizes(smallest, series.size / FEWEST_BLOCKS)
     slope, points = fit_line(size, [block_means(series, m).var() for m in size])
-    return Fit(1 + slope / 2, points)
+    return HurstFit(1 + slope / 2, points)
 
 
-def absolute_moments(series: NDArray[np.float64], smallest: int) -> Fit:
-    """Fit the mean absolute deviation of the means of blocks, which falls as m^(H - 1) [1]_.
+def absolute_moments(series: NDArray[np.float64], smallest: int) -> HurstFit:
+    """Fit the mean absolute deviation of block means, which falls as m^(H - 1) [1]_.
 
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    smallest : int
-        Smallest block; the largest is such that there are 20.
+    Block sizes range from `smallest` to n / 20.
 
     References
     ----------
@@ -61,11 +51,11 @@ def absolute_moments(series: NDArray[np.float64], smallest: int) -> Fit:
     mean = series.mean()
     value = [np.abs(block_means(series, m) - mean).mean() for m in size]
     slope, points = fit_line(size, value)
-    return Fit(1 + slope, points)
+    return HurstFit(1 + slope, points)
 
 
 def block_means(series: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Return the means of the whole blocks of a series.
+    """Return the means of the complete blocks of a series.
 
     Examples
     --------

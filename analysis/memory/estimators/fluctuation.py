@@ -1,22 +1,18 @@
-"""The Hurst parameter from fluctuations around local trends."""
+"""Hurst parameter from fluctuations around local trends."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import Fit, fit_line, sizes
+from analysis.memory.estimators.line import HurstFit, fit_line, sizes
 
-#: A size must have so many boxes.
+#: Minimum number of boxes of a size.
 FEWEST_BOXES = 10
 
 
-def detrended_fluctuation(series: NDArray[np.float64], smallest: int) -> Fit:
-    """Fit the fluctuations of the summed series around a line in each box, which grow as s^H [1]_.
+def detrended_fluctuation(series: NDArray[np.float64], smallest: int) -> HurstFit:
+    """Fit the fluctuations of the cumulative series around a line in each box, as s^H [1]_.
 
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    smallest : int
-        Smallest box; the largest is such that there are 10.
+    Box sizes range from `smallest` to n / 10.
 
     References
     ----------
@@ -34,4 +30,4 @@ def detrended_fluctuation(series: NDArray[np.float64], smallest: int) -> Fit:
     size = sizes(smallest, series.size / FEWEST_BOXES)
     profile = np.cumsum(series - series.mean())
     slope, points = fit_line(size, fluctuations(profile, size))
-    return Fit(slope, points)
+    return HurstFit(slope, points)

@@ -1,4 +1,4 @@
-"""Lines through points on logarithmic axes."""
+"""Linear fits on logarithmic axes."""
 
 from typing import NamedTuple
 
@@ -8,23 +8,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError
 
-#: How far each size lies from the one before, as the pox plot has it (Zakay and Feitelson, 2013).
+#: Ratio of successive sizes, as in the pox plot of Zakay and Feitelson (2013).
 FACTOR = 1.2
 
-_FEWEST = 3  # points of a line
-_NOTHING = 1e-12  # a value so far below the middle one is rounding
+_FEWEST = 3  # scales of a fit
+_NOTHING = 1e-12  # values this far below the median are rounding errors
 
 
-class Fit(NamedTuple):
-    """An estimate, and what it was read from.
+class HurstFit(NamedTuple):
+    """An estimate of the Hurst parameter, and the points of the fit.
 
-    Parameters
-    ----------
-    estimate : float
-        Of the Hurst parameter.
-    points : DataFrame
-        One row a point: `scale` (steps of the series, or radians per step), `value`, and `line`,
-        the fitted value there. The series has been given mean 0 and variance 1.
+    `points` has one row per point: `scale` (steps of the series, or radians per step), `value`, and
+    `line`, the fitted value. The series is standardized to mean 0 and variance 1.
     """
 
     estimate: float
@@ -32,7 +27,7 @@ class Fit(NamedTuple):
 
 
 def sizes(smallest: int, largest: float) -> NDArray[np.int64]:
-    """Return whole numbers a factor 1.2 apart.
+    """Return integers with successive ratios of about 1.2.
 
     Examples
     --------
@@ -57,11 +52,11 @@ def fit_line(
     Parameters
     ----------
     scale, value : array_like, shape (n_points,)
-        Points whose value is not positive, or next to nothing, or not known are left out.
+        Points with a value that is unknown, not positive or negligible are left out.
     weight : array_like, shape (n_points,), optional
-        By default, all points weigh the same.
+        By default, all points have the same weight.
     abscissa : array_like, shape (n_points,), optional
-        What the line is fitted against, if not the logarithm of the scale.
+        Abscissa of the fit; by default the logarithm of the scale.
 
     Returns
     -------
@@ -72,7 +67,7 @@ def fit_line(
     Raises
     ------
     ParameterError
-        If fewer than three different scales are left.
+        If there are fewer than three distinct scales.
 
     Examples
     --------

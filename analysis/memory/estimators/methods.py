@@ -1,4 +1,4 @@
-"""The estimators by name, and what each is computed with by default."""
+"""Estimators by name, and their default parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, spectral, wavelet
-from analysis.memory.estimators.line import Fit
+from analysis.memory.estimators.line import HurstFit
 from workloadkit.errors import ParameterError
 
-#: The shortest series that is long enough for all estimators.
+#: Minimum length of a series for all estimators.
 SHORTEST = 256
 
 _BLOCK, _BOX, _POWER = "block size", "box size", "periodogram"
@@ -24,42 +24,42 @@ class Method:
     Parameters
     ----------
     title : str
-        Its name for people.
+        Name in tables and figures.
     fit : callable
         ``fit(series)`` or ``fit(series, parameter)``; the series has mean 0 and variance 1.
     parameter : {"smallest", "bandwidth"}, optional
-        What can be chosen: the smallest scale, or the number of frequencies.
+        Parameter of the method: the smallest scale, or the number of frequencies.
     default : callable
         The default of the parameter for a series of length n.
     scale, value : str
-        What the points lie over, and what they are; for axes.
+        Labels of the axes.
     """
 
     title: str
-    fit: Callable[..., Fit]
+    fit: Callable[..., HurstFit]
     parameter: Literal["smallest", "bandwidth"] | None
     default: Callable[[int], int]
     scale: str
     value: str
 
-    def __call__(self, series: NDArray[np.float64], chosen: int | None = None) -> Fit:
-        """Estimate, with the default parameter or the one chosen."""
+    def __call__(self, series: NDArray[np.float64], chosen: int | None = None) -> HurstFit:
+        """Estimate, with the given or default parameter."""
         if self.parameter is None:
             return self.fit(series)
         return self.fit(series, self.default(series.size) if chosen is None else chosen)
 
 
 def power(exponent: float) -> Callable[[int], int]:
-    """Return the function that gives the whole part of a power of n."""
+    """Return the function n -> int(n**exponent)."""
     return lambda n: int(n**exponent)
 
 
 def always(value: int) -> Callable[[int], int]:
-    """Return the function that gives the same for all n."""
+    """Return the constant function of n."""
     return lambda _: value
 
 
-#: All estimators. The bandwidths: n^0.65 for GPH; n^(2/3) for local Whittle, which in hourly counts
+#: All estimators. Bandwidths: n^0.65 for GPH; n^(2/3) for local Whittle, which for hourly counts
 #: of some years ends just below the frequency of a day; a tenth of the frequencies for the line
 #: through the periodogram (Taqqu et al., 1995).
 METHODS: dict[str, Method] = {
@@ -97,35 +97,22 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """Return the estimator called `name`.
-
-    Raises
-    ------
-    ParameterError
-        If there is none.
-    """
+    """Return the estimator called `name`."""
     if name not in METHODS:
         raise ParameterError(
-            f"no method {name!r} to estimate a Hurst parameter; known: {', '.join(METHODS)}"
+            f"unknown method {name!r} of the Hurst parameter; known: {', '.join(METHODS)}"
         )
     return METHODS[name]
 
 
 def check_series(series: Any) -> NDArray[np.float64]:
-    """Return a series given mean 0 and variance 1, which no estimator depends on.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a row of numbers, is too short, has unknown or infinite values, or if all
-        values are alike.
-    """
+    """Check a series, and standardize it to mean 0 and variance 1."""
     try:
         values = np.asarray(series, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"a series is a row of numbers, not {series!r:.40}") from None
+        raise ParameterError(f"a series must hold numbers, not {series!r:.40}") from None
     if values.ndim != 1:
-        raise ParameterError(f"a series has one dimension, not {values.ndim}")
+        raise ParameterError(f"a series must have one dimension, not {values.ndim}")
     if odd := np.flatnonzero(~np.isfinite(values)).tolist():
         raise ParameterError(
             f"a series needs known, finite values: value {odd[0]} is {values[odd[0]]:g}"
@@ -133,8 +120,8 @@ def check_series(series: Any) -> NDArray[np.float64]:
     if values.size < SHORTEST:
         raise ParameterError(f"a series needs {SHORTEST} values or more, not {values.size}")
     largest = np.abs(values).max()
-    values = values / (largest or 1)  # so that no square overflows
+    values = values / (largest or 1)  # avoids overflow in squares
     spread = values.std()
     if not spread > 1e-12:
-        raise ParameterError(f"all {values.size:,} values of the series are alike")
+        raise ParameterError(f"all {values.size:,} values of the series are equal")
     return (values - values.mean()) / spread

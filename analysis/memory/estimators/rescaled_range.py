@@ -1,26 +1,20 @@
-"""The Hurst parameter from rescaled ranges: the pox plot."""
+"""Hurst parameter from rescaled ranges: the pox plot."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import Fit, fit_line, sizes
+from analysis.memory.estimators.line import HurstFit, fit_line, sizes
 
-#: How many windows of each size are laid, evenly from the beginning to the end.
+#: Number of windows of each size, evenly spaced over the series.
 STARTS = 10
 
 
-def rescaled_range(series: NDArray[np.float64], smallest: int) -> Fit:
+def rescaled_range(series: NDArray[np.float64], smallest: int) -> HurstFit:
     """Fit the pox plot of a series [1]_.
 
-    For windows of sizes a factor 1.2 apart, ten of each size, evenly spaced, so that large ones
-    overlap: the range of the summed deviations from the window's mean, over the window's standard
-    deviation. The slope over all points is the estimate.
-
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    smallest : int
-        Smallest window.
+    Windows have sizes with ratios of 1.2 from `smallest`, ten of each size, evenly spaced, so that
+    large ones overlap. R/S is the range of the cumulative deviations from the window's mean,
+    divided by the window's standard deviation. The slope over all points is the estimate.
 
     References
     ----------
@@ -38,11 +32,11 @@ def rescaled_range(series: NDArray[np.float64], smallest: int) -> Fit:
 
     begin, size = windows(series.size, smallest)
     slope, points = fit_line(size, rescaled_ranges(series, begin, size))
-    return Fit(slope, points)
+    return HurstFit(slope, points)
 
 
 def windows(n: int, smallest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return begin and size of the windows of a pox plot over a series of length `n`.
+    """Return begin and size of the windows of a pox plot for a series of length `n`.
 
     Examples
     --------
@@ -53,5 +47,5 @@ def windows(n: int, smallest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]
     size = np.repeat(sizes(smallest, n), STARTS)
     step = np.tile(np.arange(STARTS), size.size // STARTS)
     begin = step * (n - size) // (STARTS - 1)
-    pairs = np.unique(np.column_stack([size, begin]), axis=0)  # the largest may coincide
+    pairs = np.unique(np.column_stack([size, begin]), axis=0)  # the largest windows may coincide
     return pairs[:, 1].copy(), pairs[:, 0].copy()

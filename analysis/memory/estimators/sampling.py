@@ -1,10 +1,10 @@
-"""How the estimators err on fractional Gaussian noise, and the intervals that follow.
+"""Errors of the estimators on fractional Gaussian noise, and the resulting intervals.
 
-Points of one plot depend on each other, so the interval of a line through them is far too narrow.
-The intervals here come from the distribution of the estimator itself: its mean error and its
-standard deviation on exact noise of the same length, found by simulation and kept in a table.
-An interval holds every H whose noise gives such an estimate with 95 %; where an estimator is
-biased, its interval is not centred at the estimate and may even lie beside it.
+Points of one plot are correlated, so the usual interval of the fitted line is far too narrow.
+The intervals here use the distribution of the estimator: its mean error and standard deviation
+on exact noise of the same length, from simulations stored in a table. An interval contains every
+H with noise that gives such an estimate at the 95 % level; if an estimator is biased, its
+interval is not centred at the estimate, and may not even contain it.
 """
 
 import csv
@@ -24,7 +24,7 @@ PARAMETERS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 _TABLE = Path(__file__).with_suffix(".csv")
 _NORMAL_95 = 1.959964
 _GRID = np.linspace(0, 1, 10001)
-_SERIES = 100  # simulated where the table does not reach
+_SERIES = 100  # simulated for parameters outside the table
 _SEED = 20131
 
 
@@ -46,7 +46,7 @@ def measure(
 def interval(
     method: str, estimate: float, n: int, chosen: int | None = None
 ) -> tuple[float, float]:
-    """Return the smallest and the largest H whose noise gives such an estimate with 95 %.
+    """Return the smallest and largest H with noise that gives such an estimate at the 95 % level.
 
     Parameters
     ----------
@@ -55,17 +55,16 @@ def interval(
     n : int
         Length of the series.
     chosen : int, optional
-        The method's parameter, if it is not the default one; noise is then simulated, always from
-        the same seed.
+        Parameter of the method if not the default; noise is then simulated with a fixed seed.
 
     Returns
     -------
     tuple of float
-        Within 0 to 1; NaN if no fractional Gaussian noise gives such an estimate.
+        Limits in [0, 1]; NaN if no fractional Gaussian noise gives such an estimate.
 
     Examples
     --------
-    R/S is known to come out high for independent values, and low where H is large.
+    R/S is biased upwards for independent values, and downwards for large H.
 
     >>> low, high = interval("rs", 0.53, 16384)
     >>> bool(low < 0.5 < high)
@@ -87,7 +86,7 @@ def interval(
 
 
 def errors(method: str, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean error and standard deviation at H = 0, 0.0001, …, 1, interpolated in the table.
+    """Return mean error and standard deviation at H = 0, 0.0001, …, 1 by interpolation.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def errors(method: str, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 @cache
 def _tables() -> dict[str, tuple[NDArray, NDArray, NDArray]]:
-    """Lengths, and by length and parameter the mean errors and standard deviations, by method."""
+    """Return lengths, mean errors and standard deviations (by length and H) of each method."""
     with _TABLE.open(newline="", encoding="utf-8") as stream:
         rows = {
             (row["method"], int(row["n"]), float(row["H"])): (float(row["bias"]), float(row["sd"]))

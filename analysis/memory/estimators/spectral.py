@@ -1,4 +1,4 @@
-"""The Hurst parameter from the spectrum: the periodogram at its low frequencies, and all of it."""
+"""Hurst parameter from the spectrum: its low frequencies, or the whole periodogram."""
 
 from collections.abc import Callable
 
@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import Fit, fit_line
+from analysis.memory.estimators.line import HurstFit, fit_line
 from analysis.memory.fractional_noise import NoiseSpectrum
 from workloadkit.errors import ParameterError
 
-#: Where likelihoods look for the Hurst parameter; an estimate there means that it lies beyond.
+#: Search interval of the likelihood estimators; an estimate at a bound lies outside.
 BOUNDS = (0.01, 0.99)
 
-_TOLERANCE, _NEAR = 1e-6, 1e-4  # of a Hurst parameter
-_NOTHING = 1e-20  # of a power, where the series has variance 1: less is rounding
+_TOLERANCE, _NEAR = 1e-6, 1e-4  # tolerances of H
+_NOTHING = 1e-20  # smaller powers of a standardized series are rounding errors
 
 
 def periodogram(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Fourier frequencies between 0 and pi, both excluded, and the periodogram there.
+    """Return the Fourier frequencies in the open interval (0, pi), and the periodogram.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def periodogram(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     frequency : ndarray of float, shape ((n - 1) // 2,)
         [radians per step]
     power : ndarray of float, shape ((n - 1) // 2,)
-        Of independent values of variance 1, around 1 / (2 pi).
+        About 1 / (2 pi) for independent values of variance 1.
 
     Examples
     --------
@@ -43,14 +43,10 @@ def periodogram(series: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     return frequency, (waves.real**2 + waves.imag**2) / (2 * np.pi * n)
 
 
-def low_frequencies(series: NDArray[np.float64], bandwidth: int) -> Fit:
+def low_frequencies(series: NDArray[np.float64], bandwidth: int) -> HurstFit:
     """Fit a line to the periodogram at low frequencies, where it falls as a power 1 - 2 H [1]_.
 
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    bandwidth : int
-        How many frequencies, from the lowest.
+    `bandwidth` is the number of lowest frequencies.
 
     References
     ----------
@@ -65,17 +61,13 @@ def low_frequencies(series: NDArray[np.float64], bandwidth: int) -> Fit:
     """
     frequency, power = (x[:bandwidth] for x in periodogram(series))
     slope, points = fit_line(frequency, power)
-    return Fit((1 - slope) / 2, points)
+    return HurstFit((1 - slope) / 2, points)
 
 
-def geweke_porter_hudak(series: NDArray[np.float64], bandwidth: int) -> Fit:
+def geweke_porter_hudak(series: NDArray[np.float64], bandwidth: int) -> HurstFit:
     """Fit the logarithm of the periodogram against that of 4 sin²(frequency / 2) [1]_.
 
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    bandwidth : int
-        How many frequencies, from the lowest.
+    `bandwidth` is the number of lowest frequencies.
 
     References
     ----------
@@ -91,17 +83,13 @@ def geweke_porter_hudak(series: NDArray[np.float64], bandwidth: int) -> Fit:
     frequency, power = (x[:bandwidth] for x in periodogram(series))
     rise = np.log(4 * np.sin(frequency / 2) ** 2)
     slope, points = fit_line(frequency, power, abscissa=rise)
-    return Fit(0.5 - slope, points)
+    return HurstFit(0.5 - slope, points)
 
 
-def local_whittle(series: NDArray[np.float64], bandwidth: int) -> Fit:
-    """Maximise the likelihood of the periodogram at low frequencies under a power law [1]_.
+def local_whittle(series: NDArray[np.float64], bandwidth: int) -> HurstFit:
+    """Maximize the likelihood of the periodogram at low frequencies under a power law [1]_.
 
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    bandwidth : int
-        How many frequencies, from the lowest.
+    `bandwidth` is the number of lowest frequencies.
 
     References
     ----------
@@ -119,15 +107,10 @@ def local_whittle(series: NDArray[np.float64], bandwidth: int) -> Fit:
     return _likeliest(frequency, power, lambda H: (1 - 2 * H) * log_frequency)
 
 
-def whittle(series: NDArray[np.float64]) -> Fit:
-    """Maximise the likelihood of the whole periodogram under fractional Gaussian noise [1]_.
+def whittle(series: NDArray[np.float64]) -> HurstFit:
+    """Maximize the likelihood of the whole periodogram under fractional Gaussian noise [1]_.
 
-    The most precise of all if the series is such noise, and misled by whatever else shapes its
-    high frequencies.
-
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
+    The most precise estimator for such noise; other high-frequency structure biases it.
 
     References
     ----------
@@ -148,12 +131,12 @@ def _likeliest(
     frequency: NDArray[np.float64],
     power: NDArray[np.float64],
     log_shape: Callable[[float], NDArray[np.float64]],
-) -> Fit:
-    """Choose H by Whittle's likelihood: exponential ordinates, the height left free."""
+) -> HurstFit:
+    """Estimate H by Whittle's likelihood: exponential ordinates with a free level."""
     from scipy.optimize import minimize_scalar
 
     if not power.max() > _NOTHING:
-        raise ParameterError(f"the series has no power at the {power.size:,} frequencies fitted")
+        raise ParameterError(f"the series has no power at the {power.size:,} fitted frequencies")
 
     def height(shape: NDArray[np.float64]) -> float:
         return float(np.log(np.mean(power * np.exp(-shape))))
@@ -166,9 +149,9 @@ def _likeliest(
         deviance, bounds=BOUNDS, method="bounded", options={"xatol": _TOLERANCE}
     )
     estimate = float(found.x)
-    for bound in BOUNDS:  # the search comes near to its bounds, but stays inside
+    for bound in BOUNDS:  # the search approaches its bounds, but stays inside
         if abs(estimate - bound) < _NEAR and deviance(bound) <= float(found.fun):
             estimate = bound
     shape = log_shape(estimate)
     line = np.exp(height(shape) + shape)
-    return Fit(estimate, pd.DataFrame({"scale": frequency, "value": power, "line": line}))
+    return HurstFit(estimate, pd.DataFrame({"scale": frequency, "value": power, "line": line}))

@@ -1,27 +1,22 @@
-"""The Hurst parameter from wavelets: the logscale diagram."""
+"""Hurst parameter from wavelets: the logscale diagram."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import Fit, fit_line
+from analysis.memory.estimators.line import HurstFit, fit_line
 
 _ROOT = np.sqrt(3)
-#: Daubechies' filter of two vanishing moments: what it leaves over knows no mean and no trend.
+#: Daubechies filter with two vanishing moments: its details are free of mean and linear trend.
 SMOOTH = np.array([1 + _ROOT, 3 + _ROOT, 3 - _ROOT, 1 - _ROOT]) / (4 * np.sqrt(2))
 DETAIL = SMOOTH[::-1] * np.array([1, -1, 1, -1])
 
 
-def abry_veitch(series: NDArray[np.float64], smallest: int) -> Fit:
+def abry_veitch(series: NDArray[np.float64], smallest: int) -> HurstFit:
     """Fit the energy of the wavelet coefficients by octave, which grows as 2^(j (2 H - 1)) [1]_.
 
-    The mean logarithm of an energy is below the logarithm of its mean, the more so the fewer the
-    coefficients; this is set right, and octaves weigh by how well they are known.
-
-    Parameters
-    ----------
-    series : ndarray of float, shape (n,)
-    smallest : int
-        Smallest scale: the lowest octaves of counts are no power law yet.
+    The mean logarithm of an energy is below the logarithm of its mean, by more for fewer
+    coefficients; this is corrected, and octaves are weighted by precision. `smallest` is the
+    smallest scale: the lowest octaves of counts do not follow the power law.
 
     References
     ----------
@@ -45,13 +40,13 @@ def abry_veitch(series: NDArray[np.float64], smallest: int) -> Fit:
     # zeta(2, n / 2).
     energy = energy / np.exp(digamma(half) - np.log(half))
     slope, points = fit_line(scale[chosen], energy, 1 / zeta(2, half))
-    return Fit((slope + 1) / 2, points)
+    return HurstFit((slope + 1) / 2, points)
 
 
 def octaves(series: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return the wavelet coefficients of a series, from the finest octave to the coarsest.
+    """Return the wavelet coefficients of a series, from the finest to the coarsest octave.
 
-    Only those that do not reach beyond the series; an octave has at least three.
+    Coefficients that extend beyond the series are omitted; an octave has at least three.
 
     Examples
     --------

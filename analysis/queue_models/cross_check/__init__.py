@@ -1,1 +1,1 @@
-"""Comparison of queueing models with simulations of the same parameters."""
+"""Comparison of queueing models with simulations."""

@@ -1,4 +1,4 @@
-"""Set queueing models beside simulations of the same parameters."""
+"""Compare queueing models with simulations of the same parameters."""
 
 import math
 import warnings
@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.queue_models.cross_check import estimates
-from analysis.queue_models.cross_check.measuring import Run, Who, look
-from analysis.queue_models.cross_check.models import Model, find_model, in_words
-from analysis.queue_models.cross_check.points import Case, cases_of
+from analysis.queue_models.cross_check.measuring import Group, MeasuredRun, measure_run
+from analysis.queue_models.cross_check.models import CheckedModel, find_model, in_words
+from analysis.queue_models.cross_check.points import CheckedPoint, cases_of
 from analysis.queue_models.cross_check.result import CrossCheck
 from analysis.queue_models.cross_check.warmup import mser
 from queueing.errors import QueueingError
@@ -26,42 +26,42 @@ from workloadkit.simulation.simulate import simulate
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-#: Runs that the warm-up is found in, at most; they are not measured.
+#: Maximum number of pilot runs for the warm-up; they are not measured.
 PILOTS = 5
 
 #: Confidence of the intervals.
 CONFIDENCE = 0.95
 
-#: Independent responses that a run must be worth, by the correlation of those that follow one
-#: another. Of a run that is worth fewer no rule can tell whether it has left its beginning.
+#: Minimum number of independent responses per run, given their autocorrelation. Shorter runs do
+#: not show whether the warm-up is over.
 LEAST = 20
 
-#: Steps of the simulated time, in mean service times, that are too long to measure responses.
+#: Largest resolution of the simulated time, in mean service times, for measuring responses.
 COARSE = 1e-3
 
-#: Relative error that sums of many times may have by rounding.
+#: Relative rounding error of sums of many times.
 ROUNDING = 1e-9
 
 
-class Task(NamedTuple):
-    """A run.
+class RunTask(NamedTuple):
+    """A run to simulate.
 
     Parameters
     ----------
     users : object
     processors : int
-        Of their machine.
+        Processors of the machine.
     stream : Generator
-    whose : tuple of str
-        Whose jobs are measured.
+    groups : tuple of str
+        Measured groups of jobs.
     warmup : int, optional
-        Jobs before the measured ones; None in a run that the warm-up is to be found in.
+        Jobs before the measured ones; None in a pilot run.
     """
 
     users: Any
     processors: int
     stream: np.random.Generator
-    whose: tuple[Who, ...]
+    groups: tuple[Group, ...]
     warmup: int | None = None
 
 
@@ -73,42 +73,41 @@ def crosscheck(
     executor: "Executor | None" = None,
     **parameters: Any,
 ) -> CrossCheck:
-    """Simulate the parameters of a queueing model, and tell whether theory and simulation agree.
+    """Compare a queueing model with its simulation.
 
-    The judge is the toolkit's own simulator: first come, first served, jobs of one processor on a
-    machine of as many as there are servers. Each measure is taken by its definition: X from the
-    departures in the window, Q as the time average of the number in the system, U from busy time,
-    R and its percentiles from the jobs submitted in the window.
+    The reference is the toolkit's own simulator: first come, first served, jobs of one processor,
+    and as many processors as servers. Each measure follows its definition: X from the departures in
+    the window, Q as the time average of the number in the system, U from busy time, R and its
+    percentiles from the jobs submitted in the window.
 
-    The warm-up is found by MSER-5, in runs that are not measured: a number of jobs that depended
-    on the measured ones would bias them. It looks at the responses and at the times between
-    submissions, each averaged over these runs.
+    The warm-up is determined by MSER-5 in separate pilot runs: a warm-up that depends on the
+    measured runs would bias them. MSER-5 is applied to the responses and the inter-arrival times,
+    each averaged over the pilot runs.
 
-    Responses that follow one another are alike, so nothing is reckoned from the jobs of one run:
-    standard errors are by leaving out whole runs, which are independent, and the intervals by
-    Student's t of one degree of freedom less than runs.
+    Successive responses are correlated, so no error is computed from the jobs within a run:
+    standard errors are jackknife estimates over the independent runs, and intervals use Student's t
+    with one degree of freedom fewer than runs.
 
-    What is allowed are 4 standard errors, and for an approximation its stated error besides,
-    relative to the simulation. A standard error that is itself estimated, from few runs, is often
-    too small: by Student's t, 4.7 of those of thirty runs are as rare as 4 of a normal law, 7.0 of
-    ten and 4.2 of a hundred, and so many are taken. A measure of a right theory is then refused
-    once in 16,000 times, so that a grid of hundreds needs no further allowance. Where an
-    approximation states none for them, the errors of U and of the jobs of a user are those of X,
-    and that of Q is that of X and R; else what it states no error of is shown and not judged.
+    The allowed difference is 4 standard errors, plus the stated error of an approximation, relative
+    to the simulation. A standard error estimated from few runs is often too small, so the factor is
+    the quantile of Student's t with the probability of 4 standard deviations: 7.0 for ten runs, 4.7
+    for thirty, 4.2 for a hundred. A measure of a correct theory then fails once in 16,000 cases, so
+    a grid of hundreds of points needs no further correction. If an approximation does not state
+    them, the errors of U and of the jobs per user are those of X, and the error of Q is that of X
+    and R; a measure without any stated error is shown but not judged.
 
     Parameters
     ----------
     model : {"poisson", "mm1", "mmc", "md1", "closed", "think", "mixed", "reopen"}
-        As in `queueing`; poisson is mm1 and think is closed.
+        Model of `queueing`; poisson is mm1, and think is closed.
     settings : workloadkit.settings.Crosscheck, optional
-        The last ones in one object; keywords count first. Each run has a stream of its own, spawned
-        from the seed.
+        The keyword-only settings as one object; keywords take precedence. Each run has its own
+        random stream, spawned from the seed.
     executor : Executor, optional
-        Who does the simulations; by default this process. The result is the same.
+        Executor of the simulations; by default this process. It does not affect the result.
     **parameters
-        Of the model: lam, N, Z, S, p, servers and method, with the names and forms that they have
-        in `queueing`. Arrays broadcast as numpy does: a grid. The unit of time is the second of
-        the simulation, whatever it stands for.
+        Parameters of the model: lam, N, Z, S, p, servers and method, as in `queueing`. Arrays are
+        broadcast like in numpy and form a grid. The time unit is the second of the simulation.
     {settings}
 
     Returns
@@ -118,15 +117,15 @@ def crosscheck(
     Raises
     ------
     ParameterError
-        For an unknown model or parameter, and a value that the theory refuses.
+        For an unknown model or parameter, or a value that the theory rejects.
 
     Warns
     -----
     WorkloadWarning
-        Where points of a grid are left out because they have no answer, and where runs are too
-        short to judge: for their warm-up, or because a run, by the correlation of its responses,
-        is worth fewer than 20 independent ones. Near saturation that is many thousands of jobs.
-        Also where jobs are so rare that times of the simulation are too coarse to measure them.
+        If points of a grid are left out because they have no solution; if runs are too short: for
+        their warm-up, or because the responses of a run are worth fewer than 20 independent ones
+        (near saturation, this takes many thousands of jobs); and if jobs are so rare that the
+        resolution of simulated times is too coarse.
 
     Examples
     --------
@@ -140,8 +139,8 @@ def crosscheck(
     of_settings = {
         name: parameters.pop(name) for name in settings_of(Crosscheck) if name in parameters
     }
-    asked = Crosscheck.of(settings, of_settings)
-    return crosscheck_grids(model, [parameters], asked, executor=executor)
+    combined = Crosscheck.of(settings, of_settings)
+    return crosscheck_grids(model, [parameters], combined, executor=executor)
 
 
 def crosscheck_grids(
@@ -151,15 +150,15 @@ def crosscheck_grids(
     *,
     executor: "Executor | None" = None,
 ) -> CrossCheck:
-    """Return one result of several grids of the same model, such as one for each p.
+    """Return one result for several grids of the same model, such as one per p.
 
     Parameters
     ----------
     model : str
     grids : iterable of mapping
-        The parameters of each.
+        Parameters of each grid.
     settings, executor
-        As of `crosscheck`.
+        See `crosscheck`.
     """
     chosen = find_model(model)
     runs, jobs = int(settings.runs), int(settings.jobs)
@@ -170,12 +169,12 @@ def crosscheck_grids(
     tasks = []
     pilots = min(runs, PILOTS)
     for case, stream in zip(cases, np.random.default_rng(seed).spawn(len(cases)), strict=True):
-        whose = _whose(chosen, case)
+        groups = _groups(chosen, case)
         streams = stream.spawn(pilots + runs)
-        tasks.append([Task(case.users, case.processors, each, whose) for each in streams])
-    begun = _done(executor, [task for of_case in tasks for task in of_case[:pilots]])
-    warmups = [_warmup([next(begun) for _ in range(pilots)]) for _ in cases]
-    measured = _done(
+        tasks.append([RunTask(case.users, case.processors, each, groups) for each in streams])
+    piloted = _run_all(executor, [task for of_case in tasks for task in of_case[:pilots]])
+    warmups = [_warmup([next(piloted) for _ in range(pilots)]) for _ in cases]
+    measured = _run_all(
         executor,
         [
             task._replace(warmup=warmup)
@@ -187,15 +186,16 @@ def crosscheck_grids(
     points: list[dict[str, Any]] = []
     coarse = 0
     for case, (warmup, settled) in zip(cases, warmups, strict=True):
-        told = {k: in_words(v, case.point["S"]) for k, v in case.point.items()}
+        parameters = {k: in_words(v, case.point["S"]) for k, v in case.point.items()}
         found = [next(measured) for _ in range(runs)]
         rows += [
-            {"point": len(points), **told, **row} for row in _rows(chosen, case, found, shares)
+            {"point": len(points), **parameters, **row}
+            for row in _rows(chosen, case, found, shares)
         ]
-        worth = [estimates.independent(found, law.who) for law in chosen.responses(case.point)]
+        worth = [estimates.independent(found, law.group) for law in chosen.responses(case.point)]
         points.append(
             {
-                **told,
+                **parameters,
                 "exactness": str(case.theory.exactness),
                 "warmup": warmup,
                 "settled": settled,
@@ -212,56 +212,56 @@ def crosscheck_grids(
     )
 
 
-def _whose(model: Model, case: Case) -> tuple[Who, ...]:
-    whose = [measure.who for measure in model.measures(case.point)]
-    whose += [law.who for law in model.responses(case.point)]
-    return tuple(dict.fromkeys(whose))
+def _groups(model: CheckedModel, case: CheckedPoint) -> tuple[Group, ...]:
+    groups = [measure.group for measure in model.measures(case.point)]
+    groups += [law.group for law in model.responses(case.point)]
+    return tuple(dict.fromkeys(groups))
 
 
-def _done(executor: "Executor | None", tasks: list[Task]) -> Iterator[Any]:
-    return map(_work, tasks) if executor is None else executor.map(_work, tasks)
+def _run_all(executor: "Executor | None", tasks: list[RunTask]) -> Iterator[Any]:
+    return map(_simulate, tasks) if executor is None else executor.map(_simulate, tasks)
 
 
-def _work(task: Task) -> Run | NDArray[np.float64]:
-    """Simulate a run; return what it has seen, or the series that the warm-up is found in."""
+def _simulate(task: RunTask) -> MeasuredRun | NDArray[np.float64]:
+    """Simulate a run; return its measures, or for a pilot run the series for the warm-up."""
     schedule = simulate(None, "fcfs", task.users, procs=task.processors, rng=task.stream)
     if task.warmup is None:
         submit = schedule.workload.submit
         return np.stack([schedule.end - submit, np.diff(submit, prepend=0.0)])
-    return look(schedule, task.warmup, task.whose)
+    return measure_run(schedule, task.warmup, task.groups)
 
 
 def _warmup(pilots: Sequence[NDArray[np.float64]]) -> tuple[int, bool]:
-    """Return the jobs of the warm-up, and whether the runs are long enough for it."""
+    """Return the number of warm-up jobs, and whether the runs are long enough for it."""
     found = [mser(series) for series in np.mean(pilots, axis=0)]
     return max(left_out for left_out, _ in found), all(settled for _, settled in found)
 
 
 def _warn(points: Sequence[Mapping[str, Any]], jobs: int, coarse: int) -> None:
-    """Say where runs are too short to judge, or their times too coarse."""
+    """Warn of points with runs that are too short or times that are too coarse."""
     short = sum(not point["settled"] for point in points)
     few = sum(not point["independent"] >= LEAST for point in points)
-    too_few = f"{jobs:,} jobs are too few to judge"
-    for bad, told in (
+    too_few = f"{jobs:,} jobs are too few"
+    for bad, problem in (
         (short, f"the warm-up is not over after half of the jobs: {too_few}"),
-        (few, f"a run is worth fewer than {LEAST} independent responses: {too_few}"),
-        (coarse, "jobs are so rare that floating point numbers tell no service times apart"),
+        (few, f"the responses of a run are worth fewer than {LEAST} independent ones: {too_few}"),
+        (coarse, "jobs are so rare that floating-point times cannot resolve service times"),
     ):
         if bad:
             warnings.warn(
-                f"at {bad:,} of {len(points):,} points {told}", WorkloadWarning, stacklevel=4
+                f"at {bad:,} of {len(points):,} points {problem}", WorkloadWarning, stacklevel=4
             )
 
 
 def _rows(
-    model: Model, case: Case, runs: Sequence[Run], shares: Sequence[float]
+    model: CheckedModel, case: CheckedPoint, runs: Sequence[MeasuredRun], shares: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
-    """Set the measures of a point beside one another."""
+    """Yield the measures of a point by theory and simulation."""
     theory = case.theory
     for measure in model.measures(case.point):
         value = float(getattr(theory, measure.name))
-        found = estimates.estimate(runs, measure.kind, measure.who)
-        if measure.kind == "U":  # of each server
+        found = estimates.estimate(runs, measure.kind, measure.group)
+        if measure.kind == "U":  # per server
             servers = case.point.get("servers", 1.0)
             found = estimates.Estimate(found.value / servers, found.error / servers)
         stated = _stated(theory.exactness, measure.name, measure.of)
@@ -270,7 +270,7 @@ def _rows(
         values = _percentiles(theory, shares, law.job)
         for share, value in zip(shares, values, strict=True):
             name = f"{law.name}_p{100 * share:g}"
-            found = estimates.quantile(runs, share, law.who)
+            found = estimates.quantile(runs, share, law.group)
             stated = _stated(theory.exactness, name, (name,))
             yield _row(name, value, found, len(runs), stated)
 
@@ -278,12 +278,12 @@ def _rows(
 def _row(
     measure: str, theory: float, found: estimates.Estimate, runs: int, stated: float
 ) -> dict[str, Any]:
-    """Return the row of a measure; `stated` is the theory's relative error, NaN if not known."""
+    """Return the row of a measure; `stated` is the theory's relative error, NaN if unknown."""
     value, error = found
     difference = value - theory
     half = student_t(CONFIDENCE, runs - 1) * error
     rounding = ROUNDING * abs(theory)
-    # the simulation stands for the truth, of which the stated error is a part
+    # the stated error is relative to the true value, estimated by the simulation
     allowed = estimates.allowance(runs) * error + stated * abs(value) + rounding
     by_chance = abs(difference) <= rounding
     judged = math.isfinite(allowed) and math.isfinite(difference)
@@ -304,7 +304,7 @@ def _row(
 
 
 def _stated(exactness: Any, measure: str, of: Sequence[str]) -> float:
-    """Return the relative error stated of a measure, or of what makes it up, or NaN."""
+    """Return the stated relative error of a measure, or the product of its parts', or NaN."""
     if exactness.startswith("exact"):
         return 0.0
     if measure in exactness.error:

@@ -1,4 +1,4 @@
-"""Measures of several runs, and how far they may be from the truth by chance."""
+"""Estimates from several runs, with standard errors."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,23 +7,23 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.queue_models.cross_check.measuring import Run, Who
+from analysis.queue_models.cross_check.measuring import Group, MeasuredRun
 
-#: Standard errors of a normal law, two-sided probability 6.3e-5, that a difference may have.
+#: Allowed difference in standard deviations of a normal distribution (two-sided p = 6.3e-5).
 STANDARD_ERRORS = 4.0
 
 #: X throughput, R mean response time, Q mean number in the system, U mean number of busy servers,
-#: and jobs for each first one.
+#: and jobs per first job of a user.
 Kind = Literal["X", "R", "Q", "U", "per_first"]
 
 
 class Estimate(NamedTuple):
-    """A measure of all runs together.
+    """An estimate from all runs.
 
     Parameters
     ----------
     value : float
-        NaN where there is nothing to measure.
+        Estimate; NaN without data.
     error : float
         Standard error.
     """
@@ -32,26 +32,23 @@ class Estimate(NamedTuple):
     error: float
 
 
-def estimate(runs: Sequence[Run], kind: Kind, who: Who) -> Estimate:
-    """Return a measure of all runs, with its standard error by leaving out each run in turn."""
+def estimate(runs: Sequence[MeasuredRun], kind: Kind, group: Group) -> Estimate:
+    """Return a measure over all runs, with its jackknife standard error."""
     above, below = (
-        np.array(x) for x in zip(*(_parts(run, kind, who) for run in runs), strict=True)
+        np.array(x) for x in zip(*(_parts(run, kind, group) for run in runs), strict=True)
     )
 
     def without(run: int | None) -> float:
-        stay = np.arange(above.size) != run
-        total = below[stay].sum()
-        return float(above[stay].sum() / total) if total > 0 else math.nan
+        kept = np.arange(above.size) != run
+        total = below[kept].sum()
+        return float(above[kept].sum() / total) if total > 0 else math.nan
 
     return _jackknifed(without, len(runs))
 
 
-def quantile(runs: Sequence[Run], share: float, who: Who) -> Estimate:
-    """Return the response time that a share of the jobs of all runs does not exceed.
-
-    Its standard error is by leaving out each run in turn.
-    """
-    samples = [run.of[who].responses for run in runs]
+def quantile(runs: Sequence[MeasuredRun], share: float, group: Group) -> Estimate:
+    """Return a quantile of the response times of all runs, with its jackknife standard error."""
+    samples = [run.of[group].responses for run in runs]
 
     def without(run: int | None) -> float:
         return _quantile([x for place, x in enumerate(samples) if place != run], share)
@@ -59,13 +56,13 @@ def quantile(runs: Sequence[Run], share: float, who: Who) -> Estimate:
     return _jackknifed(without, len(runs))
 
 
-def independent(runs: Sequence[Run], who: Who) -> float:
-    """Return how many independent response times the mean of a run is worth.
+def independent(runs: Sequence[MeasuredRun], group: Group) -> float:
+    """Return the number of independent response times with the variance of a run's mean.
 
-    It is the variance of the responses by that of the means of the runs; infinite where these do
-    not differ, NaN where there are none.
+    This is the variance of the responses over the variance of the runs' means; infinite if the
+    means are equal, NaN without responses.
     """
-    samples = [run.of[who].responses for run in runs if run.of[who].responses.size]
+    samples = [run.of[group].responses for run in runs if run.of[group].responses.size]
     if len(samples) < len(runs):
         return math.nan
     each = float(np.concatenate(samples).var())
@@ -74,11 +71,10 @@ def independent(runs: Sequence[Run], who: Who) -> float:
 
 
 def allowance(runs: int) -> float:
-    """Return how many standard errors of so many runs a difference may have.
+    """Return the allowed difference in standard errors that are estimated from a number of runs.
 
-    A standard error that is itself estimated is too small now and then. So it is the multiple that
-    Student's t, of one degree of freedom less than runs, exceeds as rarely as a normal law exceeds
-    `STANDARD_ERRORS` of its own.
+    The standard error is itself estimated, so this is the quantile of Student's t with one degree
+    of freedom fewer than runs, at the probability of `STANDARD_ERRORS` of a normal distribution.
 
     Examples
     --------
@@ -91,7 +87,7 @@ def allowance(runs: int) -> float:
 
 
 def deviate(t: float, runs: int) -> float:
-    """Return the standard normal deviate that is as rare as Student's t of so many runs.
+    """Return the standard normal deviate with the tail probability of Student's t.
 
     Examples
     --------
@@ -106,9 +102,9 @@ def deviate(t: float, runs: int) -> float:
     return math.copysign(-ndtri_exp(np.log(rare)) if rare > 0 else math.inf, t)
 
 
-def _parts(run: Run, kind: Kind, who: Who) -> tuple[float, float]:
-    """Return what a measure divides, and by what."""
-    seen = run.of[who]
+def _parts(run: MeasuredRun, kind: Kind, group: Group) -> tuple[float, float]:
+    """Return the numerator and denominator of a measure."""
+    seen = run.of[group]
     if kind == "R":
         return float(seen.responses.sum()), float(seen.responses.size)
     if kind == "per_first":
@@ -117,7 +113,7 @@ def _parts(run: Run, kind: Kind, who: Who) -> tuple[float, float]:
 
 
 def _jackknifed(without: Callable[[int | None], float], runs: int) -> Estimate:
-    """Return what all runs give, and the standard error of it [1]_.
+    """Return the estimate from all runs, and its jackknife standard error [1]_.
 
     References
     ----------
@@ -130,12 +126,12 @@ def _jackknifed(without: Callable[[int | None], float], runs: int) -> Estimate:
 
 
 def _quantile(samples: Sequence[NDArray[np.float64]], share: float) -> float:
-    """Return the least value that a share of ascending samples together does not exceed."""
+    """Return the nearest-rank quantile of several sorted samples together."""
     size = sum(sample.size for sample in samples)
     if not size:
         return math.nan
     rank = max(math.ceil(share * size), 1)
-    # the value of this rank is in one of the samples: halve the places where it may be, in each
+    # the value of this rank is in one of the samples: bisect the candidates of each
     low, high = np.zeros(len(samples), np.int64), np.array([sample.size for sample in samples])
     while True:
         widest = int(np.argmax(high - low))

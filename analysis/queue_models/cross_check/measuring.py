@@ -1,4 +1,4 @@
-"""What is measured of a simulated queue, in a window of time that begins after the warm-up."""
+"""Measures of a simulated queue in a time window after the warm-up."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
@@ -8,23 +8,23 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.schedule import Schedule
 
-#: Whose jobs: all, those of open or of closed users, and the first ones of users.
-Who = Literal["all", "open", "closed", "first"]
+#: Groups of jobs: all, those of open or of closed users, and the first jobs of users.
+Group = Literal["all", "open", "closed", "first"]
 
 
-class Seen(NamedTuple):
-    """What a run has seen of some of its jobs.
+class GroupMeasures(NamedTuple):
+    """Measures of a group of jobs in a run.
 
     Parameters
     ----------
     departures : float
-        Jobs that ended in the window.
+        Number of jobs that ended in the window.
     area : float
-        Integral of their number in the system over the window. [job s]
+        Integral of the number in the system over the window. [job s]
     busy : float
-        Integral of the number of them in service. [s]
+        Integral of the number in service. [s]
     responses : ndarray of float64
-        Response times of those that were submitted in the window, ascending. [s]
+        Sorted response times of jobs submitted in the window. [s]
     """
 
     departures: float
@@ -33,35 +33,27 @@ class Seen(NamedTuple):
     responses: NDArray[np.float64]
 
 
-class Run(NamedTuple):
-    """What a run has seen.
+class MeasuredRun(NamedTuple):
+    """Measures of a run.
 
     Parameters
     ----------
     span : float
         Length of the window. [s]
-    of : mapping of str to Seen
-        By whose jobs they are.
+    of : mapping of str to GroupMeasures
+        Measures by group of jobs.
     """
 
     span: float
-    of: Mapping[Who, Seen]
+    of: Mapping[Group, GroupMeasures]
 
 
-def look(schedule: Schedule, warmup: int, whose: tuple[Who, ...]) -> Run:
-    """Measure a run from the submission of a job on to the last submission.
+def measure_run(schedule: Schedule, warmup: int, groups: tuple[Group, ...]) -> MeasuredRun:
+    """Measure a run from the submission of a job to the last submission.
 
-    Responses are those of jobs submitted in the window, also where they end behind it: first come,
-    first served, nobody who comes later changes them. X, Q and U are measured in the window, each
-    by its definition, not one by Little's law from the other.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Of jobs of one processor each, in the order of their submissions.
-    warmup : int
-        Jobs that come before the window.
-    whose : tuple of str
+    Responses are those of jobs submitted in the window, even if they end after it: under first
+    come, first served, later jobs do not affect them. X, Q and U are measured in the window, each
+    by its definition, not through Little's law.
     """
     submit, start, end = schedule.workload.submit, schedule.start, schedule.end
     begin, until = submit[warmup], submit[-1]
@@ -69,24 +61,24 @@ def look(schedule: Schedule, warmup: int, whose: tuple[Who, ...]) -> Run:
     def inside(since: NDArray, to: NDArray) -> float:
         return float((np.minimum(to, until) - np.maximum(since, begin)).clip(min=0).sum())
 
-    seen: dict[Who, Seen] = {}
-    for who in whose:
-        these = _members(schedule, who)
+    seen: dict[Group, GroupMeasures] = {}
+    for group in groups:
+        these = _members(schedule, group)
         ended = (end > begin) & (end <= until) & these
         submitted = these & (submit > begin)
-        seen[who] = Seen(
+        seen[group] = GroupMeasures(
             departures=float(ended.sum()),
             area=inside(submit[these], end[these]),
             busy=inside(start[these], end[these]),
             responses=np.sort((end - submit)[submitted]),
         )
-    return Run(float(until - begin), seen)
+    return MeasuredRun(float(until - begin), seen)
 
 
-def _members(schedule: Schedule, who: Who) -> NDArray[np.bool_]:
-    if who == "all":
+def _members(schedule: Schedule, group: Group) -> NDArray[np.bool_]:
+    if group == "all":
         return np.ones(schedule.start.size, np.bool_)
-    if who == "first":
+    if group == "first":
         first = np.asarray(schedule.columns["visit"]) == 0
         return first & (np.asarray(schedule.columns["kind"]) == 0)
-    return np.asarray(schedule.columns["kind"]) == (who == "closed")
+    return np.asarray(schedule.columns["kind"]) == (group == "closed")

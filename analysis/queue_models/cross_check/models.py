@@ -1,4 +1,4 @@
-"""The models that can be cross-checked: their theory, their simulation, what both tell."""
+"""Models of a cross-check: their theory, their simulation and their measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,73 +9,72 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.queue_models.cross_check.estimates import Kind
-from analysis.queue_models.cross_check.measuring import Who
-from queueing.probability import Constant, Exponential, Hyperbolic, Probability, Table
+from analysis.queue_models.cross_check.measuring import Group
+from queueing.probability import Constant, Exponential, Hyperbolic, Probability, TableProbability
 from queueing.response_function import Form
 from queueing.think_time import Breaks
 from workloadkit.errors import ParameterError, among, check_count, check_positive
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, pauses
 
-#: Points of the table that the simulator has of a custom function, and the response times
-#: from the first to the last of them, in mean service times.
+#: Number of points in the simulator's table of a custom function, and the first and last response
+#: time in it, in mean service times.
 POINTS, FIRST, LAST = 20_000, 1e-6, 1e6
 
 Point = Mapping[str, Any]
 
 
-class Measure(NamedTuple):
-    """A measure that theory and simulation tell.
+class ModelMeasure(NamedTuple):
+    """A measure of both theory and simulation.
 
     Parameters
     ----------
     name : str
-        In the result of the theory.
+        Name in the result of the theory.
     kind : str
-        How the simulation measures it.
-    who : str
-        Of whose jobs.
+        Kind of estimate in the simulation.
+    group : str
+        Group of jobs.
     of : tuple of str
-        Measures whose stated errors make up its own, where it has none: it is their product, but
-        for what is exact.
+        Measures with stated errors that determine its error, as a product, if it has none.
     """
 
     name: str
     kind: Kind
-    who: Who
+    group: Group
     of: tuple[str, ...]
 
 
 class Responses(NamedTuple):
-    """A distribution of response times that theory and simulation tell.
+    """A distribution of response times of both theory and simulation.
 
     Parameters
     ----------
     name : str
-        Of its mean.
+        Name of the mean.
     job : str
-        By which the theory knows it.
-    who : str
-        Whose jobs these are.
+        Name in the theory.
+    group : str
+        Group of jobs.
     """
 
     name: str
     job: str
-    who: Who
+    group: Group
 
 
 @dataclass(frozen=True)
-class Model:
-    """A model.
+class CheckedModel:
+    """A model of a cross-check.
 
     Parameters
     ----------
     theory : str
-        Function of `queueing`.
+        Name of the function in `queueing`.
     needed, known : tuple of str
-        Parameters without a default, and all.
+        Required parameters, and all parameters.
     simulated : callable
-        From a point to the users who are simulated; without the parameters of all users.
+        Function from a point to the constructor of the simulated users.
     """
 
     theory: str
@@ -83,8 +82,8 @@ class Model:
     known: tuple[str, ...]
     simulated: Callable[[Point], Callable[..., Any]]
 
-    def measures(self, point: Point) -> tuple[Measure, ...]:
-        """Return what there is to measure."""
+    def measures(self, point: Point) -> tuple[ModelMeasure, ...]:
+        """Return the measures at a point."""
         if self.theory == "mixed":
             closed = _four("closed", "c")
             if not point.get("N"):
@@ -92,15 +91,15 @@ class Model:
             opened = _four("open", "o") if point.get("lam") else ()
             if opened and point.get("p") is not None:
                 opened += (
-                    Measure("Ro_first", "R", "first", ("Ro_first",)),
-                    Measure("jobs_per_user", "per_first", "open", ("Xo",)),
+                    ModelMeasure("Ro_first", "R", "first", ("Ro_first",)),
+                    ModelMeasure("jobs_per_user", "per_first", "open", ("Xo",)),
                 )
             return closed + opened
         if self.theory == "reopen":
             return (
                 *_four("all", ""),
-                Measure("R_first", "R", "first", ("R_first",)),
-                Measure("jobs_per_user", "per_first", "all", ("X",)),
+                ModelMeasure("R_first", "R", "first", ("R_first",)),
+                ModelMeasure("jobs_per_user", "per_first", "all", ("X",)),
             )
         return _four("all", "")
 
@@ -120,13 +119,13 @@ class Model:
         return (Responses("R", "closed" if self.theory == "closed" else "open", "all"),)
 
 
-def _four(who: Who, letter: str) -> tuple[Measure, ...]:
+def _four(group: Group, letter: str) -> tuple[ModelMeasure, ...]:
     x, r, q, u = (f"{name}{letter}" for name in "XRQU")
     return (
-        Measure(x, "X", who, (x,)),
-        Measure(r, "R", who, (r,)),
-        Measure(q, "Q", who, (x, r)),
-        Measure(u, "U", who, (x,)),
+        ModelMeasure(x, "X", group, (x,)),
+        ModelMeasure(r, "R", group, (r,)),
+        ModelMeasure(q, "Q", group, (x, r)),
+        ModelMeasure(u, "U", group, (x,)),
     )
 
 
@@ -154,70 +153,58 @@ def _reopen(point: Point) -> Callable[..., Any]:
     return lambda **how: users.Reopen(point["lam"], as_again(point["p"], point["S"]), think, **how)
 
 
-_CLOSED = Model("closed", ("N", "Z", "S"), ("N", "Z", "S", "servers", "method"), _think)
+_CLOSED = CheckedModel("closed", ("N", "Z", "S"), ("N", "Z", "S", "servers", "method"), _think)
 _OPEN = ("lam", "S")
 
-#: By their names; the populations of the simulator are other names of the same.
-MODELS: dict[str, Model] = {
-    "mm1": Model("mm1", _OPEN, _OPEN, _poisson),
-    "mmc": Model("mmc", (*_OPEN, "servers"), (*_OPEN, "servers"), _poisson),
-    "md1": Model("md1", _OPEN, _OPEN, _fixed),
+#: Models by name; poisson and think are the simulator's names.
+MODELS: dict[str, CheckedModel] = {
+    "mm1": CheckedModel("mm1", _OPEN, _OPEN, _poisson),
+    "mmc": CheckedModel("mmc", (*_OPEN, "servers"), (*_OPEN, "servers"), _poisson),
+    "md1": CheckedModel("md1", _OPEN, _OPEN, _fixed),
     "closed": _CLOSED,
-    "mixed": Model(
+    "mixed": CheckedModel(
         "mixed",
         ("lam", "N", "Z", "S"),
         ("lam", "N", "Z", "S", "servers", "method", "p"),
         _mixed,
     ),
-    "reopen": Model(
+    "reopen": CheckedModel(
         "reopen",
         ("lam", "p", "Z", "S"),
         ("lam", "p", "Z", "S", "servers", "method"),
         _reopen,
     ),
-    "poisson": Model("mm1", _OPEN, _OPEN, _poisson),
+    "poisson": CheckedModel("mm1", _OPEN, _OPEN, _poisson),
     "think": _CLOSED,
 }
 
 
-def find_model(name: str) -> Model:
-    """Return a model by its name.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown one; it names the known ones.
-    """
+def find_model(name: str) -> CheckedModel:
+    """Return a model by its name."""
     if name not in MODELS:
         raise ParameterError(f"unknown model {name!r}; {among(name, MODELS)}")
     return MODELS[name]
 
 
-def simulated_users(model: Model, point: Point, jobs: int) -> tuple[Any, int]:
-    """Return the users of a point, and the processors of their machine.
-
-    Raises
-    ------
-    ParameterError
-        Where there is nobody, or their number is no whole one.
-    """
+def simulated_users(model: CheckedModel, point: Point, jobs: int) -> tuple[Any, int]:
+    """Return the users of a point, and the processors of their machine."""
     check_positive(S=point["S"])
     for name in ("lam", "N"):
         if name in model.needed and model.theory != "mixed":
             check_positive(**{name: point[name]})
     if point.get("N", 0) > jobs:
-        raise ParameterError(f"N is {point['N']:g}; there are {jobs:,} jobs, one at least for each")
+        raise ParameterError(f"N is {point['N']:g}; there are {jobs:,} jobs, at least one each")
     make = model.simulated(point)
-    # who never waits with so many servers as there are jobs never waits with more
+    # more servers than jobs make no difference
     processors = min(check_count("servers", point.get("servers", 1), least=1), jobs)
     return make(run=float(point["S"]), jobs=jobs), processors
 
 
 def as_again(p: Any, S: float) -> again.Again:
-    """Return p of a model in the form that the simulator has.
+    """Convert p of a model to the form of the simulator.
 
-    Of a custom function it has a table: 20,000 points, whose response times grow by a
-    constant factor of 1.0014, from a millionth of a mean service time to a million of them.
+    A custom function becomes a table of 20,000 points, with response times from a millionth to a
+    million of mean service times, at a constant ratio of 1.0014.
     """
     if isinstance(p, Constant):
         return again.Constant(float(p.p))
@@ -225,7 +212,7 @@ def as_again(p: Any, S: float) -> again.Again:
         return again.Exponential(float(p.theta))
     if isinstance(p, Hyperbolic):
         return again.Hyperbolic(float(p.a), float(p.b))
-    if isinstance(p, Table):
+    if isinstance(p, TableProbability):
         return again.Table(p.times.tolist(), p.probabilities.tolist())
     if isinstance(p, Probability):
         times = _times(S)
@@ -234,7 +221,7 @@ def as_again(p: Any, S: float) -> again.Again:
 
 
 def as_pause(Z: Any, S: float) -> float | pauses.Pause:
-    """Return a think time of a model in the form that the simulator has; see `as_again`."""
+    """Convert a think time of a model to the form of the simulator; see `as_again`."""
     if isinstance(Z, Breaks):
         return pauses.Breaks(float(Z.short), float(Z.long), float(Z.limit))
     if isinstance(Z, Form):
@@ -253,7 +240,7 @@ def _times(S: float) -> NDArray[np.float64]:
 
 
 def in_words(value: Any, S: float) -> str | float:
-    """Return a parameter as tables show it: a number, or a function by its name."""
+    """Format a parameter for tables: a number, or the name of a function."""
     if isinstance(value, str):
         return value
     if isinstance(value, Form):

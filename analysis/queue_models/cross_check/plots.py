@@ -1,4 +1,4 @@
-"""How a cross-check is drawn."""
+"""Figures of a cross-check."""
 
 import re
 from itertools import cycle
@@ -15,7 +15,7 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     from analysis.queue_models.cross_check.result import CrossCheck
 
-_LINEAR = 3.0  # times what is allowed: what lies farther out is drawn at a logarithmic distance
+_LINEAR = 3.0  # in allowed differences; larger ones are drawn on a logarithmic scale
 
 _POINTS: dict[str, Any] = {"fmt": "o", "markersize": 3.5, "capsize": 2}
 
@@ -23,31 +23,31 @@ _WORDS = {
     "X": "throughput",
     "R": "response time",
     "Q": "number in the system",
-    "U": "utilisation of a server",
-    "jobs_per_user": "jobs of a user",
+    "U": "utilization of a server",
+    "jobs_per_user": "jobs per user",
 }
 
 
 def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
-    """Draw each difference between simulation and theory as a part of what is allowed.
+    """Draw the differences between simulation and theory, relative to the allowed difference.
 
     Parameters
     ----------
     check : CrossCheck
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     table = check.table[check.table["holds"].notna()]
     measures = list(dict.fromkeys(table["measure"]))
     part = ((table["simulation"] - table["theory"]) / table["allowed"]).to_numpy(dtype=np.float64)
-    # points of one measure side by side, in their order
+    # points of one measure are drawn next to each other
     aside = 0.6 * ((table["point"].to_numpy() + 0.5) / len(check.points) - 0.5)
     place = table["measure"].map(measures.index).to_numpy(dtype=np.float64) + aside
     held = table["holds"].to_numpy(dtype=np.bool_)
     for these, colour, label in (
-        (held, style.BLUE, "within what is allowed"),
-        (~held, style.ORANGE, "beyond it"),
+        (held, style.BLUE, "within the allowed difference"),
+        (~held, style.ORANGE, "outside"),
     ):
         if these.any():
             ax.plot(part[these], place[these], "o", markersize=3.5, color=colour, label=label)
@@ -71,31 +71,31 @@ def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
 
 
 def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> Axes:
-    """Draw a measure over the parameter that varies: theory as lines, simulation as points.
+    """Draw a measure over the varying parameter: theory as lines, simulation as points.
 
-    Bars are the 95 % intervals. Of several parameters that vary, it is the number that has most
-    values; a line is for each combination of the others.
+    Bars are 95 % intervals. Of several varying parameters, the x axis has the number with the most
+    values; there is one line per combination of the others.
 
     Parameters
     ----------
     check : CrossCheck
     measure : str
     ax : Axes, optional
-        By default the current ones.
+        Default: the current Axes.
 
     Raises
     ------
     ParameterError
-        For a measure that is not there, or if no parameter varies that is a number.
+        For an unknown measure, or if no numeric parameter varies.
     """
     ax = style.current_axes(ax)
     rows = check.table[check.table["measure"] == measure]
     if rows.empty:
         known = ", ".join(dict.fromkeys(check.table["measure"]))
-        raise ParameterError(f"the cross-check has no {measure!r}; it has {known}")
+        raise ParameterError(f"the cross-check has no measure {measure!r}; known: {known}")
     along = varying_number(check)
     if along is None:
-        raise ParameterError("no parameter varies that is a number: there is nothing to draw along")
+        raise ParameterError("no numeric parameter varies, so there is no x axis")
     others = [name for name in check.varying if name != along]
     groups: list[tuple[Any, pd.DataFrame]] = (
         list(rows.groupby(others, sort=False)) if others else [((), rows)]
@@ -104,9 +104,9 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
         group = group.sort_values(along)
         x, value = group[along].to_numpy(dtype=np.float64), group["simulation"]
         ends = np.abs(group[["low", "high"]].to_numpy().T - value.to_numpy())
-        told = ", ".join(f"{k} = {v}" for k, v in zip(others, key, strict=True))
-        ax.plot(x, group["theory"], label=told or "theory", **line)
-        colour = line["color"] if told else style.ORANGE
+        title = ", ".join(f"{k} = {v}" for k, v in zip(others, key, strict=True))
+        ax.plot(x, group["theory"], label=title or "theory", **line)
+        colour = line["color"] if title else style.ORANGE
         ax.errorbar(x, value, yerr=ends, color=colour, **_POINTS)
     of_all = style.MUTED if others else style.ORANGE
     ax.errorbar([], [], yerr=[], color=of_all, label="simulation, 95 % interval", **_POINTS)
@@ -121,13 +121,13 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
 
 
 def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
-    """Draw all differences; before them, if a number varies, mean response times over it.
+    """Draw all differences and, if a number varies, mean response times over it.
 
     Parameters
     ----------
     check : CrossCheck
     ax : Axes, optional
-        The Axes in whose place they stand; by default the current ones.
+        Axes to replace by the panels. Default: the current Axes.
 
     Returns
     -------
@@ -138,35 +138,35 @@ def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
     for measure, panel in zip(means, axes, strict=False):
         plot_measure(check, measure, panel)
         if panel is not axes[0]:
-            panel.get_legend().remove()  # type: ignore[union-attr]  # it is that of the first
-        elif len(check.varying) > 1:  # lines with long names, and a panel has part of the width
+            panel.get_legend().remove()  # type: ignore[union-attr]  # equal to the first
+        elif len(check.varying) > 1:  # long labels do not fit side by side in a panel
             panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     plot_differences(check, axes[-1])
     return axes
 
 
 def responses(check: "CrossCheck") -> list[str]:
-    """Return the mean response times that are drawn over the parameter that varies."""
+    """Return the mean response times that are drawn over the varying parameter."""
     if varying_number(check) is None:
         return []
     return [name for name in ("R", "Rc", "Ro") if (check.table["measure"] == name).any()]
 
 
 def varying_number(check: "CrossCheck") -> str | None:
-    """Return the parameter to draw along: the number that has most values."""
+    """Return the parameter of the x axis: the number with the most values."""
     numbers = [name for name in check.varying if pd.api.types.is_numeric_dtype(check.points[name])]
     return max(numbers, key=lambda name: check.points[name].nunique(), default=None)
 
 
 def _in_words(measure: str) -> str:
-    """Write what a measure is, of jobs of all users if it is not said of which."""
+    """Return the title of a measure, of all jobs unless a group is named."""
     if measure in _WORDS:
         return f"{_WORDS[measure]} ({measure})" if len(measure) == 1 else _WORDS[measure]
     name, _, percent = measure.partition("_p")
     words = _WORDS[name[0]]
-    whose = {"c": "closed users", "o": "open users"}.get(name[1:2], "")
+    group = {"c": "closed users", "o": "open users"}.get(name[1:2], "")
     if name.endswith("_first"):
-        whose = "first jobs"
+        group = "first jobs"
     if percent:
         words += f", {percent}th percentile"
-    return f"{words}, {whose} ({name})" if whose else f"{words} ({name})"
+    return f"{words}, {group} ({name})" if group else f"{words} ({name})"

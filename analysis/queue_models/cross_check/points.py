@@ -1,4 +1,4 @@
-"""The points of a cross-check: parameters one by one, and what the theory says of them."""
+"""Points of a cross-check: sets of parameters, with the theory's results."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import queueing
-from analysis.queue_models.cross_check.models import Model, Point, simulated_users
+from analysis.queue_models.cross_check.models import CheckedModel, Point, simulated_users
 from queueing.arguments import numbers
 from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import as_probability
@@ -16,18 +16,18 @@ from queueing.think_time import as_think
 from workloadkit.errors import ParameterError, WorkloadWarning, among
 
 
-class Case(NamedTuple):
+class CheckedPoint(NamedTuple):
     """A point with its theory and its simulation.
 
     Parameters
     ----------
     point : mapping of str to object
     theory : Result
-        Of `queueing`.
+        Result of `queueing`.
     users : object
-        Who are simulated.
+        Simulated users.
     processors : int
-        Of their machine.
+        Processors of the machine.
     """
 
     point: Point
@@ -36,26 +36,16 @@ class Case(NamedTuple):
     processors: int
 
 
-def cases_of(model: Model, grids: Sequence[Mapping[str, Any]], jobs: int) -> list[Case]:
-    """Return the points that have an answer.
-
-    Raises
-    ------
-    ParameterError
-        For unknown and missing parameters; for what the theory refuses, or nobody can simulate, if
-        no point is left.
-
-    Warns
-    -----
-    WorkloadWarning
-        How many points are left out for this, and why the first is.
-    """
+def cases_of(
+    model: CheckedModel, grids: Sequence[Mapping[str, Any]], jobs: int
+) -> list[CheckedPoint]:
+    """Return the points with a solution; warn of others, or raise their error if none is left."""
     points = [point for grid in grids for point in _points(model, grid)]
     cases, refused = [], []
     for point in points:
         try:
             theory = _solved(model, point)
-            cases.append(Case(point, theory, *simulated_users(model, point, jobs)))
+            cases.append(CheckedPoint(point, theory, *simulated_users(model, point, jobs)))
         except (QueueingError, ParameterError) as error:
             refused.append(ParameterError(str(error)))
     if not cases:
@@ -69,8 +59,8 @@ def cases_of(model: Model, grids: Sequence[Mapping[str, Any]], jobs: int) -> lis
     return cases
 
 
-def _points(model: Model, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Broadcast parameters as numpy does, and return them point by point."""
+def _points(model: CheckedModel, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Broadcast parameters like numpy, and return them point by point."""
     for name in parameters:
         if name not in model.known:
             raise ParameterError(
@@ -78,12 +68,12 @@ def _points(model: Model, parameters: Mapping[str, Any]) -> list[dict[str, Any]]
             )
     for name in model.needed:
         if parameters.get(name) is None:
-            raise ParameterError(f"{model.theory} needs {name}")
+            raise ParameterError(f"{model.theory} requires {name}")
     given = {name: value for name, value in parameters.items() if value is not None}
     functions = {"mixed": ("p",), "reopen": ("p", "Z")}.get(model.theory, ())
     for name, value in given.items():
         if callable(value) and name not in functions:
-            raise ParameterError(f"{name} is a function; of {model.theory} it is a number")
+            raise ParameterError(f"{name} is a function; for {model.theory} it must be a number")
     words = {name: value for name, value in given.items() if name == "method"}
     try:
         forms: dict[str, Any] = {
@@ -102,7 +92,7 @@ def _points(model: Model, parameters: Mapping[str, Any]) -> list[dict[str, Any]]
         raise ParameterError(str(error)) from None
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items() if x.ndim)
-        raise ParameterError(f"the shapes of the parameters do not go together: {shapes}") from None
+        raise ParameterError(f"cannot broadcast parameters: {shapes}") from None
     flat = {name: np.broadcast_to(x, shape).ravel() for name, x in arrays.items()}
     wide = {name: _broadcast(form, shape) for name, form in forms.items()}
     return [
@@ -122,12 +112,12 @@ def _broadcast(form: Form, shape: tuple[int, ...]) -> Form:
     return form.with_values({k: np.broadcast_to(v, shape) for k, v in form.values.items()})
 
 
-def _solved(model: Model, point: Point) -> Any:
-    """Return what the theory says, its warnings as the toolkit's."""
-    with warnings.catch_warnings(record=True) as told:
+def _solved(model: CheckedModel, point: Point) -> Any:
+    """Solve the model at a point, with its warnings as `WorkloadWarning`."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", QueueingWarning)
         theory = getattr(queueing, model.theory)(**point)
-    for warning in told:
+    for warning in caught:
         family = WorkloadWarning if issubclass(warning.category, QueueingWarning) else None
         warnings.warn(str(warning.message), family or warning.category, stacklevel=4)
     return theory

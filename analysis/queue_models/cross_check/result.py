@@ -1,4 +1,4 @@
-"""What a cross-check found."""
+"""Result of a cross-check."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,31 +9,30 @@ from matplotlib.axes import Axes
 
 from analysis.section import Result
 
-#: Columns of the table of points that are no parameters.
+#: Columns of the table of points that are not parameters.
 OF_RUNS = ("exactness", "warmup", "settled", "independent")
 
 
 @dataclass(frozen=True, eq=False)
 class CrossCheck(Result):
-    """A queueing model beside simulations.
+    """Comparison of a queueing model with its simulation.
 
     Parameters
     ----------
     model : str
     table : DataFrame
-        One row for each point and measure: the number of the `point` and its parameters; the
-        `measure` as `queueing` names it, percentiles as R_p90; its value by `theory` and
-        `simulation`, the latter's standard `error` and the ends of its 95 % interval, `low` and
-        `high`; `z`, the difference as a standard normal deviate; the relative error that the
-        theory has `stated` of itself, 0 if it is exact, NaN if it says none of this measure; the
-        difference that is `allowed`; and whether it `holds`, None where there is no statement to
-        hold it to.
+        One row per point and measure: the number of the `point` and its parameters; the `measure`
+        as named in `queueing`, percentiles as R_p90; its value by `theory` and by `simulation`, the
+        `error` (standard error) of the latter and its 95 % interval, `low` to `high`; `z`, the
+        difference as a standard normal deviate; `stated`, the relative error stated by the theory
+        (0 if exact, NaN if none); the `allowed` difference; and whether it `holds`, None if there
+        is no stated error.
     points : DataFrame
-        One row for each point: parameters, `exactness` of the theory, the `warmup` [jobs], whether
-        it is `settled` that it is over by then, and how many `independent` responses the mean of a
-        run is worth.
+        One row per point: parameters, `exactness` of the theory, the `warmup` [jobs], whether it is
+        `settled` (the runs are long enough for it), and the number of `independent` responses that
+        the mean of a run is worth.
     simulation : mapping of str to object
-        `runs`, `jobs` of each, `seed` and `quantiles`.
+        `runs`, `jobs` per run, `seed` and `quantiles`.
     """
 
     model: str
@@ -43,17 +42,17 @@ class CrossCheck(Result):
 
     @property
     def failed(self) -> pd.DataFrame:
-        """The rows whose difference is larger than allowed."""
+        """Rows with a difference larger than allowed."""
         return self.table[self.table["holds"] == False]  # noqa: E712  # None is not
 
     @property
     def holds(self) -> bool:
-        """Whether no difference is larger than allowed."""
+        """Whether all differences are within the allowed ones."""
         return self.failed.empty
 
     @property
     def varying(self) -> list[str]:
-        """Names of the parameters that are not the same at all points."""
+        """Names of the parameters that vary over the points."""
         return [
             name
             for name in self.points
@@ -61,19 +60,19 @@ class CrossCheck(Result):
         ]
 
     def plot(self, ax: Axes | None = None, measure: str | None = None) -> Axes:
-        """Draw the differences of all measures, or one measure over the parameter that varies.
+        """Draw the differences of all measures, or one measure over the varying parameter.
 
         Parameters
         ----------
         ax : Axes, optional
-            By default the current ones.
+            Default: the current Axes.
         measure : str, optional
-            One of the table. Without it each difference is drawn as a part of what is allowed.
+            A measure of the table; by default all differences relative to the allowed ones.
 
         Raises
         ------
         ParameterError
-            For a measure that is not there, or if no parameter varies that is a number.
+            For an unknown measure, or if no numeric parameter varies.
         """
         from analysis.queue_models.cross_check.plots import plot_differences, plot_measure
 
@@ -82,5 +81,5 @@ class CrossCheck(Result):
         return plot_measure(self, measure, ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain Python values, and whether it holds."""
+        """Return the contents as plain Python values, and whether the comparison holds."""
         return {**super().to_dict(), "holds": self.holds}

@@ -1,29 +1,29 @@
-"""How long a simulation that starts empty is still warming up."""
+"""Warm-up of a simulation that starts empty."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Values in a batch: the rule looks at their means.
+#: Values per batch; the rule uses batch means.
 BATCH = 5
 
 
 def mser(series: ArrayLike) -> tuple[int, bool]:
-    """Return how many values of a series to leave out, by MSER-5 [1]_ [2]_.
+    """Return the number of values to drop at the start of a series, by MSER-5 [1]_ [2]_.
 
-    What is left out is what makes the standard error of the mean of all others least, as that is
-    reckoned for independent values. The means of batches of five values are looked at, and the
-    first half of the series: nearer to its end the rule knows too few values.
+    The rule drops the values that minimize the standard error of the mean of the rest, computed as
+    for independent values. It uses means of batches of five values, and drops at most the first
+    half of the series, since few batches remain near its end.
 
     Parameters
     ----------
     series : array_like, shape (n,)
-        In the order of time; 20 values at least.
+        In the order of time; at least 20 values.
 
     Returns
     -------
     left_out : int
     settled : bool
-        Whether the least is within the first half; if it is at its end, the series is too short.
+        Whether the minimum is inside the first half; at its end, the series is too short.
 
     References
     ----------
@@ -40,9 +40,9 @@ def mser(series: ArrayLike) -> tuple[int, bool]:
     values = np.asarray(series, dtype=np.float64)
     n = values.size // BATCH
     means = values[: n * BATCH].reshape(n, BATCH).mean(axis=1)
-    means -= means[n // 2 :].mean()  # so that the squares below do not cancel
-    left = n - np.arange(n // 2 + 1)  # batches that stay
-    total, squares = (np.cumsum(x[::-1])[::-1][: left.size] for x in (means, means**2))
-    error = (squares - total**2 / left) / left**2
+    means -= means[n // 2 :].mean()  # avoids cancellation in the squares below
+    remaining = n - np.arange(n // 2 + 1)  # remaining batches
+    total, squares = (np.cumsum(x[::-1])[::-1][: remaining.size] for x in (means, means**2))
+    error = (squares - total**2 / remaining) / remaining**2
     first = int(np.argmin(error))
     return first * BATCH, first < n // 2

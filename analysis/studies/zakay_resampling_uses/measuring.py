@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.logs.comparison import Looked
+    from analysis.logs.comparison import ComparedLog
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -46,7 +46,7 @@ UNITS: tuple[Unit, ...] = ("job", "session", "user")
 class Likeness(NamedTuple):
     """Distributions of a log, and of each new log how far its own are from them."""
 
-    original: "Looked"
+    original: "ComparedLog"
     runs: "pd.DataFrame"
 
 
@@ -262,11 +262,13 @@ def _simulate(trace: "Trace", reading: Reading) -> dict[str, float]:
     return {"wait": found["mean_wait"], "slowdown": found["mean_bounded_slowdown"]}
 
 
-def _look(trace: "Trace", distributions: Iterable[str], begin: float | None = None) -> "Looked":
+def _look(
+    trace: "Trace", distributions: Iterable[str], begin: float | None = None
+) -> "ComparedLog":
     """Take distributions from a log, days counted from its begin or else its first submission."""
-    from analysis.logs.comparison import look
+    from analysis.logs.comparison import extract
 
-    looked = look(trace, distributions=distributions)
+    looked = extract(trace, distributions=distributions)
     if begin is None:
         return looked
     shift = (float(trace.column("submit").min()) - begin) / DAY
@@ -274,7 +276,7 @@ def _look(trace: "Trace", distributions: Iterable[str], begin: float | None = No
     return looked._replace(samples={**looked.samples, **later})
 
 
-def _apart(original: "Looked", new: "Looked") -> dict[str, float]:
+def _apart(original: "ComparedLog", new: "ComparedLog") -> dict[str, float]:
     """K-S distances of all distributions; number of users, relative; differences of means."""
     from analysis.logs.distributions import kolmogorov_smirnov
 
@@ -288,7 +290,7 @@ def _apart(original: "Looked", new: "Looked") -> dict[str, float]:
     return found | {"users": users[0] / users[1]}
 
 
-def ends(looked: "Looked") -> dict[str, float]:
+def ends(looked: "ComparedLog") -> dict[str, float]:
     """Share of the users first seen in the first weeks of a log, and last seen in its last."""
     days = END * WEEK / DAY
     first, last = (looked.samples[name] for name in ("first_arrivals", "final_departures"))

@@ -31,7 +31,7 @@ from analysis.studies.zakay_resampling_uses.measuring import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.logs.comparison import Looked
+    from analysis.logs.comparison import ComparedLog
 
 #: Largest K-S distance of distributions that are "very similar" and "generally similar".
 VERY_SIMILAR, SIMILAR = 0.1, 0.2
@@ -145,7 +145,7 @@ def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
 
 
 def _end_effect(
-    log: Log, claim: Claim, original: "Looked | None", part: "pd.DataFrame | None", end: str
+    log: Log, claim: Claim, original: "ComparedLog | None", part: "pd.DataFrame | None", end: str
 ) -> Result:
     """Return by how much an end effect of a part differs from that of the log."""
     from workloadkit.experiments.intervals import mean_interval
