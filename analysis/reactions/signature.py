@@ -166,15 +166,14 @@ def section(trace: Trace) -> Section:
     low, high = found.interval
     known = f"rank correlation {with_interval(found.correlation, low, high, coefficient)}"
     if high < 0:
-        if high < 0:
-            finding = (
-                f"Weeks with more jobs have smaller jobs ({known}), as expected if users submit "
-                "less under load."
-            )
-        elif low > 0:
-            finding = f"Weeks with more jobs have larger jobs ({known}): no sign of feedback."
-        else:
-            finding = f"No significant correlation between weekly job count and job size ({known})."
+        finding = (
+            f"Weeks with more jobs have smaller jobs ({known}), as expected if users submit less "
+            "under load."
+        )
+    elif low > 0:
+        finding = f"Weeks with more jobs have larger jobs ({known}): no sign of feedback."
+    else:
+        finding = f"No significant correlation between weekly job count and job size ({known})."
     return Section(
         "signature",
         _TITLE,

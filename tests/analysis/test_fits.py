@@ -198,8 +198,8 @@ def test_zeros_are_a_share_of_their_own(rng):
 
 def test_what_cannot_be_fitted_is_refused():
     for values, message in (
-        ([5, 5, 0], "1 different positive values"),
-        ([], "0 different"),
+        ([5, 5, 0], "1 distinct positive values"),
+        ([], "0 distinct"),
         ([-1, 2, 3], "0 or more, not -1"),
         ([1, np.inf], "not inf"),
         ([1e300, 2e300], "between 1e-50 and 1e[+]50, not at 1e[+]300"),
@@ -233,8 +233,8 @@ def test_a_log_is_fitted_quantity_by_quantity(rng):
     found = fit_marginals(log(rng), rng=1)
     assert list(found.table.index) == ["run", "inter_arrival", "think_time", "wait"]
     assert found.left_out == {
-        "estimate": "no value above 0 is known",
-        "procs": "only 5 values differ",
+        "estimate": "no positive value is known",
+        "procs": "only 5 distinct values",
     }
     assert found.table.loc["run", "simple"] == "weibull"
     assert 0.4 < found.table.loc["wait", "zeros"] < 0.6
@@ -262,7 +262,7 @@ def test_the_section_says_what_fits(rng):
     section = fits.section(log(rng))
     assert "run times are best fitted by Weibull (Kolmogorov-Smirnov" in section.finding
     assert re.search(r"Kolmogorov-Smirnov distance [\d.]+ % \[[\d.]+, [\d.]+\]\)", section.finding)
-    assert any("estimates: no value above 0 is known" in note for note in section.notes)
+    assert any("No fit of estimates: no positive value is known" in note for note in section.notes)
     assert [figure.name for figure in section.figures] == [
         "distances",
         "run",
@@ -405,7 +405,7 @@ def test_values_at_the_limits_are_fitted():
 
 @pytest.mark.parametrize(
     ("distinct", "left_out"),
-    [(10, None), (9, "only 9 values differ"), (1, "all values but 0 are alike")],
+    [(10, None), (9, "only 9 distinct values"), (1, "all positive values are equal")],
 )
 def test_ten_different_values_are_no_list_of_sizes(distinct, left_out):
     log = {"submit": [0] * 12, "run": [0] * (12 - distinct) + [*range(1, distinct + 1)]}
@@ -455,8 +455,8 @@ def nearest():
 def test_the_nearest_of_all_and_of_the_simple_ones_are_drawn_by_their_names():
     ax = fits.plot_nearest(nearest(), Figure().add_subplot())
     drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.lines}
-    assert drawn["nearest of all"] == [0.01, 0.2, 0.3]
-    assert drawn["of ≤ 2 parameters"][:2] == [0.05, 0.2]
+    assert drawn["best of all families"] == [0.01, 0.2, 0.3]
+    assert drawn["best with ≤ 2 parameters"][:2] == [0.05, 0.2]
     assert [text.get_text() for text in ax.get_yticklabels()] == [
         *("run time\nWeibull", "inter-arrival time\ngamma", "think time\n–")
     ]
@@ -464,8 +464,8 @@ def test_the_nearest_of_all_and_of_the_simple_ones_are_drawn_by_their_names():
 
 def test_what_fits_best_is_said_of_the_simpler_distributions():
     assert fits._finding(nearest()) == (
-        "Of the simpler distributions, run times are best fitted by Weibull (Kolmogorov-Smirnov "
-        "distance 5 % [4, 6]) and inter-arrival times by gamma (20 %)."
+        "Among distributions with at most two parameters, run times are best fitted by Weibull "
+        "(Kolmogorov-Smirnov distance 5 % [4, 6]) and inter-arrival times by gamma (20 %)."
     )
     assert fits._finding(nearest().loc[["think_time"]]) == ""
 
@@ -485,7 +485,7 @@ def test_the_tables_of_fits_are_in_their_words(rng):
     assert shown["zeros"] == f"{100 * row['zeros']:.0f} %"
     best = FAMILIES[row["best"]]
     title = best.title if best.method == "ML" else f"{best.title} ({best.method})"
-    assert shown["nearest of all"].startswith(f"{title}, ")
+    assert shown["best of all families"].startswith(f"{title}, ")
     assert shown["nearest, ≤ 2 parameters"].startswith(f"{FAMILIES[row['simple']].title}, ")
     ks = found.marginals["run"].table.loc["weibull", "ks"]
     assert float(far.shown.loc["Weibull", "run time"].split()[0]) == pytest.approx(

@@ -135,7 +135,7 @@ def test_a_log_without_jobs_that_ran_has_no_depths():
     trace = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1]}, name="none")
     with pytest.raises(WorkloadError, match=r"^none: no job ran"):
         stack_depths(trace)
-    with pytest.raises(WorkloadError, match=r"^none: no run time of a job is known"):
+    with pytest.raises(WorkloadError, match=r"^none: no run time is known"):
         daily_concentration(trace, "run")
     with pytest.raises(ParameterError, match="no attribute 'wait'"):
         daily_concentration(trace, "wait")
@@ -225,7 +225,7 @@ def test_the_section_says_what_repeats_and_what_is_unknown(rng):
     n = 400
     whole = section(log(rng, n))
     assert [figure.name for figure in whole.figures] == ["distance", "shuffled", "stack", "days"]
-    assert "A run time that came before" in whole.finding
+    assert "A run time that occurred before" in whole.finding
     assert whole.to_dict() == section(log(np.random.default_rng(20260101), n)).to_dict()
     nobody = section(log(rng, n, user=[-1] * n))
     assert "No user is known" in " ".join(nobody.notes)
@@ -250,7 +250,7 @@ def test_of_ten_users_a_share_is_worth_a_sentence(n_users, stated):
     columns = {"submit": 4000 * submit, "run": run, "procs": [1] * user.size, "user": user}
     found = section(Trace.from_columns(columns))
     assert found.values["n_users_compared"] == n_users
-    said = f"of {n_users} users the jobs of one session are more alike in run time"
+    said = f"of {n_users} users are more similar in run time within a session"
     assert (said in found.finding) == stated
 
 
@@ -261,7 +261,7 @@ def test_where_no_run_time_comes_again_no_depth_is_told(rng):
     assert nothing.finding == ""
     assert "stack" not in [figure.name for figure in nothing.figures]
     table = {table.name: table.shown for table in nothing.tables}["stack_depths"]
-    assert table.loc["run time", ["found again", "different values", "mean depth"]].tolist() == [
+    assert table.loc["run time", ["repeated", "distinct values", "mean depth"]].tolist() == [
         *("0 %", "12", "–")
     ]
 
@@ -283,8 +283,10 @@ def test_published_depths_of_a_real_log():
 @needs_traces
 def test_the_finding_of_a_real_log():
     finding = section(read_swf(trace_path("KTH-SP2-1996-2"))).finding
-    assert finding.startswith("For 89 % [82, 93] of 133 users the jobs of one ")
-    assert "lies on average 35.2 others back, in random order 49" in finding
+    assert finding.startswith(
+        "Jobs of 89 % [82, 93] of 133 users are more similar in requested time "
+    )
+    assert "mean stack depth of 35.2, compared with 49" in finding
 
 
 def test_a_run_time_of_zero_is_a_kind_of_its_own():

@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused(found, ax):
         analysis.schedules.compare_productivity({})
     with pytest.raises(ParameterError, match="a is 3; it must be a Schedule"):
         analysis.schedules.compare_productivity({"a": 3})
-    with pytest.raises(ParameterError, match="a schedule is called 'log'"):
+    with pytest.raises(ParameterError, match="a schedule cannot be named 'log'"):
         analysis.schedules.compare_productivity({"log": simulate(log())}, log=log())
     with pytest.raises(ParameterError, match=r"log is 'a.swf'; read it first"):
         analysis.schedules.compare_productivity({"a": simulate(log())}, log="a.swf")

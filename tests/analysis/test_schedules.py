@@ -204,7 +204,7 @@ def test_a_long_queue_is_drawn_by_intervals(schedule, ax):
     assert len(analysis.schedules.queue_length(schedule)) > 2000
     analysis.schedules.plot_queue_length(schedule, ax)
     (mean,) = ax.lines
-    assert mean.get_label() == "mean of 8 h 42 min"
+    assert mean.get_label() == "mean over 8 h 42 min"
     assert mean.get_ydata().size < 2000
 
 
@@ -448,7 +448,7 @@ def test_the_gantt_chart_is_of_the_instants_given(ax):
     assert ax.get_xlim() == (10, 30)
 
 
-@pytest.mark.parametrize(("most", "label"), [(9, "waiting jobs"), (8, "mean of 15 s")])
+@pytest.mark.parametrize(("most", "label"), [(9, "waiting jobs"), (8, "mean over 15 s")])
 def test_more_steps_than_a_figure_can_show_become_intervals(ax, monkeypatch, most, label):
     monkeypatch.setattr(schedules, "_MOST_STEPS", most)
     jobs = [(1, 0, 10, 8), (2, 5, 10, 8), (3, 20, 1, 1), (4, 22, 1, 1), (5, 24, 1, 1)]

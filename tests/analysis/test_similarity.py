@@ -101,11 +101,14 @@ def test_unknown_values_and_users_are_left_out():
     [
         (
             lambda t: similarity_by_distance(t, attribute="wait"),
-            "no attribute 'wait'; known: procs",
+            "unknown attribute 'wait'; known: procs",
         ),
         (lambda t: similarity_by_distance(t, attribute="run", max_distance=-1), "not -1"),
-        (lambda t: nearer_is_more_alike(t, attributes=["wait"]), "no attribute 'wait'"),
-        (lambda t: shuffled_similarity(t, measures=["mode"]), "no measure 'mode'; known: average"),
+        (lambda t: nearer_is_more_alike(t, attributes=["wait"]), "unknown attribute 'wait'"),
+        (
+            lambda t: shuffled_similarity(t, measures=["mode"]),
+            "unknown measure 'mode'; known: average",
+        ),
         (lambda t: shuffled_similarity(t, n_shuffles=0), "n_shuffles must be 1 or more, not 0"),
     ],
 )

@@ -367,7 +367,7 @@ def test_batches_of_a_real_log():
 def test_the_section_shows_what_is_taken():
     section = summary.section(two_users())
     assert section.finding.startswith("By Last, a batch has ")
-    assert "Half of the think times within sessions last at most " in section.finding
+    assert "The median think time within sessions is " in section.finding
     taken = site_distributions(two_users())
     assert section.values["think_time"]["count"] == taken.think_time.n
     assert section.values["batch_width"]["mean"] == pytest.approx(taken.batch_width.mean)

@@ -110,7 +110,7 @@ def test_jobs_of_unknown_users_are_left_out_of_sessions():
     section = sessions.section(Trace.from_columns(log))
     assert section.values["n_jobs"] == 2
     assert section.values["n_sessions"] == 2
-    assert any("no known user" in note for note in section.notes)
+    assert any("of unknown users" in note for note in section.notes)
 
 
 def test_a_session_lasts_from_its_first_arrival_to_its_last_end():
@@ -133,7 +133,7 @@ def test_the_section_of_sessions_by_hand():
     # of each user's first batch there is no think time
     assert (section.values["think_time"]["count"], section.values["think_time"]["known"]) == (1, 1)
     assert section.finding == (
-        "Users come in 3 sessions of 2 jobs in 1.33 batches on average; 33 % of the sessions have "
+        "Users work in 3 sessions of 2 jobs in 1.33 batches on average; 33 % of the sessions have "
         "a single job. The median think time between batches is 1 min 5 s."
     )
     alone = sessions.section(Trace.from_columns({**log, "user": range(6)}))
@@ -166,7 +166,7 @@ def test_size_shares_have_so_many_points_at_most_and_both_ends():
 def test_why_no_sessions_are_found(run, user, reason):
     log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": user}
     assert sessions.section(Trace.from_columns(log)).notes == (
-        f"{reason}, so there are no sessions to find.",
+        f"{reason}, so there are no sessions.",
     )
 
 

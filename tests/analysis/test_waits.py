@@ -141,7 +141,7 @@ def test_jobs_of_an_unknown_queue_are_left_out():
     assert measures.names_of(trace, "queue").codes.tolist() == [-1, 1, 0, -1]
     told = waits_over_time(trace, "queue")
     assert told[["name", "mean"]].to_numpy().tolist() == [["queue 1", 7], ["queue 3", 6]]
-    with pytest.raises(WorkloadError, match="no account is known; a log by itself has no field"):
+    with pytest.raises(WorkloadError, match="no account is known; SWF has no field for accounts"):
         waits_over_time(trace, "account")
 
 
@@ -175,7 +175,7 @@ def test_a_log_without_waits_is_refused_and_has_no_section():
         {"submit": [0, 1], "run": [1, 1], "procs": [1, 1], "queue": [1, 2]}
     )
     assert summary.section(trace) is None
-    with pytest.raises(WorkloadError, match="a wait is known"):
+    with pytest.raises(WorkloadError, match="no job has both a known queue and a known wait"):
         waits_over_time(trace, "queue")
 
 
@@ -343,7 +343,7 @@ def test_tables_and_figures_over_time_are_of_the_same_interval_and_period():
         ["a", 2, 180, 180],
         ["b", 2, 180, 180],
     ]
-    assert table.caption == "The same by partition and week of submission."
+    assert table.caption == "Wait by partition and week of submission."
     assert (table.data["end"] - table.data["begin"]).unique().tolist() == [7 * DAY]
     assert section.figures[0].caption.startswith("By week of submission: the time from eligible to")
 
@@ -353,7 +353,7 @@ def test_little_waiting_before_jobs_were_eligible_is_told_from_a_thousandth_on(h
     jobs = [(0, held, 2500, 2600), (0, 0, 2500, 2600)]
     section = summary.section(site(*jobs, partition=["a", "b"]))
     assert section.values["share_before_eligible"] == held / 5000
-    assert (f" {told} of all waiting came before" in section.finding) == bool(told)
+    assert (f" {told} of the waiting time came before" in section.finding) == bool(told)
 
 
 def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
