@@ -137,7 +137,7 @@ def test_a_log_without_jobs_that_ran_has_no_depths():
         stack_depths(trace)
     with pytest.raises(WorkloadError, match=r"^none: no run time is known"):
         daily_concentration(trace, "run")
-    with pytest.raises(ParameterError, match="no attribute 'wait'"):
+    with pytest.raises(ParameterError, match="unknown attribute 'wait'"):
         daily_concentration(trace, "wait")
     with pytest.raises(ParameterError, match="n_shuffles must be 1 or more, not 0"):
         stack_depths(trace, n_shuffles=0)

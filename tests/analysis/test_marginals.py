@@ -180,8 +180,8 @@ def test_the_section_says_what_jobs_are_like():
 def test_the_section_says_who_waited():
     log = {"submit": range(4), "run": [10, 20, 30, 40], "procs": [1] * 4, "wait": [0, 0, 0, 120]}
     assert marginals.section(Trace.from_columns(log)).finding.endswith(
-        "Half of the jobs did not wait (median wait 0 s); 5 % of the jobs waited 1 min 42 s or more. "
-        "The mean bounded slowdown is 1.75."
+        "Half of the jobs did not wait (median wait 0 s); 5 % of the jobs waited 1 min 42 s or "
+        "more. The mean bounded slowdown is 1.75."
     )
 
 
