@@ -485,8 +485,8 @@ def test_the_tables_of_fits_are_in_their_words(rng):
     assert shown["zeros"] == f"{100 * row['zeros']:.0f} %"
     best = FAMILIES[row["best"]]
     title = best.title if best.method == "ML" else f"{best.title} ({best.method})"
-    assert shown["best of all families"].startswith(f"{title}, ")
-    assert shown["nearest, ≤ 2 parameters"].startswith(f"{FAMILIES[row['simple']].title}, ")
+    assert shown["best of all"].startswith(f"{title}, ")
+    assert shown["best, ≤ 2 parameters"].startswith(f"{FAMILIES[row['simple']].title}, ")
     ks = found.marginals["run"].table.loc["weibull", "ks"]
     assert float(far.shown.loc["Weibull", "run time"].split()[0]) == pytest.approx(
         100 * ks, abs=0.5

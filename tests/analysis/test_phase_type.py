@@ -185,7 +185,7 @@ def test_values_that_no_branch_has_are_refused():
     ("values", "counts"), [([1.0, 2.0], [1, -1]), ([1.0, 2.0], [1]), ([], None), ([-1.0], None)]
 )
 def test_values_and_counts_that_make_no_sense_are_refused(values, counts):
-    with pytest.raises(ParameterError, match="more than 0, and each count 0 or more"):
+    with pytest.raises(ParameterError, match="values must be positive, and counts 0 or more"):
         fit_orders(values, (1,), counts=counts)
 
 

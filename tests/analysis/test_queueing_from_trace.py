@@ -323,7 +323,7 @@ def test_waits_are_told_from_the_shortest_to_the_longest():
         (made(submit=[0, 5], run=[-1, -1]), "made: no job of 2 ran"),
         (made(submit=[0, 5], user=[-1, -1]), "made: no job has a known user"),
         (made(submit=[5, 5]), "made: all jobs have the same submit time"),
-        (made(submit=[0, 5], procs=None), "names neither MaxProcs nor MaxNodes; give procs"),
+        (made(submit=[0, 5], procs=None), "has neither MaxProcs nor MaxNodes; procs"),
         (made(submit=[]), "made: no job of 0 ran"),
     ],
 )

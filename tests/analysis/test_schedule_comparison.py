@@ -502,7 +502,7 @@ def test_gantt_charts_look_between_the_instants_given(ax):
 
 def test_gantt_charts_take_the_place_of_a_subplot_only(comparison):
     alone = Figure().add_axes((0, 0, 1, 1))
-    with pytest.raises(ParameterError, match="only the Axes of a grid"):
+    with pytest.raises(ParameterError, match="only Axes of a grid"):
         analysis.schedules.plot_gantts(comparison, alone)
 
 

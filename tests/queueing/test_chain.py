@@ -53,7 +53,7 @@ def test_jumps_and_corners_are_found():
 
 
 def test_what_is_too_rough_has_no_average():
-    with pytest.raises(QueueingError, match="too rough"):
+    with pytest.raises(QueueingError, match="too irregular"):
         averages(as_probability(lambda r: 0.5 + 0.4 * np.sin(1e6 * r)), 1.0, 50)
 
 

@@ -102,7 +102,7 @@ def test_plot_draws_bounds_around_the_curve(measure):
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["asymptotic", "balanced job", "geometric", "exact", "N*"]
     plt.close(fig)
-    with pytest.raises(QueueingError, match="N that varies"):
+    with pytest.raises(QueueingError, match="varying N"):
         bounds([1.0], 3).plot()
     with pytest.raises(QueueingError, match="measure is"):
         found.plot(measure="Q")
