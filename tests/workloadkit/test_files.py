@@ -251,7 +251,7 @@ def test_what_is_blown_up_is_no_log(compress, tmp_path):
     path.write_bytes(compress(b"\n" * (65 << 20)))
     with pytest.raises(FormatError, match="is not a log: it expands to more than 300 times"):
         list(text_chunks(path))
-    with path.open("rb") as stream, pytest.raises(FormatError, match="is no log"):
+    with path.open("rb") as stream, pytest.raises(FormatError, match="is not a log"):
         list(text_chunks(stream))
 
 
