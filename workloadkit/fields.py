@@ -1,8 +1,8 @@
 """The fields of a job, each defined once.
 
-The names, columns and units are those of the Standard Workload Format [1]_. Measured and
-requested quantities are floats with NaN for unknown, so that a mean is a mean; identifiers and
-status are integers with -1 for unknown. The submit time is never NaN.
+The names, columns and units are those of the Standard Workload Format [1]_. Measured and requested
+quantities are floats with NaN for unknown, so that means are correct; identifiers and status are
+integers with -1 for unknown. The submit time is never NaN.
 
 References
 ----------
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: The mark for "unknown" in a file.
+#: The value for "unknown" in a file.
 UNKNOWN = -1
 
-#: Status values that mark a burst of a checkpointed job (to be continued, last, last and killed).
+#: Status values of bursts of a checkpointed job (to be continued, last, last and killed).
 BURST_STATUS = (2, 3, 4)
 
 #: Status of a job that completed.
@@ -29,13 +29,13 @@ FAILED = 0
 #: Status of a job that was cancelled or stopped.
 CANCELLED = 5
 
-#: Times beyond this are refused as absurd: some 30,000 years. [s]
+#: Upper limit of plausible times: some 30,000 years. [s]
 MAX_TIME = 10**12
 
-#: Processor counts beyond this are refused as absurd.
+#: Upper limit of plausible processor counts.
 MAX_PROCS = 10**9
 
-#: Logs of more jobs, or of more users, are not made from others.
+#: Upper limit of jobs, and of users, in generated logs.
 MAX_JOBS_MADE = 20_000_000
 
 
@@ -54,9 +54,9 @@ class Field:
     measured : bool
         True for a float column with NaN for unknown; False for an integer with -1.
     limit : int
-        Largest magnitude that is believed.
+        Upper limit of plausible magnitudes.
     title : str
-        What the field holds, for headings and axes.
+        Description of the field, for headings and axes.
     """
 
     name: str

@@ -76,8 +76,8 @@ def no_folder(folder):
     [
         (lambda _: Path("here"), "is relative to the working directory"),
         (world_writable, "is not safe: others may write to"),
-        (another_users, "is another user's"),
-        (no_folder, "cannot be made: Not a directory"),
+        (another_users, "belongs to another user"),
+        (no_folder, "cannot be created: Not a directory"),
     ],
 )
 def test_kernels_compile_where_nothing_can_be_kept(make, problem, tmp_path, monkeypatch):
@@ -85,7 +85,7 @@ def test_kernels_compile_where_nothing_can_be_kept(make, problem, tmp_path, monk
     folder = make(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     keep_in(folder, monkeypatch)
-    with pytest.warns(WorkloadWarning, match=f"compiled code is not kept, and .* {problem}"):
+    with pytest.warns(WorkloadWarning, match=f"compiled code is not cached, and .* {problem}"):
         kernel = compiling.kernel(double)
     assert kernel(4) == 8
     assert compiling.kernel(double)(5) == 10  # it is said once

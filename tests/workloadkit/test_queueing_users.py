@@ -394,7 +394,7 @@ def test_slowly_falling_chances_hold_the_response_where_the_load_is_one(rate, re
         (lambda: Think(3, -1), "think is -1; it must be 0 or more"),
         (lambda: Think(3, 1, think_law="none"), "think_law is 'none'; known: exponential, fixed"),
         (lambda: Poisson(1, run="-2"), "run is -2; it must be positive"),
-        (lambda: Mixed(0, 0, 1), "rate and users are 0, there is nobody"),
+        (lambda: Mixed(0, 0, 1), "rate and users are 0; there are no users"),
         (lambda: Mixed(-1, 3, 1), "rate is -1; it must be 0 or more"),
         (lambda: Reopen(1, 1.2), "again is 1.2; a probability is from 0 to 1"),
         (lambda: Reopen(1, "maybe"), "again is 'maybe'; it is a probability, exp:THETA"),

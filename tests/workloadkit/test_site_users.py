@@ -417,7 +417,7 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
         (lambda: DynamicSite(pools="two"), "pools is 'two'; known: one, three"),
         (lambda: StaticSite(repeat="never"), "repeat is 'never'; known: job, size"),
         (lambda: StaticSite(repeat="size", workpool="joint"), "repeat='size' draws a run time"),
-        (lambda: StaticSite(distributions="a.swf"), "distributions is 'a.swf'; take them with"),
+        (lambda: StaticSite(distributions="a.swf"), "distributions is 'a.swf'; use workloadkit"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):

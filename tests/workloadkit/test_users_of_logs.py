@@ -96,10 +96,10 @@ def test_jobs_whose_preceding_job_is_of_no_use_come_at_their_times(engine):
         schedule = wk.simulate(trace, "fcfs", "dependent", procs=9, engine=engine)
     assert schedule.workload.submit.tolist() == [0, 1, 3, 4, 5]
     assert [str(one.message) for one in told] == [
-        "trace: preceding jobs that are not simulated: 2; whoever names them comes at the recorded "
-        "time",
-        "trace: jobs that would wait for themselves: 2; whoever names them comes at the recorded "
-        "time",
+        "trace: preceding jobs that are not simulated: 2; jobs that name them arrive at their "
+        "recorded times",
+        "trace: jobs that would wait for themselves: 2; jobs that name them arrive at their "
+        "recorded times",
     ]
 
 

@@ -1,1 +1,1 @@
-"""Compiled loops: plain arrays and scalars in and out, checked and named elsewhere."""
+"""Compiled loops on plain arrays and scalars; their callers check and name the values."""

@@ -1,4 +1,4 @@
-"""Draw utility functions, one job after the other."""
+"""Draw utility functions, job by job."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from workloadkit._kernels.compile import helper, kernel
 
 LINEAR, EXPONENTIAL, STEP = range(3)
 
-#: A jump in value takes so long. [s]
+#: Duration of a jump in value. [s]
 EPSILON = 0.001
 
 
@@ -14,9 +14,9 @@ EPSILON = 0.001
 def draw_functions(rng, kinds, passed, mean, sd, size, deadline, n_inner):
     """Draw the utility function of every job.
 
-    For each job, in this order: the kind of decay, by one random(); the start value, by one
-    standard_normal(); the inner times, drawn again while they are not between the others'; the
-    inner values.
+    Draws for each job, in this order: the kind of decay, by one random(); the start value, by one
+    standard_normal(); the inner times, repeated until they lie between the others; the inner
+    values.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def draw_functions(rng, kinds, passed, mean, sd, size, deadline, n_inner):
     kinds : ndarray of int64, shape (n_kinds,)
         Of LINEAR, EXPONENTIAL and STEP.
     passed : ndarray of float64, shape (n_kinds,)
-        Their weights, cumulated.
+        Their cumulative weights.
     mean : ndarray of float64, shape (n_jobs,)
         Of the value of a processor-minute.
     sd : float
@@ -34,13 +34,13 @@ def draw_functions(rng, kinds, passed, mean, sd, size, deadline, n_inner):
     deadline : ndarray of float64, shape (n_jobs,)
         When all value is lost, at least 10. [s]
     n_inner : int
-        Points between the first and the last, but of steps.
+        Points between the first and the last, except for steps.
 
     Returns
     -------
     first : ndarray of int64, shape (n_jobs + 1,)
     time, value : ndarray of float64, shape (n_points,)
-        As of `workloadkit.utility.Utilities`.
+        As in `workloadkit.utility.Utilities`.
     """
     n_jobs = size.size
     most = max(n_inner + 2, 4)
@@ -70,7 +70,7 @@ def draw_functions(rng, kinds, passed, mean, sd, size, deadline, n_inner):
 
 @kernel
 def draw_shapes(rng, n_shapes):
-    """For every job one of so many shapes, by one random(), and one standard_normal().
+    """Draw one of `n_shapes` shapes for each job, by one random(), and one standard_normal().
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def draw_shapes(rng, n_shapes):
 
 @helper
 def draw_step(rng, time, value, deadline):
-    """Fill in the points of a step: the start value up to a time, then less to the deadline."""
+    """Fill in the points of a step: the start value up to a time, then less, to the deadline."""
     drop = 0.0
     while not (drop > 0 and drop + EPSILON < deadline):
         drop = rng.random() * deadline
@@ -103,7 +103,7 @@ def draw_step(rng, time, value, deadline):
 
 @helper
 def draw_times(rng, time, deadline):
-    """Fill in different times between 0 and the deadline, ascending."""
+    """Fill in distinct times between 0 and the deadline, ascending."""
     for i in range(time.size):
         found = False
         while not found:
@@ -120,7 +120,7 @@ def draw_times(rng, time, deadline):
 
 @helper
 def draw_values(rng, value, start, falls):
-    """Fill in values, descending: each below `start`, or below the one before if it `falls`."""
+    """Fill in values, descending: each below `start`, or below the previous one if it `falls`."""
     for i in range(value.size):
         drawn = rng.random() * (value[i - 1] if falls and i > 0 else start)
         place = i

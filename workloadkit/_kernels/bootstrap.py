@@ -9,8 +9,8 @@ from workloadkit._kernels.compile import kernel
 def weighted_medians(value, user, n_users, weights):
     """Median for each row of `weights`, for ascending `value`; NaN where all weights are 0.
 
-    `weights` has a column for each user 0..n_users-1: how many times each value of the user
-    counts.
+    `weights` has a column for each user 0..n_users-1: the number of times that each value of the
+    user counts.
     """
     n_resamples = weights.shape[0]
     median = np.full(n_resamples, np.nan)
@@ -24,7 +24,7 @@ def weighted_medians(value, user, n_users, weights):
             total += weight[u] * n_values[u]
         if not total > 0:  # written so that NaN is left out
             continue
-        below = 0.0  # how many values there are up to here
+        below = 0.0  # number of values up to here
         i = -1
         while 2 * below < total:
             i += 1

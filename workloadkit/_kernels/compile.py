@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where the compiled code is kept."""
+"""Compilation of kernels, and the cache of compiled code."""
 
 import hashlib
 import os
@@ -20,20 +20,20 @@ from numba.core import sigutils
 from workloadkit._kernels.unfinished import InlinePartCompiler, PartCompiler
 from workloadkit.errors import WorkloadWarning
 
-#: Folders of the package with files in which something is compiled.
+#: Folders of the package with compiled code.
 COMPILED = ("_kernels", "simulation")
 
-#: Options of functions in which nothing is counted, see `bare`. Left unsaid, the last would be that
-#: of the function by which one is first called.
+#: Options of functions without reference counting, see `bare`. By default, the last option would be
+#: that of the first caller.
 BARE: Any = {"_nrt": False, "error_model": "numpy", "pipeline_class": PartCompiler}
 
-#: Options of those that become part of the loop that calls them.
+#: Options of functions that are inlined into the loop.
 INLINE: Any = {**BARE, "pipeline_class": InlinePartCompiler}
 
-#: Options of those that make arrays; left unsaid, they would be those of the caller.
+#: Options of functions that allocate arrays; by default, they would be those of the caller.
 COUNTING: Any = {"_nrt": True, "pipeline_class": PartCompiler}
 
-config: Any = numba.core.config  # its settings are made at run time, unknown to type checkers
+config: Any = numba.core.config  # its settings are created at run time, unknown to type checkers
 
 
 @cache
@@ -41,7 +41,7 @@ def cache_directory() -> str:
     """Directory of the compiled kernels, named by the digest of all kernel sources.
 
     The compiler notices an edit in the file of a kernel but not in the file of a helper that it
-    calls, and would run the old code. With the digest in the name, no old code is ever found.
+    calls, and would run the old code. With the digest in the name, old code is never found.
     """
     package = Path(__file__).parent.parent
     sources = [package / "fields.py"]  # limits of fields
@@ -53,9 +53,9 @@ def cache_directory() -> str:
 
 @cache
 def _kept_in() -> str:
-    """Return the directory where compiled code is kept; none where that is not safe, or cannot be.
+    """Return the directory of the cache; empty if that is unsafe or impossible.
 
-    What lies there is run: it must be this user's own, and its place no matter of where he stands.
+    Code in it is executed: it must belong to this user, independent of the working directory.
     """
     directory = Path(cache_directory())
     problem = _problem(directory)
@@ -65,18 +65,18 @@ def _kept_in() -> str:
 
 
 def _problem(directory: Path) -> str:
-    """Say why code cannot be kept in a directory; nothing if it can."""
+    """Return why a directory cannot hold compiled code; empty if it can."""
     if not directory.is_absolute():
         return "is relative to the working directory"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         folders = [(folder, folder.stat()) for folder in (directory, *directory.parents)]
     except OSError as error:
-        return f"cannot be made: {error.strerror}"
+        return f"cannot be created: {error.strerror}"
     if os.name != "posix":
         return ""
     if folders[0][1].st_uid != os.geteuid():
-        return "is another user's"
+        return "belongs to another user"
     for folder, found in folders:
         if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
             return f"is not safe: others may write to {folder}"
@@ -85,31 +85,31 @@ def _problem(directory: Path) -> str:
 
 @cache
 def _warn_of(problem: str) -> None:
-    """Say that compiled code is not kept."""
+    """Warn that compiled code is not cached."""
     warnings.warn(
-        f"compiled code is not kept, and each process compiles for itself: {problem}",
+        f"compiled code is not cached, and each process compiles again: {problem}",
         WorkloadWarning,
         stacklevel=2,
     )
 
 
 class _Implementation(numba.core.caching.CompileResultCacheImpl):
-    """Keeps code in the directory that it is told, and nowhere else."""
+    """Caches code in the given directory only."""
 
     _locator_classes = [  # noqa: RUF012
-        locator  # of a name that has changed from version to version
+        locator  # its name has changed between versions
         for locator in numba.core.caching.CompileResultCacheImpl._locator_classes
         if "UserProvided" in locator.__name__
     ]
 
 
 class _Cache(numba.core.caching.FunctionCache):
-    """The code of a function; where it cannot be read or written, that is a matter of speed."""
+    """The cached code of a function; failures to read or write cost only time."""
 
     _impl_class = _Implementation
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the code for a signature; None if there is none."""
+        """Load the code for a signature; None without one."""
         try:
             return super().load_overload(sig, target_context)
         except OSError as error:
@@ -117,7 +117,7 @@ class _Cache(numba.core.caching.FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for a signature."""
+        """Cache the code for a signature."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -143,7 +143,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` as `kernel` does, again in each process.
 
-    For what is made of parts that are not of this package: they may change without our knowing.
+    For code with parts outside this package, which may change unnoticed.
     """
     return numba.njit(function)
 
@@ -162,55 +162,55 @@ def native(function: Callable[..., Any], signature: Any, *, keep: bool) -> Any:
 
 
 def _keep(compiled: Any, function: Callable[..., Any]) -> None:
-    """Let the code of something compiled be kept, where there is a directory for it."""
+    """Enable the cache for compiled code, if there is a directory for it."""
     if not _kept_in():
         return
     before = config.CACHE_DIR
     config.CACHE_DIR = _kept_in()
     try:
         compiled._cache = _Cache(function)
-    except RuntimeError:  # the directory cannot be written to
+    except RuntimeError:  # the directory is not writable
         _warn_of(f"{_kept_in()} cannot be written")
     finally:
         config.CACHE_DIR = before
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels call; it is kept within their code."""
+    """Compile a function that only kernels call; its code is cached within theirs."""
     return numba.njit(function, pipeline_class=PartCompiler)
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper that neither makes nor returns arrays, nor slices of them.
+    """Compile a helper that neither creates nor returns arrays, nor slices of them.
 
-    The references to the arrays that it is given are then not counted. To count those of a tuple of
-    dozens of arrays, which is handed on at every event, would take most of the time.
+    References to the arrays that it receives are then not counted. Counting those of a tuple of
+    dozens of arrays, passed on at every event, would take most of the time.
     """
     return numba.njit(function, **BARE)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper as `bare` does, to be part of the code of its caller.
+    """Compile a helper as `bare` does, inlined into its caller.
 
-    What the event loop does at each event is made of dozens of functions of a few lines: to call
-    them would take a third of the time.
+    The event loop calls dozens of functions of a few lines at each event: the calls would take a
+    third of the time.
     """
     return numba.njit(function, **INLINE)
 
 
 def counting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper that makes arrays, or calls what does, for callers that `bare` compiles."""
+    """Compile a helper that creates arrays, or calls one that does, for callers of `bare`."""
     return numba.njit(function, **COUNTING)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function where kernels call it; for all others it stays plain Python.
+    """Compile a function where kernels call it; elsewhere it stays plain Python.
 
-    So the plain engine and the compiled one have one definition of what they both need.
+    So both engines share one definition.
     """
     return numba.extending.register_jitable(pipeline_class=PartCompiler)(function)
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function as it was before it was compiled, if it was."""
+    """Return the Python function of a compiled one; others unchanged."""
     return getattr(function, "py_func", function)

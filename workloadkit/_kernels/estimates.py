@@ -1,4 +1,4 @@
-"""Which job gets which of a given set of estimates."""
+"""Assignment of a given set of estimates to jobs."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from workloadkit._kernels.compile import kernel
 
 @kernel
 def assign_estimates(run, pool, rng):
-    """Estimates of jobs by descending `run`, each drawn from those of `pool` that are not below.
+    """Return estimates of jobs by descending `run`, drawn from those of `pool` not below it.
 
     `pool` descends, has as many estimates as there are jobs, and none is below the run time at
     its place.
     """
-    left = pool.copy()  # from `job` on: those not yet given
+    left = pool.copy()  # from `job` on: estimates that are not assigned yet
     estimate = np.empty(run.size)
     enough = 0  # estimates before this place are not below the run time of the job
     for job in range(run.size):

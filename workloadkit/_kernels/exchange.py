@@ -1,7 +1,7 @@
-"""Jobs exchanged between places in a log, or repeated, while the load of each period holds.
+"""Exchange or repetition of jobs between places in a log, at constant load of each period.
 
-A place is when and by whom a job is submitted; a job is what is submitted there. Places and jobs
-are numbered 0..n-1; where a job stood before, it has the number of its place.
+A place is the time and user of a submission; a job is what is submitted. Places and jobs are
+numbered 0..n-1; a job has the number of its original place.
 """
 
 from math import exp, log
@@ -13,12 +13,12 @@ from workloadkit._kernels.compile import helper, kernel
 
 @kernel
 def exchange_jobs(place, period, work, load, low, high, n_proposals, rng):
-    """Exchange random pairs of jobs, in place, unless that takes a period out of its band.
+    """Exchange random pairs of jobs, in place, unless that moves a period out of its band.
 
-    The jobs are numbered by ascending `work`; ``place[j]`` is where job j stands and ``period[p]``
-    the period of place p. `load` is the periods' work. How far apart in work the two jobs of a
-    pair are is drawn so that all orders of magnitude are tried: jobs of much work can only take
-    the place of their like, those of little any. Returns how many pairs were exchanged.
+    The jobs are numbered by ascending `work`; ``place[j]`` is the place of job j and ``period[p]``
+    the period of place p. `load` is the work of each period. The distance in work between the two
+    jobs of a pair is drawn from all orders of magnitude: jobs with much work can only be exchanged
+    with similar ones, jobs with little work with any. Returns the number of exchanged pairs.
     """
     n = work.size
     n_exchanged = 0
@@ -44,12 +44,12 @@ def exchange_jobs(place, period, work, load, low, high, n_proposals, rng):
 
 @kernel
 def repeat_jobs(first, period, work, load, low, high, go_on, rng):
-    """Let one job stand for a run of places that follow each other; return the job of each place.
+    """Repeat one job over a run of consecutive places; return the job of each place.
 
-    The places of one user (or session) g are first[g]..first[g+1]-1, in order of time. A run goes
-    on to the next place with probability `go_on`. The job that it repeats is drawn from those that
-    stand there; if that would take a period out of its band, the next of them is tried, and if
-    none fits, all stay.
+    The places of one user (or session) g are first[g]..first[g+1]-1, in order of time. A run
+    continues to the next place with probability `go_on`. The repeated job is drawn from the jobs of
+    the run; if that would move a period out of its band, the next of them is tried, and if none
+    fits, all stay.
     """
     job = np.arange(period.size)
     for g in range(first.size - 1):

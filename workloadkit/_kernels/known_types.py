@@ -1,7 +1,7 @@
-"""The types of tuples of dozens of arrays, each worked out once.
+"""Cached types of tuples of dozens of arrays.
 
-Before a call the compiler asks for the type of every array that it is given, and of the tuple that
-they make, which for users who react takes longer than the simulation of a week.
+Before a call the compiler determines the type of every array argument and of the tuple of them,
+which for users who react takes longer than the simulation of a week.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _of_tuples = typeof_impl.dispatch(tuple)
 
 
 def know_types(kinds: Iterable[type]) -> None:
-    """Let the compiler remember the types of tuples of some classes."""
+    """Cache the types of tuples of some classes."""
     for kind in kinds:
         typeof_impl.register(kind)(_type_of)
 
@@ -29,7 +29,7 @@ def _type_of(value: Any, context: Any) -> Any:
 
 
 def _layout(value: Any) -> Any:
-    """Return all that the type of a value depends on."""
+    """Return all that determines the type of a value."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
     if isinstance(value, tuple):

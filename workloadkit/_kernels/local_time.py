@@ -1,4 +1,4 @@
-"""Local time and back, for one second at a time: `workloadkit.clock.Clock` for kernels."""
+"""Local time of single seconds and back: `workloadkit.clock.Clock` for kernels."""
 
 from math import floor
 from typing import NamedTuple
@@ -11,15 +11,15 @@ from workloadkit._kernels.shifts import WEEK
 
 
 class ZoneArrays(NamedTuple):
-    """What `local_time` and `seconds` need to know of a clock.
+    """The arrays of a clock, for `local_time` and `seconds`.
 
     Parameters
     ----------
     begins : ndarray of float, shape (n_offsets,)
-        When each offset begins, since 1970 UTC; the first is -inf. [s]
+        Begin of each offset, since 1970 UTC; the first is -inf. [s]
     offsets : ndarray of float, shape (n_offsets,)
-        What turns time since 1970 UTC into local time, which counts from Monday 0:00 of some
-        week. [s]
+        Difference of local time, which counts from Monday 0:00 of some week, to time since 1970
+        UTC. [s]
     start : float
         Second 0 of the log, since 1970 UTC. [s]
     """
@@ -49,7 +49,7 @@ def seconds(begins, offsets, start, local):
     piece, last = 0, begins.size - 1
     while piece < last:
         middle = (piece + last + 1) // 2
-        # an offset holds up to where its own clock stands when the next one takes over
+        # an offset holds until its own clock shows the begin of the next one
         if local >= begins[middle] + offsets[middle - 1]:
             piece = middle
         else:
@@ -59,11 +59,11 @@ def seconds(begins, offsets, start, local):
 
 @shared
 def weeks_until(begins, offsets, start, local, earliest):
-    """Return by how much to move a local time so that clocks first show it at `earliest` or later.
+    """Return the shift of a local time so that clocks first show it at `earliest` or later.
 
-    That is as few whole weeks as will do, in seconds.
+    It is the smallest number of whole weeks, in seconds.
     """
-    # one week less than by the clocks at that time, since they may be changed meanwhile
+    # one week less than by the clocks at that time, since they may change in between
     moved = (floor((local_time(begins, offsets, start, earliest) - local) / WEEK) - 1) * WEEK
     while seconds(begins, offsets, start, local + moved) < earliest:
         moved += WEEK

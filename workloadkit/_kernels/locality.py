@@ -1,8 +1,8 @@
-"""How alike the jobs of a user are, and how soon values come again.
+"""Similarity of a user's jobs, and recurrence of values.
 
 The jobs are those of users 0..n_users-1, one user after the other. Sessions are numbered in the
-same order, so that two numbers of one user differ by the distance of the sessions. Where an array
-says where things begin, one more entry ends the last.
+same order, so that the numbers of one user differ by the distance of the sessions. Arrays of
+begins have one more entry, which ends the last item.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from workloadkit._kernels.compile import helper, kernel
 
 @kernel
 def similarity_sums(order, value, first, session, n_sessions, distances):
-    """Pairs of jobs by user and distance, the sum of their ratios, and how many are identical.
+    """Return pairs of jobs by user and distance, the sum of their ratios, and identical ones.
 
-    `order` takes the jobs by user, a user's by ascending `value` (which is in that order), and
-    ``first[u]`` is the first of user `u`. So each ratio of a job to those before has this job's
-    value below the line, and of a session the sum of the values suffices. Here the sessions
+    `order` lists the jobs by user, a user's by ascending `value` (which is in that order), and
+    ``first[u]`` is the first of user `u`. So each ratio of a job to earlier ones has this job's
+    value as denominator, and the sum of a session's values suffices. Here the sessions
     0..n_sessions-1 of two users are further apart than any distance.
     """
     n_users, n_distances = first.size - 1, distances.size
@@ -24,7 +24,7 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
     total = np.zeros((n_users, n_distances))
     identical = np.zeros((n_users, n_distances), np.int64)
 
-    # Of each session, the jobs taken so far; how many of them have the largest value.
+    # For each session: the jobs so far; how many of them have the largest value.
     count = np.zeros(n_sessions, np.int64)
     value_sum = np.zeros(n_sessions)
     largest = np.full(n_sessions, -1.0)
@@ -35,14 +35,14 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
             s, x = session[order[i]], value[i]
             for k in range(n_distances):
                 a, b = s - distances[k], s + distances[k]
-                # Products instead of branches, which no processor could foresee.
+                # Products, as branches would be unpredictable.
                 n, smaller = count[a], value_sum[a]
                 same = with_largest[a] * (largest[a] == x)
                 if a != b:
                     n, smaller = n + count[b], smaller + value_sum[b]
                     same += with_largest[b] * (largest[b] == x)
                 pairs[u, k] += n
-                total[u, k] += smaller / x if x > 0 else n  # 0 and 0 are alike
+                total[u, k] += smaller / x if x > 0 else n  # 0 and 0 count as equal
                 identical[u, k] += same
             count[s] += 1
             value_sum[s] += x
@@ -57,8 +57,8 @@ def similarity_medians(value, first_job, first_session, group, distances):
 
     `value` ascends in each session; ``first_job[s]`` is the first of session `s`,
     ``first_session[u]`` that of user `u`, and ``group[g]`` the first user of group `g`. No ratio
-    is stored: the median is found by bisection between ratios that occur, each step counting the
-    ratios above a limit, which takes a time linear in the jobs.
+    is stored: the median is found by bisection between occurring ratios; each step counts the
+    ratios above a limit, in time linear in the jobs.
     """
     medians = np.full((group.size - 1, distances.size), np.nan)
     for g in range(group.size - 1):
@@ -74,7 +74,7 @@ def _upper_median(value, first_job, sessions, distance):
     if n_pairs == 0:
         return np.nan
     rank = n_pairs // 2  # how many ratios, in ascending order, come before the median
-    low, high = above, 1.0  # the median lies between them; low is a ratio that occurs
+    low, high = above, 1.0  # the median lies between them; low is an occurring ratio
     while low < high:
         middle = low + (high - low) / 2
         if middle >= high:  # no number lies between them
@@ -89,7 +89,7 @@ def _upper_median(value, first_job, sessions, distance):
 
 @helper
 def _split(value, first_job, sessions, distance, limit):
-    """Count the ratios above `limit` and all; the largest that is not, and the smallest above."""
+    """Count ratios above `limit`, and all; find the largest up to it, and the smallest above."""
     n_above = n_pairs = 0
     below, above = -1.0, 2.0
     for u in range(sessions.size - 1):
@@ -119,7 +119,7 @@ def _split(value, first_job, sessions, distance, limit):
 
 @helper
 def _ratio(a, b):
-    return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0  # 0 and 0 are alike
+    return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0  # 0 and 0 count as equal
 
 
 @kernel
@@ -133,15 +133,15 @@ def shuffle_within(values, first, rng):
 
 @kernel
 def exact_depths(code, n_codes):
-    """Depth at which each value is found on a stack, -1 where it is new; values 0..n_codes-1.
+    """Return the stack depth of each value, -1 for new ones; values are 0..n_codes-1.
 
-    The depth is the number of different values since the last time; a tree of partial sums
-    (Fenwick, 1994) counts the values whose last time is later.
+    The depth is the number of different values since the last occurrence; a tree of partial sums
+    (Fenwick, 1994) counts the values with a later last occurrence.
     """
     n = code.size
     depth = np.empty(n, np.int64)
     last = np.full(n_codes, -1)
-    tree = np.zeros(n + 1, np.int64)  # over places: 1 where a value was last
+    tree = np.zeros(n + 1, np.int64)  # over places: 1 at the last occurrence of a value
     n_stored = 0
     for i in range(n):
         before = last[code[i]]
@@ -168,10 +168,10 @@ def exact_depths(code, n_codes):
 
 @kernel
 def near_depths(value, tolerance):
-    """Depth of the first entry of a stack that is near enough to each value, -1 where none is.
+    """Return the depth of the first stack entry within the tolerance of each value, -1 for none.
 
-    Entries differ by more than the tolerance, so there are few, and the stack is searched as it
-    stands.
+    Entries differ by more than the tolerance, so there are few, and the stack is searched
+    linearly.
     """
     n = value.size
     depth = np.empty(n, np.int64)
@@ -200,7 +200,7 @@ def near_depths(value, tolerance):
 
 @kernel
 def largest_counts(code, day, n_days, n_codes):
-    """Most things of one code on each of the days 0..n_days-1."""
+    """Return the largest number of items of one code on each of the days 0..n_days-1."""
     counts = np.zeros((n_days, n_codes), np.int64)
     for i in range(code.size):
         counts[day[i], code[i]] += 1

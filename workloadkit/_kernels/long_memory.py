@@ -7,9 +7,9 @@ from workloadkit._kernels.compile import kernel
 
 @kernel
 def rescaled_ranges(series, begin, size):
-    """Range of the summed deviations over the standard deviation, of each window of `series`.
+    """Return the range of the summed deviations over the standard deviation, of each window.
 
-    NaN where all values of a window are alike.
+    NaN for windows of constant values.
     """
     result = np.full(begin.size, np.nan)
     for window in range(begin.size):
@@ -36,9 +36,9 @@ def rescaled_ranges(series, begin, size):
 
 @kernel
 def fluctuations(profile, size):
-    """Root mean square deviation of `profile` from a line of its own in each box of every size.
+    """Return the root mean square deviation of `profile` from linear trends in boxes, by size.
 
-    The boxes of a size are laid end to end from the beginning; what remains is left out.
+    The boxes of a size are consecutive from the beginning; the remainder is left out.
     """
     result = np.empty(size.size)
     for k in range(size.size):

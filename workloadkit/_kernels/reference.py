@@ -1,8 +1,8 @@
-"""Tuples that are handed on by reference.
+"""Tuples that are passed by reference.
 
-The compiler hands a tuple on by value, with all that its arrays are made of: one of dozens of
-arrays, as hundreds of arguments, at every call. A reference to it is one. It is read as the tuple
-is, by the names of its fields; a tuple within it is a reference again.
+The compiler passes a tuple by value, with all components of its arrays: one of dozens of arrays
+becomes hundreds of arguments, at every call. A reference is one argument. Its fields are read by
+name as those of the tuple; a tuple within it is a reference again.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ class Reference(types.Type):
 
     def __init__(self, to: Any) -> None:
         self.to = to
-        # Types of equal names are one to the compiler, and classes of two modules may share theirs.
+        # Types of equal names are equal to the compiler, and classes of two modules may share one.
         super().__init__(name=f"Reference({to.instance_class.__module__}.{to})")
 
     @property
@@ -41,9 +41,9 @@ class _Model(models.PrimitiveModel):
 
 
 def by_reference(thing: Any) -> Any:
-    """Return a NamedTuple as it is; within a kernel, a reference to it.
+    """Return a NamedTuple unchanged; within a kernel, a reference to it.
 
-    The reference is good until the function returns in which it was made.
+    The reference is valid until the function that made it returns.
     """
     return thing
 
@@ -57,7 +57,7 @@ def _type_of_reference(context):
     return of
 
 
-# Lowered where it is called, not as a function of its own: the tuple lives in the caller's frame.
+# Lowered inline, not as a separate function: the tuple lives in the caller's frame.
 @lower_builtin(by_reference, types.Any)
 def _refer(context, builder, signature, arguments):
     kind = signature.args[0]

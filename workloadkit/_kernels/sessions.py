@@ -9,8 +9,8 @@ from workloadkit._kernels.compile import kernel
 def label_sessions(submit, reach, end, user, n_users, threshold, latest):
     """Session, batch and think time of each job, for ascending `submit` and users 0..n_users-1.
 
-    `reach` is how far in time each job holds a session open. What counts of a session's jobs is
-    the latest reach and the latest end, or, if not `latest`, those of the job submitted last.
+    `reach` is the time until which each job keeps a session open. The latest reach and the latest
+    end of a session's jobs count or, if not `latest`, those of the job submitted last.
     """
     n_jobs = submit.size
     session = np.empty(n_jobs, np.int64)
@@ -18,7 +18,7 @@ def label_sessions(submit, reach, end, user, n_users, threshold, latest):
     think_time = np.empty(n_jobs, np.float64)
     n_sessions = n_batches = 0
 
-    # What each user is in the midst of; -1: nothing submitted yet.
+    # The present session and batch of each user; -1: nothing submitted yet.
     current_session = np.empty(n_users, np.int64)
     current_batch = np.empty(n_users, np.int64)
     reached = np.empty(n_users, np.float64)

@@ -1,6 +1,6 @@
-"""The hours at which people work: by day or by night, on weekdays or at weekends.
+"""Working hours: by day or by night, on weekdays or at weekends.
 
-A shift lasts from 7:30 to 17:30 or from 17:30 to 7:30, for each person moved by up to an hour. A
+A shift lasts from 7:30 to 17:30 or from 17:30 to 7:30, moved by up to an hour for each user. A
 night belongs to the day on which it begins. All times are local, from Monday 0:00 of some week.
 """
 
@@ -15,13 +15,13 @@ DAY_BEGINS, DAY_LENGTH = 27000.0, 36000.0
 NIGHT_BEGINS, NIGHT_LENGTH = 63000.0, 50400.0
 WEEKDAYS = 5  # from Monday on
 
-BY_DAY, ON_WEEKDAYS = 0.7, 0.8  # shares of the people
+BY_DAY, ON_WEEKDAYS = 0.7, 0.8  # shares of the users
 FARTHEST = 3600.0
 
 
 @shared
 def draw_shift(rng):
-    """Draw one's hours: whether by day, whether on weekdays, and by how much they are moved."""
+    """Draw working hours: whether by day, whether on weekdays, and the time by which they move."""
     by_day = rng.random() < BY_DAY
     on_weekdays = rng.random() < ON_WEEKDAYS
     moved = floor(2 * FARTHEST * rng.random() - FARTHEST + 0.5)
@@ -38,7 +38,7 @@ def is_active(local, by_day, on_weekdays, moved):
 
 @shared
 def next_beginning(local, by_day, on_weekdays, moved):
-    """Local time at which the first shift after a local time begins."""
+    """Return the local time of the first begin of a shift after a local time."""
     begins = DAY_BEGINS if by_day else NIGHT_BEGINS
     day = floor((local - moved - begins) / DAY) + 1
     while not works_on(day, on_weekdays):
@@ -48,5 +48,5 @@ def next_beginning(local, by_day, on_weekdays, moved):
 
 @shared
 def works_on(day, on_weekdays):
-    """Whether a day, counted from a Monday, is among one's days."""
+    """Whether a day, counted from a Monday, is a working day."""
     return (day % 7 < WEEKDAYS) == on_weekdays

@@ -1,4 +1,4 @@
-"""What users of a site draw from, as arrays."""
+"""The distributions of a site's users, as arrays."""
 
 from typing import NamedTuple
 
@@ -12,28 +12,28 @@ N_KINDS = 2  # interactive or not
 
 
 class Samples(NamedTuple):
-    """What is drawn, each value as often as it occurs; times in whole seconds.
+    """Values to draw, each as often as it occurs; times in whole seconds.
 
-    The pools stand one behind the other: that of pool p has the sizes
-    ``size[first_size[p] : first_size[p + 1]]``, and so on. What all pools share is there once.
-    Pools are of the parts of the week, of the kinds of batches, or of each part of the week those
-    of the two kinds.
+    The pools are stored consecutively: pool p has the sizes
+    ``size[first_size[p] : first_size[p + 1]]``, and so on. Values common to all pools are stored
+    once. Pools are the parts of the week, the kinds of batches, or for each part of the week the
+    two kinds.
 
     Parameters
     ----------
     width, gap, think, pause : ndarray of int64
         Jobs of a batch; seconds between two of them; think times and breaks. [s]
     size, run, repetition : ndarray of int64
-        Where they are drawn together, as many sizes as run times, by pairs.
+        Drawn together, they have as many sizes as run times, in pairs.
     first_width, first_gap, first_think, first_pause, first_size, first_run, first_repetition :
     ndarray of int64, shape (n_pools + 1,) or (2,)
     a, b : ndarray, shape (n_pools,) or (1,)
-        The curve a / (b r + 1) by which users go on. [-, 1/min]
+        The curve a / (b r + 1) of the probability to continue. [-, 1/min]
     by_hours : bool
         Whether the part of the week matters.
     interactive : ndarray, shape (n_parts, 3)
-        By part of the week, the chance that a batch is interactive which comes as the first of its
-        user, after an interactive one, and after another one. Without kinds there are no parts.
+        By part of the week, the probability of an interactive batch as the first of its user, after
+        an interactive one, and after another one. Without kinds there are no parts.
     """
 
     width: NDArray[np.int64]
@@ -64,7 +64,7 @@ def draw(rng, values):
 
 @shared
 def place_of(rng, first, pool):
-    """Draw a place in a pool, of values that the pools may share."""
+    """Draw a place in a pool."""
     part = pool if first.size > 2 else 0
     return first[part] + int(rng.random() * (first[part + 1] - first[part]))
 
@@ -88,7 +88,7 @@ def next_pool(rng, samples, now, before):
 
 @shared
 def continues(samples, pool, response):
-    """Probability that a session goes on after a response time [s] [1]_, eq. 5.1.
+    """Return the probability that a session continues after a response time [s] [1]_, eq. 5.1.
 
     .. [1] E. Shmueli, PhD thesis, The Hebrew University of Jerusalem, 2008.
     """
@@ -98,7 +98,7 @@ def continues(samples, pool, response):
 
 @shared
 def period_of(now):
-    """Part of the week, as `workloadkit.site.taking.period` has it."""
+    """Return the part of the week, as `workloadkit.site.taking.period` does."""
     since = now - DAY_BEGINS
     if since // DAY % 7 >= WEEKDAYS:
         return 2

@@ -1,8 +1,8 @@
-"""What the compiler is made of, loaded beforehand."""
+"""Early loading of the compiler."""
 
 from numba.core.registry import cpu_target
 
 
 def start_compiler() -> None:
-    """Load the compiler, without which nothing that has been compiled can be loaded either."""
+    """Load the compiler, which is necessary for loading compiled code as well."""
     cpu_target.target_context.refresh()

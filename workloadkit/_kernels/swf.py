@@ -15,13 +15,13 @@ SUBMIT, CPU, STATUS = 1, 5, 10
 
 TAB, NEWLINE, RETURN, BLANK, MINUS, POINT, ZERO, ONE = b"\t\n\r -.01"
 
-# A mantissa up to 2**53 divided by a power of ten up to 10**22 is rounded once: the result is
-# the float nearest to the decimal, the one that `float` gives (W. D. Clinger, "How to read
-# floating point numbers accurately", PLDI 1990). 18 digits keep the mantissa inside int64.
+# A mantissa up to 2**53 divided by a power of ten up to 10**22 is rounded once: the result is the
+# float nearest to the decimal, as given by `float` (W. D. Clinger, "How to read floating point
+# numbers accurately", PLDI 1990). 18 digits keep the mantissa inside int64.
 MAX_DIGITS = 18
 MAX_MANTISSA = 2**53
 POWER = np.array([float(10**n) for n in range(23)])  # the exact ones
-SPLITTER = 2.0**27 + 1  # parts a float in two halves
+SPLITTER = 2.0**27 + 1  # splits a float into halves
 
 
 @kernel
@@ -41,21 +41,20 @@ def parse_lines(
     """Parse lines from `at` on until one is not ordinary.
 
     An ordinary line has 18 plain numbers between blanks and tabs: digits, perhaps a point and
-    digits, or -1; perhaps there are more behind them, none of them negative. If `strict`, there
-    are none, and the line also follows the standard and is no burst. The others are for the reader
-    that knows all about them.
+    digits, or -1; perhaps further non-negative numbers. If `strict`, there are no further ones, and
+    the line also follows the standard and is no burst. The complete reader handles all other lines.
 
     Parameters
     ----------
     text : ndarray of uint8, shape (n_bytes,)
-        Whole lines, each with its newline: that is where every loop ends at the latest.
+        Whole lines, each with its newline, at which every loop ends.
     at : int
         Where to begin.
     max_line : int
         Longest ordinary line. [bytes]
     strict : bool
     last_job, last_submit : int, float
-        Of the line before; for `strict`.
+        Of the previous line; for `strict`.
     measured : ndarray of float64, shape (10, room)
         Filled from column `n_jobs` on.
     identifiers : ndarray of int64, shape (8, room)
@@ -63,7 +62,7 @@ def parse_lines(
     more : ndarray of float64, shape (n_bytes,)
         Filled with the numbers after the 18th column of all jobs.
     n_more_of : ndarray of int64, shape (room,)
-        Filled with how many of them are of each job, from `n_jobs` on.
+        Filled with their number for each job, from `n_jobs` on.
     n_jobs : int
         Columns filled before.
 
@@ -84,7 +83,7 @@ def parse_lines(
             while text[at] == BLANK or text[at] == TAB:
                 at += 1
             if text[at] == MINUS and text[at + 1] == ONE and text[at + 2] <= BLANK:
-                at += 2  # unknown, as two of five numbers are in real logs
+                at += 2  # unknown, like two of five numbers in real logs
                 if MEASURED[column]:
                     measured[SLOT[column], n_jobs] = -1.0
                 else:
@@ -95,7 +94,7 @@ def parse_lines(
             first = at
             digit = int(text[at]) - ZERO
             while 0 <= digit <= 9:
-                mantissa = mantissa * 10 + digit  # wraps around where there are too many digits
+                mantissa = mantissa * 10 + digit  # overflows with too many digits
                 at += 1
                 digit = int(text[at]) - ZERO
             n_digits = at - first
@@ -150,11 +149,11 @@ def parse_lines(
 def parse_more(text, at, more, n_more):
     """Parse the numbers after the 18th column, up to anything else.
 
-    Returns where that is, and how many numbers are there now.
+    Returns that position, and how many numbers there are now.
     """
     while text[at] > BLANK:
         mantissa = 0
-        n_digits = 0  # without zeros at the front
+        n_digits = 0  # without leading zeros
         first = at
         point = -1
         digit = int(text[at]) - ZERO
@@ -163,7 +162,7 @@ def parse_more(text, at, more, n_more):
                 point = at
             else:
                 mantissa = mantissa * 10 + digit
-                n_digits += mantissa != 0  # it wraps around beyond 18 digits
+                n_digits += mantissa != 0  # overflows beyond 18 digits
             at += 1
             digit = int(text[at]) - ZERO
         decimals = at - 1 - point if point >= 0 else 0
@@ -182,7 +181,7 @@ def parse_more(text, at, more, n_more):
 def quotient(mantissa, power):
     """Divide a whole number up to 10**18 by an exact power of ten; -1 where rounding is in doubt.
 
-    The quotient and what is left of the division are added without an intermediate rounding
+    The quotient and the remainder of the division are added without an intermediate rounding
     (T. J. Dekker, "A floating-point technique for extending the available precision", Numerische
     Mathematik 18, 1971): the sum is the nearest float unless it lies next to halfway between two.
     """

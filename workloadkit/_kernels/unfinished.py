@@ -1,9 +1,9 @@
-"""How functions are compiled that only kernels call.
+"""Compilation of functions that only kernels call.
 
-The compiler optimises every function together with all that it calls, makes machine code of it, and
-wrappers for callers in Python and in C. Of a function that ends as a part of kernels, in which all
-of it is optimised again, none of this is ever used; and what it calls would be optimised once more
-for each function between it and the kernel. So it stays as it is first written down.
+The compiler optimises every function together with all that it calls, generates machine code, and
+wrappers for callers in Python and in C. For a function that is linked into kernels, in which it is
+optimised again, none of this is used; and its callees would be optimised once more for each
+function between them and the kernel. So its code is left unoptimised.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ _new_builtin = ctypes.PYFUNCTYPE(
 
 
 def _refusal(name: str) -> Any:
-    """Return a built-in function, as the compiler asks for one, that says what it is."""
+    """Return a built-in function, as the compiler requires, that raises an error."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise TypeError(f"{name} is compiled as a part of kernels; only they can call it")
@@ -48,10 +48,10 @@ def _refusal(name: str) -> Any:
 
 
 class _Unfinished(JITCodeLibrary):
-    """Code that is good for being linked into a kernel's."""
+    """Code to be linked into a kernel's."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the kernel."""
+        """Leave the optimisation to the kernel."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -59,7 +59,7 @@ class _Unfinished(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
-    """Make such code of a function, and no wrappers."""
+    """Generate such code for a function, without wrappers."""
 
     _name = "unfinished_lowering"
     _inline = False
@@ -70,7 +70,7 @@ class _Lowering(NativeLowering):
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         state.library = _Unfinished(context.codegen(), state.func_id.func_qualname)
         done: bool = super().run_pass(state)
-        # The compiler finds what it has compiled by what Python would call.
+        # The compiler finds compiled code by the function that Python would call.
         lowered = state["cr"]._replace(cfunc=_refusal(state.func_id.func_name))
         context.insert_user_function(lowered.cfunc, lowered.fndesc, [state.library])
         state["cr"] = lowered
@@ -84,12 +84,12 @@ class _InlineLowering(_Lowering):
 
 
 class PartCompiler(CompilerBase):
-    """Compiles a function as a part of kernels, which they call."""
+    """Compiles a function as a part of kernels."""
 
     _lowering: type[NativeLowering] = _Lowering
 
     def define_pipelines(self) -> list[Any]:
-        """Return the usual passes but for one."""
+        """Return the usual passes, with one replaced."""
         usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
         usual.passes = [
             (self._lowering if which is NativeLowering else which, why)
@@ -99,6 +99,6 @@ class PartCompiler(CompilerBase):
 
 
 class InlinePartCompiler(PartCompiler):
-    """Compiles a function as a part of kernels, and of the code that calls it."""
+    """Compiles a function as a part of kernels, inlined into its callers."""
 
     _lowering = _InlineLowering

@@ -1,4 +1,4 @@
-"""What a job is worth so long after its submission."""
+"""The value of a job at a time after its submission."""
 
 from workloadkit._kernels.compile import helper
 
@@ -11,7 +11,7 @@ def value_at(first, time, value, job, at):
     ----------
     first : ndarray of int64, shape (n_jobs + 1,)
     time, value : ndarray of float64, shape (n_points,)
-        As of `workloadkit.utility.Utilities`.
+        As in `workloadkit.utility.Utilities`.
     job : int
     at : float
         Not negative. [s]

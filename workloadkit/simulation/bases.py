@@ -1,11 +1,11 @@
-"""What custom parts of a simulation are made with: jobs, and the classes to derive from.
+"""The classes for custom parts of a simulation.
 
 A custom *scheduler* derives from `Scheduler`, or from an order of `workloadkit.schedulers`, and
-gets jobs as `JobView`. Custom *users* derive from `BatchUser` if they go through a log, else from
-`User`, and submit a `Job`. A *predictor* has the two forms of `Predictor`; its plain form has the
-methods of `PlainPredictor`. A *machine* derives from `Hardware`; its plain form is a `Machine` with
-a `Level`. `Policy`, `Behaviour`, `LogBehaviour` and `Community` are the protocols of the built-in
-schedulers and users.
+receives jobs as `JobView`. Custom *users* derive from `BatchUser` if they follow a log, otherwise
+from `User`, and submit a `Job`. A *predictor* has the two forms of `Predictor`; its plain form has
+the methods of `PlainPredictor`. A *machine* derives from `Hardware`; its plain form is a `Machine`
+with a `Level`. `Policy`, `Behaviour`, `LogBehaviour` and `Community` are the protocols of the
+built-in schedulers and users.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -47,43 +47,43 @@ class PlainPredictor(Protocol):
     """A predictor in the plain-Python engine."""
 
     def plan(self, job: JobView) -> float:
-        """Return how long a job that arrives is planned to run. [s]."""
+        """Return the planned run time of a job that arrives. [s]."""
         ...
 
     def learn(self, job: JobView) -> Any:
-        """Take note of a job that has ended."""
+        """Learn from a job that has ended."""
         ...
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """What plans the run times of jobs, in the forms that the two engines run."""
+    """A predictor of run times, in the forms of both engines."""
 
     def plain(self) -> PlainPredictor:
-        """Return it in plain Python, fresh for one simulation."""
+        """Return the predictor in plain Python, for one simulation."""
         ...
 
     def compiled(self, workload: Workload) -> Any:
-        """Return its part of the compiled engine's state, a NamedTuple."""
+        """Return the part of the compiled state, a NamedTuple."""
         ...
 
 
 @runtime_checkable
 class Level(Protocol):
-    """What is free of a machine, in the plain-Python engine. Levels compare by ``==``."""
+    """The free resources of a machine, in the plain-Python engine. Levels compare by ``==``."""
 
     def fits(self, job: Job | JobView) -> bool:
         """Whether enough is free for a job."""
         ...
 
     def take(self, job: Job | JobView) -> Any:
-        """Take what a job needs."""
+        """Take the needs of a job."""
         ...
 
     def give_back(self, job: Job | JobView) -> Any:
-        """Give back what a job has taken."""
+        """Return the needs of a job."""
         ...
 
     def copy(self) -> "Level":
-        """Return a level with as much free."""
+        """Return an independent level with equal resources."""
         ...

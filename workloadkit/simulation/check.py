@@ -168,15 +168,15 @@ def check_schedule(
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
     claims += claims_of(name, case, rule, changing=changing)
     described = named if isinstance(named, str) else identity_of(named)
-    told = simulated.recorded | {"procs": machine}
+    used = simulated.recorded | {"procs": machine}
     if isinstance(schedule, Trace):
-        noted = {name: told[name] for name in ("overrun", "estimates", "procs")}
+        noted = {name: used[name] for name in ("overrun", "estimates", "procs")}
         noted |= {"passes": asked.passes} | {x: asked.changed.get(x) for x in _OF_LOAD}
         _warn_of_note(trace, schedule, noted | _noted(described, outages))
     return CheckReport(
         _title(trace, schedule, machine, described),
         tuple(claims),
-        provenance(trace, policy=described, **told),
+        provenance(trace, policy=described, **used),
     )
 
 

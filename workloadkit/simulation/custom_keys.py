@@ -38,8 +38,8 @@ class KeyInPython(NamedTuple):
 
     def keys_of_all(self, jobs: Jobs, first: Any) -> NDArray[np.float64]:
         """Return the keys of all jobs."""
-        whose = jobs.user if self.known_by is None else self.known_by[jobs.user]
-        columns = (jobs.submit, jobs.estimate, jobs.procs, whose, jobs.queue)
+        users = jobs.user if self.known_by is None else self.known_by[jobs.user]
+        columns = (jobs.submit, jobs.estimate, jobs.procs, users, jobs.queue)
         submit, estimate, procs, user, queue = (column.tolist() for column in columns)
         first, place = first.item(), self.policy.place
         each = map(VisibleJob, submit, estimate, procs, user, queue, repeat(first))

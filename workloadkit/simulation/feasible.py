@@ -230,15 +230,9 @@ def none_starts_early(listed: Listed) -> ScheduleClaim:
 def with_stopped_runs(
     listed: Listed, schedule: Schedule | Trace
 ) -> tuple[Listed, NDArray[np.int64]]:
-    """Return the jobs of a schedule and, as others, their runs that were stopped.
+    """Return the jobs of a schedule followed by their stopped runs, and the jobs of these.
 
-    A log tells of none. The run of a lost job is one that was stopped, and listed already.
-
-    Returns
-    -------
-    Listed
-    rows : ndarray of int64, shape (n_stopped,)
-        Which jobs the last of these are runs of.
+    A log contains no stopped runs. The run of a lost job was stopped, and is in the list already.
     """
     runs = schedule.runs if isinstance(schedule, Schedule) else ()
     stopped = [run for run in runs if run.interrupted and run.start != listed.start[run.row]]

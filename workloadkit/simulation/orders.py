@@ -124,7 +124,7 @@ VARYING: dict[str, Callable[..., float]] = {"wfp3": wfp3, "unicef": unicef}
 WFP3, UNICEF = range(len(VARYING))
 
 
-def as_number(value: Any, whose: str = "a job") -> float:
+def as_number(value: Any, label: str = "a job") -> float:
     """Return the value of a custom order for a job as a float; NaN comes last.
 
     Raises
@@ -132,7 +132,7 @@ def as_number(value: Any, whose: str = "a job") -> float:
     ParameterError
     """
     if not isinstance(value, Real | np.bool_):
-        raise ParameterError(f"the order returns {value!r} for {whose}; it must return a number")
+        raise ParameterError(f"the order returns {value!r} for {label}; it must return a number")
     return float(value) if value == value else math.inf
 
 

@@ -75,8 +75,8 @@ def is_built_in(part: Any) -> bool:
     change elsewhere.
     """
     if isinstance(part, tuple) and hasattr(part, "_fields"):
-        whose = getattr(_FUNCTIONS.get(type(part)), "__name__", type(part).__module__)
-        return whose.startswith("workloadkit.") and all(map(is_built_in, part))
+        module = getattr(_FUNCTIONS.get(type(part)), "__name__", type(part).__module__)
+        return module.startswith("workloadkit.") and all(map(is_built_in, part))
     return True
 
 

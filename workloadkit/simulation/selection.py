@@ -240,22 +240,22 @@ def _parameters(
     settings: Simulate, procs: int | None, down: Outages | None, *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
     """Return the recorded settings, without the parts."""
-    told = settings.recorded
+    values = settings.recorded
     for name in ("population", "machine", "predictor", "utility_at", "outages", "uncounted"):
-        told.pop(name, None)  # parts, what counts only for some jobs, and what is told otherwise
+        values.pop(name, None)  # parts, exclusions, and settings recorded in another form
     if recorded or not of_log:
-        del told["oversize"], told["estimates"]
+        del values["oversize"], values["estimates"]
     if recorded:
-        del told["overrun"]
-    told["procs"] = procs
+        del values["overrun"]
+    values["procs"] = procs
     if procs is None:
-        del told["procs"]
+        del values["procs"]
     if down is not None:
         text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
-        told |= {"outages": text, "interrupted": settings.interrupted}
+        values |= {"outages": text, "interrupted": settings.interrupted}
     if skipped := uncounted_users(settings.uncounted):
-        told["uncounted"] = skipped
-    return told
+        values["uncounted"] = skipped
+    return values
 
 
 def uncounted_users(uncounted: ArrayLike) -> list[int]:

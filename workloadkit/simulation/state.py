@@ -111,7 +111,7 @@ def new_state(
 ) -> State:
     """Return the state before the first submission, without a policy.
 
-    `capacity` is how many jobs can run at once.
+    `capacity` is the number of jobs that can run at once.
     """
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     capacity = min(n_jobs, capacity) + 1

@@ -15,7 +15,7 @@ class Fcfs:
     name: ClassVar[str] = "fcfs"
 
     def plain(self) -> Scheduler:
-        """Return the policy in plain Python, fresh for one simulation."""
+        """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
         return OrderedScheduler(backfill="none")

@@ -108,8 +108,8 @@ class Resampled(Resample):
         >>> trace = Trace.from_columns(log | {"run": [60] * 23, "procs": [1] * 23})
         >>> ready = Resampled(weeks=6).prepare(trace)
         >>> for seed in (5, 6):
-        ...     told = wk.simulate(trace, "easy", "adjusted", population=ready, procs=1, rng=seed)
-        ...     print((told.jobs["submit"] / WEEK).tolist())
+        ...     run = wk.simulate(trace, "easy", "adjusted", population=ready, procs=1, rng=seed)
+        ...     print((run.jobs["submit"] / WEEK).tolist())
         [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
         [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
         """

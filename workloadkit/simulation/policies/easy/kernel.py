@@ -52,7 +52,7 @@ class SettledList(NamedTuple):
         Place of each job in both orders.
     backfills : bool
         Whether jobs may overtake.
-    apart : bool
+    orders_differ : bool
         Whether the two orders differ: then the head is not the first in the list.
     waiting : ndarray of int64, shape (n_jobs,)
     long_queue : int
@@ -65,7 +65,7 @@ class SettledList(NamedTuple):
     rank: NDArray[np.float64]
     backfill_rank: NDArray[np.float64]
     backfills: bool
-    apart: bool
+    orders_differ: bool
     waiting: NDArray[np.int64]
     long_queue: int
     at: NDArray[np.int64]
@@ -83,9 +83,11 @@ def new_line(
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
     at = np.zeros(6, np.int64)
     at[HEAD], at[LOOK], at[PATIENCE] = -1, True, patience
-    apart = rank is not backfill_rank
+    orders_differ = rank is not backfill_rank
     waiting = np.empty(rank.size, np.int64)
-    return SettledList(*orders, rank, backfill_rank, backfills, apart, waiting, long_queue, at)
+    return SettledList(
+        *orders, rank, backfill_rank, backfills, orders_differ, waiting, long_queue, at
+    )
 
 
 job_arrived = settled.job_arrived
@@ -200,7 +202,9 @@ def _look_at_all(state, new, now):
         take_out(waiting, first, head)
         first += 1
         if first < last:
-            head = foremost(waiting, first, last, line.rank) if line.apart else waiting[first]
+            head = (
+                foremost(waiting, first, last, line.rank) if line.orders_differ else waiting[first]
+            )
     if line.backfills and first < last and not is_full(state, 0, now):
         if last - first > line.long_queue:
             at[PATIENCE] -= last - first

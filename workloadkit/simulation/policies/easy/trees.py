@@ -88,7 +88,7 @@ def grow(state: State) -> Forest:
     """Make the trees for the jobs of a state with a `SettledList`."""
     line, jobs = state.policy, state.jobs
     rank = line.rank.astype(np.int64)
-    other = line.backfill_rank.astype(np.int64) if line.apart else rank
+    other = line.backfill_rank.astype(np.int64) if line.orders_differ else rank
     return grow_forest(jobs.procs, rank, other, state.never, jobs.submit.dtype)
 
 

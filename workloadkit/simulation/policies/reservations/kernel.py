@@ -56,7 +56,7 @@ class Reserving(NamedTuple):
         Number of waiting jobs with a reservation.
     queue, others : ndarray of int64, shape (n_jobs,)
         The waiting jobs in both orders.
-    apart : bool
+    orders_differ : bool
         Whether the two orders differ; otherwise both lists are one.
     waits : ndarray of bool, shape (n_jobs,)
         Whether each job waits.
@@ -71,7 +71,7 @@ class Reserving(NamedTuple):
     reservations: int
     queue: NDArray[np.int64]
     others: NDArray[np.int64]
-    apart: bool
+    orders_differ: bool
     waits: NDArray[np.bool_]
     profile: StepProfile
     at: NDArray[np.int64]
@@ -86,7 +86,7 @@ def new_reserving(
     dtype: np.dtype,
 ) -> Reserving:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
-    n_jobs, apart = rank.size, rank is not backfill_rank
+    n_jobs, orders_differ = rank.size, rank is not backfill_rank
     queue = np.empty(n_jobs, np.int64)
     return Reserving(
         *orders,
@@ -94,8 +94,8 @@ def new_reserving(
         backfill_rank,
         reservations,
         queue=queue,
-        others=np.empty(n_jobs, np.int64) if apart else queue,
-        apart=apart,
+        others=np.empty(n_jobs, np.int64) if orders_differ else queue,
+        orders_differ=orders_differ,
         waits=np.zeros(n_jobs, np.bool_),
         profile=new_profile(n_jobs, dtype),
         at=np.zeros(4, np.int64),
@@ -181,7 +181,7 @@ def _join(policy, job):
     """Add a job to the queue."""
     count = policy.at[WAIT]
     insert_waiting(policy.queue, 0, count, policy.rank, job)
-    if policy.apart:
+    if policy.orders_differ:
         insert_waiting(policy.others, 0, count, policy.backfill_rank, job)
     policy.waits[job] = True
     policy.at[WAIT] = count + 1
@@ -268,7 +268,7 @@ def _compact(policy):
     """Remove jobs that no longer wait from both lists."""
     count = policy.at[WAIT]
     policy.at[WAIT] = _keep_waiting(policy.queue, count, policy.waits)
-    if policy.apart:
+    if policy.orders_differ:
         _keep_waiting(policy.others, count, policy.waits)
 
 

@@ -1,4 +1,4 @@
-"""Users whose jobs wait for those that the log names, in SWF fields 17 and 18."""
+"""Users whose jobs wait for preceding jobs, from SWF fields 17 and 18."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dependent:
-    """A job that has a preceding job comes its think time after the end of that one.
+    """A job with a preceding job arrives its think time after the end of that one.
 
     The preceding job is field 17 of the log, the think time field 18; an unknown one counts as 0.
-    All other jobs come at their recorded times: also those whose preceding job is not simulated,
-    has their own number, or waits for them in turn.
+    All other jobs arrive at their recorded times, including those whose preceding job is not
+    simulated, is themselves, or waits for them in turn.
     """
 
     name: ClassVar[str] = "dependent"
@@ -47,7 +47,7 @@ class Dependent:
         Warns
         -----
         WorkloadWarning
-            If preceding jobs are not simulated, or jobs wait for themselves; it counts them.
+            If preceding jobs are not simulated, or jobs wait for themselves; with their number.
         """
         row = workload.row
         if not (trace.column("preceding_job") > 0).any():
@@ -66,8 +66,8 @@ class Dependent:
         ):
             if count:
                 warnings.warn(
-                    f"{trace.name}: {what}: {count:,}; whoever names them comes at the recorded "
-                    "time",
+                    f"{trace.name}: {what}: {count:,}; jobs that name them arrive at their "
+                    "recorded times",
                     WorkloadWarning,
                     stacklevel=3,
                 )
@@ -85,15 +85,7 @@ class Dependent:
 
 
 def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
-    """Turn the table of preceding jobs around.
-
-    Parameters
-    ----------
-    preceding : ndarray of int64, shape (n_jobs,)
-        Place of the preceding job of each job, -1 for none.
-    delay : ndarray, shape (n_jobs,)
-        How long after its end each is submitted. [s]
-    """
+    """Return the inverse of the table of preceding jobs (places, -1 for none)."""
     from workloadkit.simulation.users.dependent.kernel import Successors
 
     waits = np.flatnonzero(preceding >= 0)
@@ -104,7 +96,7 @@ def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":
 
 @dataclass(frozen=True, eq=False)
 class SimulatedDependentUsers:
-    """The users of one simulation, who act as one.
+    """The users of one simulation, who act as one user.
 
     Parameters
     ----------
@@ -120,7 +112,7 @@ class SimulatedDependentUsers:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs to expect."""
+        """Expected number of jobs."""
         return self.workload.submit.size
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -128,7 +120,7 @@ class SimulatedDependentUsers:
         return [DependentUser(self.workload, self.successors)]
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables for all jobs, and the users who will fill them in."""
+        """Return tables for all jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
         from workloadkit.simulation.users.batches.kernel import JobTable
@@ -174,13 +166,13 @@ class SimulatedDependentUsers:
         return replace(self.workload.take(place), row=place, submit=submit, run=run), {}, {}
 
     def report_plain(self, users: list[User]) -> dict[str, Any]:
-        """Return nothing: there is nothing to count."""
+        """Return nothing, as nothing is counted."""
         return {}
 
     def result(
         self, workload: Workload, notes: Notes, machine: int
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log, and its jobs as they were submitted."""
+        """Return the log, and its jobs as submitted."""
         names = ("submit", "run", "estimate", "killed")
         submitted = {name: getattr(workload, name) for name in names}
         left_out = self.trace.n_jobs - workload.row.size
@@ -189,7 +181,7 @@ class SimulatedDependentUsers:
 
 
 class DependentUser(User):
-    """One who submits the jobs of all users, each by its time or after the one it waits for."""
+    """A user who submits the jobs of all users: on time, or after the end of another job."""
 
     def __init__(self, workload: Workload, following: "Successors") -> None:
         super().__init__()
@@ -200,14 +192,14 @@ class DependentUser(User):
         self._first, self._next, self._delay = (values.tolist() for values in following)
 
     def begin(self) -> None:
-        """Submit those jobs that wait for none."""
+        """Submit the jobs that wait for none."""
         waiting = set(self._next)
         for place in range(len(self._jobs)):
             if place not in waiting:
                 self._submit(place)
 
     def job_ended(self, job: Job) -> None:
-        """Submit the jobs that have waited for one."""
+        """Submit the jobs that waited for this one."""
         for i in range(self._first[job.row], self._first[job.row + 1]):
             self._submit(self._next[i], self.now + self._delay[i])
 

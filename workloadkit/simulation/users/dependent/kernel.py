@@ -1,6 +1,6 @@
-"""Users whose jobs wait for the end of others: each for one, or for none.
+"""Users whose jobs wait for the end of one other job, or of none, compiled.
 
-Whoever they are, they act as one, by the jobs of the log.
+They act as one user, who submits the jobs of the log.
 """
 
 import sys
@@ -16,15 +16,15 @@ from workloadkit.simulation.users.batches.kernel import JobTable
 
 
 class Successors(NamedTuple):
-    """Which jobs wait for which.
+    """The jobs that wait for each job.
 
     Parameters
     ----------
     first : ndarray of int64, shape (n_jobs + 1,)
-        Those that wait for job i are `job[first[i]:first[i + 1]]`.
+        Jobs that wait for job i: `job[first[i]:first[i + 1]]`.
     job : ndarray of int64
     delay : ndarray
-        How long after the end each is submitted. [s]
+        Time from the end of that job to the submission. [s]
     """
 
     first: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Successors(NamedTuple):
 
 
 class DependentTables(NamedTuple):
-    """What is known of each job that has arrived; as in `batch_users`."""
+    """Information on each job that has arrived; as in `batches.kernel`."""
 
     row: NDArray[np.int64]
     user: NDArray[np.int64]
@@ -42,11 +42,11 @@ class DependentTables(NamedTuple):
 
 
 class DependentUsers(NamedTuple):
-    """A mechanism of `users`.
+    """The mechanism of users whose jobs wait for others.
 
-    `user` is that of each job of the log, from 0; `by_event`, whether there is a pass after each
-    event: then submissions of one second keep the order in which they were planned; `times`, when
-    those are submitted that wait for none; `waits`, which do wait.
+    `user` is the user of each job, from 0; `by_event`, whether there is a pass after each event
+    (submissions of one second then keep the order in which they were planned); `times`, the
+    submit times of jobs that wait for none; `waits`, whether a job waits.
     """
 
     agenda: Agenda
@@ -61,7 +61,7 @@ class DependentUsers(NamedTuple):
 
 @bare
 def set_out(users):
-    """Plan those jobs that wait for none, each for its time."""
+    """Plan the jobs that wait for none."""
     times = users.times
     for row in range(times.size):
         if not users.waits[row]:
@@ -70,7 +70,7 @@ def set_out(users):
 
 @bare
 def submit(users, jobs, place, item):
-    """Fill in the job that an item stands for."""
+    """Fill in the job of an item."""
     source, tables = users.source, users.tables
     jobs.run[place], jobs.estimate[place] = source.run[item], source.estimate[item]
     jobs.procs[place] = source.procs[item]
@@ -80,7 +80,7 @@ def submit(users, jobs, place, item):
 
 @bare
 def job_ended(users, jobs, place, now):
-    """Plan the jobs that have waited for one."""
+    """Plan the jobs that waited for this one."""
     following = users.successors
     first, job, delay = following.first, following.job, following.delay
     row = users.tables.row[place]
@@ -90,7 +90,7 @@ def job_ended(users, jobs, place, now):
 
 @bare
 def wake_up(users, jobs, who, now):
-    """Nobody sleeps."""
+    """Do nothing, as these users never sleep."""
 
 
 @bare

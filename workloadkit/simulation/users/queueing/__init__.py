@@ -1,4 +1,4 @@
-"""What the populations of queueing models have in common: the jobs, and when all is over."""
+"""The common parameters of users of queueing models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,29 +32,29 @@ from workloadkit.simulation.users.queueing.service import Law, check_service, ch
 from workloadkit.simulation.users.queueing.simulated_users import SimulatedQueueUsers
 from workloadkit.trace import Trace
 
-#: Jobs in all, where neither their number nor the end is given.
+#: Default number of jobs, if no end is given.
 JOBS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueingUsers:
-    """What the users of all queueing models have as parameters. Times are float64.
+    """The common parameters of users of queueing models. Times are float64.
 
     Parameters
     ----------
     run : float, array_like, Trace or str, default 1
-        Mean run time, or run times to take; of a log, or of a log's file, those of the jobs that
-        ran. [s]
+        Mean run time, or a list of run times; for a log, or the name of its file, those of the jobs
+        that ran. [s]
     law : {"exponential", "fixed", "drawn", "listed"}, optional
-        Exponential run times, the default for a mean, or all alike; of run times to take, drawn
-        with replacement, the default, or in their order and over again.
+        Exponential run times (the default for a mean), or all equal; for a list, drawn with
+        replacement (the default), or in order, repeated from the start.
     procs : int, array_like, Trace or str, default 1
-        Processors that each job needs, or sizes to take likewise; with run times to take there are
-        as many, and the two stay together.
+        Processors of each job, or a list of sizes; with a list of run times of equal length, both
+        describe the same jobs.
     jobs : int, optional
-        How many are submitted in all; by default 10,000, or without end where `until` is given.
+        Total number of submissions; by default 10,000, or unlimited if `until` is given.
     until : float, optional
-        Nothing is submitted from then on. [s]
+        End of submissions. [s]
     """
 
     name: ClassVar[str]
@@ -81,20 +81,20 @@ class QueueingUsers:
 
     @property
     def visitors(self) -> Visitors:
-        """Who they are."""
-        raise NotImplementedError(f"{type(self).__name__} must say who its users are")
+        """The users of the model."""
+        raise NotImplementedError(f"{type(self).__name__} must define visitors")
 
     def simulated_users(self, machine: int) -> SimulatedQueueUsers:
-        """Return the users, for a machine of so many processors."""
+        """Return the users, for a machine of this size."""
         run: Any = self.run
-        procs: Any = self.procs  # both as `check_service` left them
+        procs: Any = self.procs  # both as converted by `check_service`
         check_sizes(self.name, procs, machine)
         law = law_of(run, self.law)
         return SimulatedQueueUsers(self.visitors, run, law, procs, self.jobs, self.until)
 
 
 def check_think(think: float, law: str) -> None:
-    """Refuse a time that nobody can think."""
+    """Check a think time and its law."""
     check_not_negative(think=think)
     check_choice("think_law", law, ThinkLaw)
 
@@ -106,18 +106,18 @@ def reactions(
     law: str,
     step: float | None,
 ) -> tuple[Any, Any]:
-    """Return whether and when users go on, in the forms that they have; refuse what cannot be.
+    """Check the functions of the response time, and return them in their final form.
 
     Parameters
     ----------
     name : str
-        Of the users, for messages.
+        Name of the users, for messages.
     again, think
-        As of `Reopen`; no `again` for users who have one job each.
+        As in `Reopen`; `again` is None for users with one job each.
     law : str
-        Of the think times.
+        Law of the think times.
     step : float, optional
-        Of tables of custom functions. [s]
+        Step of the tables of custom functions. [s]
 
     Returns
     -------
@@ -144,7 +144,7 @@ def reactions(
 def visits(
     again: Any, think: Any, step: float | None
 ) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
-    """Return what `reactions` found, custom functions with the step of their tables."""
+    """Return the result of `reactions`, custom functions with the step of their tables."""
     return (
         CustomProbability(again, step) if _custom_again(again) else again,
         CustomPause(think, step) if _custom_think(think) else think,
@@ -152,7 +152,7 @@ def visits(
 
 
 def need_plain(again: Any, think: Any, step: float | None) -> bool:
-    """Whether there is a custom function that the compiled engine has no table of."""
+    """Whether there is a custom function without a table for the compiled engine."""
     return step is None and (_custom_again(again) or _custom_think(think))
 
 

@@ -1,4 +1,4 @@
-"""How likely a user of the re-open model is to submit another job, by the response of the last."""
+"""The probability of another job in the re-open model, as a function of the response time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ def _check_probability(name: str, value: float) -> None:
 
 @dataclass(frozen=True)
 class Constant:
-    """The probability is always the same.
+    """The probability is constant.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Exponential:
-    """The probability falls exponentially with the response time r: e^(-theta r).
+    """The probability decreases exponentially with the response time r: e^(-theta r).
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Hyperbolic:
-    """The probability falls as a hyperbola with the response time r: a / (b r + 1).
+    """The probability decreases hyperbolically with the response time r: a / (b r + 1).
 
     Parameters
     ----------
     a : float
-        The probability after no time at all.
+        The probability at response time 0.
     b : float
         [1/s]
 
@@ -95,9 +95,9 @@ class Hyperbolic:
 
 @dataclass(frozen=True)
 class Table:
-    """The probability goes straight from one point of a table to the next.
+    """The probability is interpolated linearly between the points of a table.
 
-    Before the first point it is the first one's, behind the last the last one's.
+    Outside the table, the first or the last value holds.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ Again = Constant | Exponential | Hyperbolic | Table
 SHMUELI = Hyperbolic(0.8, 0.05 / 60)
 
 #: The same where a second of the simulation stands for ten minutes, the mean run time that Zakay
-#: takes as the unit: 0.8 / (0.5 r + 1).
+#: uses as the unit: 0.8 / (0.5 r + 1).
 ZAKAY = Hyperbolic(0.8, 0.5)
 
 _NAMED = {"shmueli": SHMUELI, "zakay": ZAKAY}
@@ -150,20 +150,20 @@ _FORMS = (
 
 
 def parse_again(text: str, *, name: str = "again") -> Again:
-    """Read how likely another job is.
+    """Read the probability of another job.
 
     Parameters
     ----------
     text : str
         A probability; ``exp:THETA``; ``hyperbolic:A,B``; ``table:TIME/P,TIME/P,...``; ``shmueli``
-        or ``zakay``. Numbers may also be parted by slashes: ``hyperbolic/0.8/0.05``.
+        or ``zakay``. Numbers may also be separated by slashes: ``hyperbolic/0.8/0.05``.
     name : str, optional
-        What messages call it.
+        Name in messages.
 
     Raises
     ------
     ParameterError
-        If it is none of these; it names them.
+        If it is none of these; the message lists them.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def parse_again(text: str, *, name: str = "again") -> Again:
 
 @dataclass(frozen=True)
 class CustomProbability:
-    """Any function of the response time.
+    """A custom function of the response time.
 
     Parameters
     ----------
@@ -210,12 +210,12 @@ class CustomProbability:
         return float(value)
 
     def tabulated(self, steps: int = STEPS) -> Table:
-        """Return a table of it: every `step` seconds from 0 on, so many times.
+        """Return a table of it with `steps` steps of `step` seconds from 0 on.
 
         Raises
         ------
         ParameterError
-            Where no step was given.
+            If no step was given.
 
         Examples
         --------

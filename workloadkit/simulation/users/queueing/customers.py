@@ -1,9 +1,9 @@
-"""Users of queueing models in plain Python: those who come once or again, and those who stay.
+"""Users of queueing models in plain Python: open ones, who may return, and closed ones.
 
-Open users arrive by a Poisson process; closed users are there from second 0 on, and think first.
-Whoever goes on after a job thinks, and submits the next. One generator serves them all, in the
-order of events: at an arrival, for the job, then for the time to the next arrival; at the end of
-a job, for whether there is another one, then for the time to think; after that, for the job.
+Open users arrive by a Poisson process; closed users are present from second 0 on, and think first.
+A user who continues after a job thinks, then submits the next. One generator serves all, in the
+order of events: at an arrival, for the job, then for the time to the next arrival; at the end of a
+job, for whether there is another one, then for the think time; after that, for the job.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ OPEN, CLOSED = range(2)
 
 
 class Visitors(NamedTuple):
-    """Who the users of a queueing model are.
+    """The users of a queueing model.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Visitors(NamedTuple):
     users : int
         Closed users.
     think : float or callable
-        Mean time that users think between two jobs [s]; or from the response time of the last job
-        [s] to this mean. Who has had none yet thinks as after a response time of 0.
+        Mean think time between two jobs [s]; or a function of the response time of the last job [s]
+        with this mean as value. Before the first job, the response time counts as 0.
     think_law : {"exponential", "fixed"}
     again : callable, optional
-        How likely an open user submits another job, by the response time of the last [s]; without
-        it there is one job for each.
+        Probability that an open user submits another job, by the response time of the last [s];
+        without it, each has one job.
     """
 
     rate: float = 0.0
@@ -47,19 +47,19 @@ class Visitors(NamedTuple):
 
 
 class Shared:
-    """What the users of one simulation share.
+    """The common data of the users of one simulation.
 
     Parameters
     ----------
     visitors : Visitors
-        Who they are.
+        The users of the model.
     service : Service
-        What their jobs need.
+        Needs of their jobs.
     rng : Generator
     jobs : int, optional
-        How many may be submitted in all.
+        Maximal number of submissions.
     until : float, optional
-        No job is submitted from then on. [s]
+        End of submissions. [s]
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Shared:
         self.until = inf if until is None else until
 
     def sleep(self, user: User, seconds: float) -> None:
-        """Wake a user up after so many seconds, unless all is over by then."""
+        """Wake a user after some time, unless submissions have ended by then."""
         if user.now + seconds < self.until:
             user.sleep(seconds)
 
@@ -89,7 +89,7 @@ class Shared:
 
 
 class Customer(User):
-    """One who submits a job whenever he wakes up, and thinks after it if he goes on."""
+    """A user who submits a job at each wake-up, and may think after its end."""
 
     def __init__(self, shared: Shared, kind: int) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Customer(User):
             self.shared.think(self, response)
 
     def goes_on(self, response: float) -> bool:
-        """Whether there will be another job."""
+        """Return whether the user submits another job."""
         if self.kind == CLOSED:
             return True
         again = self.shared.visitors.again
@@ -123,7 +123,7 @@ class Customer(User):
 
 
 class ArrivalProcess(User):
-    """Open users as they arrive: numbered from its own number on."""
+    """The arrivals of open users, numbered from its own number on."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__()
@@ -131,11 +131,11 @@ class ArrivalProcess(User):
         self.n_arrived = 0
 
     def begin(self) -> None:
-        """Wait for the first one."""
+        """Wait for the first arrival."""
         self.await_next()
 
     def wake_up(self) -> None:
-        """Let one arrive, who submits the first job at once."""
+        """Add an open user, who submits the first job at once."""
         if self.shared.jobs_left > 0:
             customer = Customer(self.shared, OPEN)
             self.introduce(customer, self.number + self.n_arrived)
@@ -144,6 +144,6 @@ class ArrivalProcess(User):
             self.await_next()
 
     def await_next(self) -> None:
-        """Wait until the next one arrives."""
+        """Wait for the next arrival."""
         gap = self.shared.rng.standard_exponential() / self.shared.visitors.rate
         self.shared.sleep(self, gap)

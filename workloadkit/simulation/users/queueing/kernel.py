@@ -1,7 +1,7 @@
-"""Users of queueing models: open ones who arrive and may go on, closed ones who always do.
+"""Compiled users of queueing models: open ones, who may continue, and closed ones, who always do.
 
-Users are numbered from 0, the closed ones first. A wake-up is that of the process of arrivals
-(ARRIVALS), of a closed user before his first job (1 more than his number), or of the user of an
+Users are numbered from 0, the closed ones first. A wake-up belongs to the process of arrivals
+(ARRIVALS), to a closed user before the first job (1 more than the number), or to the user of an
 earlier job (by its place). Each makes a job, which is submitted at this very second.
 """
 
@@ -19,33 +19,32 @@ from workloadkit.simulation.parts import register_functions
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
 
-# Forms of the probability that an open user goes on.
+# Forms of the probability that an open user continues.
 NEVER, CONSTANT, FALLING, HYPERBOLA, TABLE = range(5)
 
-# What the mean think time is: always the same, one of two, or on lines between points.
+# Forms of the mean think time: constant, one of two values, or linear between points.
 SAME, BREAKS, ON_LINES = range(3)
 
-# Places in QueueUsers.counts: open users that have arrived, jobs that have been made, and how many
-# may be.
+# Places in QueueUsers.counts: open users that have arrived, jobs made, and their maximal number.
 N_ARRIVED, N_MADE, MOST = range(3)
 
 ARRIVALS = 0
 
 
 class Needs(NamedTuple):
-    """What jobs need.
+    """The needs of jobs.
 
     Parameters
     ----------
     law : int
         Of the run times.
     mean : float
-        Of run times that are not given. [s]
+        Of run times that are not listed. [s]
     run : ndarray of float64, shape (n_given,)
-        Run times that are given, if they are. [s]
+        Listed run times, if there are any. [s]
     procs : ndarray of int64
-        Processors, of shape (1,) where they are always the same. Else given with run times they
-        are of the same jobs.
+        Processors, of shape (1,) if constant. If listed with run times, both describe the same
+        jobs.
     """
 
     law: int
@@ -55,13 +54,13 @@ class Needs(NamedTuple):
 
 
 class Again(NamedTuple):
-    """How likely an open user goes on after a response time.
+    """The probability that an open user continues after a response time.
 
     Parameters
     ----------
     form : int
     a, b : float
-        The constant; the rate of the exponential; or both numbers of the hyperbola.
+        The constant; the rate of the exponential; or both parameters of the hyperbola.
     times, values : ndarray of float64, shape (n_points,)
         Of the table.
     """
@@ -74,7 +73,7 @@ class Again(NamedTuple):
 
 
 class Thinking(NamedTuple):
-    """How long users think after a response time.
+    """The think time of users after a response time.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ class Thinking(NamedTuple):
     form : int
         Of the mean.
     mean : float
-        The only one, or up to the limit. [s]
+        The constant mean, or the mean up to the limit. [s]
     long : float
         Mean beyond the limit. [s]
     limit : float
@@ -101,13 +100,13 @@ class Thinking(NamedTuple):
 
 
 class QueueTables(NamedTuple):
-    """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
+    """Information on each job that has arrived beyond `state.Jobs`; each of shape (room,).
 
     Parameters
     ----------
     user : ndarray of int64
     visit : ndarray of int64
-        How many jobs of the user came before.
+        Number of earlier jobs of the user.
     queue : ndarray of int64
         -1 for all.
     """
@@ -118,7 +117,7 @@ class QueueTables(NamedTuple):
 
 
 class MadeJobs(NamedTuple):
-    """Jobs that are made, in the order in which they are; each of shape (room,)."""
+    """Jobs in the order of their creation; each of shape (room,)."""
 
     user: NDArray[np.int64]
     visit: NDArray[np.int64]
@@ -127,14 +126,14 @@ class MadeJobs(NamedTuple):
 
 
 class QueueUsers(NamedTuple):
-    """A mechanism of `users`.
+    """The mechanism of users of queueing models.
 
     Parameters
     ----------
     agenda, tables, rng
         See `users`.
     by_event : bool
-        Whether there is a pass after each event: then submissions of one second keep the order in
+        Whether there is a pass after each event: submissions of one second then keep the order in
         which they were planned.
     rate : float
         Arrivals of open users. [1/s]
@@ -142,7 +141,7 @@ class QueueUsers(NamedTuple):
         Closed users.
     thinking : Thinking
     until : float
-        No job is submitted from then on. [s]
+        End of submissions. [s]
     needs : Needs
     again : Again
     made : Made
@@ -165,7 +164,7 @@ class QueueUsers(NamedTuple):
 
 @bare
 def set_out(users):
-    """Let closed users think, and wait for the first arrival."""
+    """Let closed users think, and plan the first arrival."""
     for user in range(users.n_closed):
         _rest(users, user, 1 + user, 0.0, 0.0)
     if users.rate > 0.0:
@@ -174,11 +173,11 @@ def set_out(users):
 
 @bare
 def submit(users, jobs, place, item):
-    """Fill in the job that an item stands for."""
+    """Fill in the job of an item."""
     made, tables = users.made, users.tables
     run = made.run[item]
     jobs.run[place] = run
-    jobs.estimate[place] = max(run, 1.0)  # no scheduler plans with less
+    jobs.estimate[place] = max(run, 1.0)  # the shortest estimate
     jobs.procs[place] = made.procs[item]
     tables.user[place] = made.user[item]
     tables.visit[place] = made.visit[item]
@@ -202,7 +201,7 @@ def job_ended(users, jobs, place, now):
 
 @bare
 def wake_up(users, jobs, who, now):
-    """Let a user submit a job."""
+    """Submit a job of a user."""
     counts = users.counts
     if counts[N_MADE] == counts[MOST]:
         return
@@ -219,7 +218,7 @@ def wake_up(users, jobs, who, now):
 
 @bare
 def how_likely(again, response):
-    """How likely a user goes on after a response time."""
+    """Return the probability that a user continues after a response time."""
     if again.form == CONSTANT:
         return again.a
     if again.form == FALLING:
@@ -231,7 +230,7 @@ def how_likely(again, response):
 
 @bare
 def _on_lines(times, values, time):
-    """Value at a time on straight lines between points, on level ones outside."""
+    """Return the value at a time on straight lines between points, constant outside."""
     if time < times[0]:
         return values[0]
     low, high = 0, times.size - 1
@@ -249,7 +248,7 @@ def _on_lines(times, values, time):
 
 @bare
 def _make(users, user, visit, now):
-    """Make a job, and submit it now."""
+    """Create a job, and submit it now."""
     needs, made, rng = users.needs, users.made, users.rng
     item = users.counts[N_MADE]
     if item == made.run.size:
@@ -276,7 +275,7 @@ def _make(users, user, visit, now):
 
 @bare
 def _rest(users, user, who, now, response):
-    """Wake a user up who has thought, unless all is over by then."""
+    """Wake a user after the think time, unless submissions have ended by then."""
     thinking = users.thinking
     pause = thinking.mean
     if thinking.form == BREAKS:
@@ -292,7 +291,7 @@ def _rest(users, user, who, now, response):
 
 @bare
 def _await_arrival(users, now):
-    """Wait until the next open user arrives."""
+    """Plan the next arrival of an open user."""
     gap = users.rng.standard_exponential() / users.rate
     if now + gap < users.until:
         enter(users.agenda, now + gap, WAKE_UP + users.n_closed, -1 - ARRIVALS)

@@ -13,11 +13,11 @@ from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 
 @dataclass(frozen=True)
 class Mixed(QueueingUsers):
-    """Closed users among open ones: Zakay's mixed model [1]_.
+    """Closed users and open ones: Zakay's mixed model [1]_.
 
-    With `again` the open users may submit again, as those of `Reopen` do, and think as long as
-    the closed ones. These are numbered first and think first. Column `kind` of `Schedule.jobs`
-    is 0 for the jobs of open users and 1 for those of closed ones. No log is needed. The further
+    With `again` the open users may submit again, like those of `Reopen`, with the think time of the
+    closed ones. Closed users are numbered first and think first. Column `kind` of `Schedule.jobs`
+    is 0 for the jobs of open users and 1 for those of closed ones. No log is needed. Further
     parameters, by keyword, are those of `QueueingUsers`.
 
     Parameters
@@ -27,14 +27,14 @@ class Mixed(QueueingUsers):
     users : int
         Closed users.
     think : float, str or callable
-        Mean time between the end of a job of a closed user and the next [s]. It may follow from
-        the response time, as of `Reopen`; before the first job it is that after no time at all.
+        Mean time between the end of a job of a closed user and the next [s]. It may depend on the
+        response time, as in `Reopen`; before the first job, the response time counts as 0.
     think_law : {"exponential", "fixed"}
     again : str, float, Table or callable, optional
-        How likely an open user submits another job, by the response time of the last, as of
+        Probability that an open user submits another job, by the response time of the last, as in
         `Reopen`. By default each submits one.
     step : float, optional
-        Step of the tables of custom functions, as of `Reopen`. [s]
+        Step of the tables of custom functions, as in `Reopen`. [s]
 
     References
     ----------
@@ -44,7 +44,7 @@ class Mixed(QueueingUsers):
 
     Examples
     --------
-    Open users meet all closed ones, who do not meet themselves: they wait longer.
+    Open users meet all closed ones, a closed user only the others: open users wait longer.
 
     >>> import workloadkit as wk
     >>> schedule = wk.simulate(None, "fcfs", Mixed(0.5, 4, 5.0, jobs=20_000), procs=1, rng=1)
@@ -70,15 +70,15 @@ class Mixed(QueueingUsers):
         object.__setattr__(self, "again", again)
         object.__setattr__(self, "think", think)
         if not self.rate and not self.users:
-            raise ParameterError("mixed: rate and users are 0, there is nobody")
+            raise ParameterError("mixed: rate and users are 0; there are no users")
 
     @property
     def plain_only(self) -> bool:
-        """Whether it holds a function that the compiled engine has no table of."""
+        """Whether it has a function without a table for the compiled engine."""
         return need_plain(self.again, self.think, self.step)
 
     @property
     def visitors(self) -> Visitors:
-        """Who they are."""
+        """The users of the model."""
         again, think = visits(self.again, self.think, self.step)
         return Visitors(self.rate, self.users, think, self.think_law, again)

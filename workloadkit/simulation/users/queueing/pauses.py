@@ -1,4 +1,4 @@
-"""How long users think after a job whose response time decides it: a while, or a break."""
+"""Think times that depend on the response time: short ones, or breaks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from workloadkit.simulation.users.queueing.points import STEPS, check_points, on
 
 @dataclass(frozen=True)
 class Breaks:
-    """A short mean think time after a response up to a limit, a long one after any other.
+    """A short mean think time after a response up to a limit, a long one otherwise.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Breaks:
 
 @dataclass(frozen=True)
 class PauseTable:
-    """The mean think time goes straight from one point of a table to the next.
+    """The mean think time is interpolated linearly between the points of a table.
 
-    Before the first point it is the first one's, behind the last the last one's.
+    Outside the table, the first or the last value holds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class PauseTable:
 
 @dataclass(frozen=True)
 class CustomPause:
-    """Any function of the response time.
+    """A custom function of the response time.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ class CustomPause:
         return float(value)
 
     def tabulated(self, steps: int = STEPS) -> PauseTable:
-        """Return a table of it: every `step` seconds from 0 on, so many times.
+        """Return a table of it with `steps` steps of `step` seconds from 0 on.
 
         Raises
         ------
         ParameterError
-            Where no step was given.
+            If no step was given.
         """
         return PauseTable(*points_of("think", self, self.step, steps))
 
@@ -114,15 +114,15 @@ Pause = Breaks | PauseTable | CustomPause
 
 
 def parse_pause(text: str, *, name: str = "think") -> float | Breaks:
-    """Read a mean think time, or how it follows from the response.
+    """Read a mean think time, or its dependence on the response time.
 
     Parameters
     ----------
     text : str
-        A duration, or ``breaks:SHORT,LONG,LIMIT``, three durations; they may also be parted by
+        A duration, or ``breaks:SHORT,LONG,LIMIT``, three durations; they may also be separated by
         slashes.
     name : str, optional
-        What messages call it.
+        Name in messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Functions of the response time as tables: straight lines between points."""
+"""Functions of the response time as tables with linear interpolation."""
 
 import math
 from bisect import bisect_right
@@ -8,14 +8,14 @@ import numpy as np
 
 from workloadkit.errors import ParameterError
 
-#: Steps of the table of a function that is tabulated.
+#: Number of steps of a function's table.
 STEPS = 100_000
 
 
 def points_of(
     name: str, function: Callable[[float], float], step: float | None, steps: int
 ) -> tuple[list[float], list[float]]:
-    """Return the points of a function's table: every `step` seconds from 0 on, so many times.
+    """Return the points of a function's table, `steps` steps of `step` seconds from 0 on.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def points_of(
     Raises
     ------
     ParameterError
-        Where there is no step.
+        If there is no step.
     """
     if step is None:
         raise ParameterError(
@@ -48,20 +48,20 @@ def points_of(
 def check_points(
     name: str, what: str, times: Sequence[float], values: Sequence[float]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return times and values of a table as floats; refuse tables that are none.
+    """Return times and values of a table as floats; refuse invalid tables.
 
     Parameters
     ----------
     name : str
         Of the parameter, for messages.
     what : str
-        What the values are.
+        Description of the values.
     times, values : sequence of float
 
     Raises
     ------
     ParameterError
-        If there are none, not as many of both, or the times do not ascend.
+        If they are empty or of different lengths, or the times do not ascend.
     """
     times, values = _numbers(name, times), _numbers(name, values)
     if not times or len(times) != len(values):
@@ -76,7 +76,7 @@ def check_points(
 
 
 def on_lines(times: Sequence[float], values: Sequence[float], time: float) -> float:
-    """Return the value at a time on straight lines between points, on level ones outside."""
+    """Return the value at a time on straight lines between points, constant outside."""
     place = bisect_right(times, time) - 1
     if place < 0:
         return values[0]

@@ -1,4 +1,4 @@
-"""Open users: each arrives, submits one job and is gone."""
+"""Open users: each arrives, submits one job and leaves."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from workloadkit.simulation.users.queueing.customers import Visitors
 class Poisson(QueueingUsers):
     """Users who arrive by a Poisson process, with one job each: the open model M/·/c.
 
-    No log is needed. The further parameters, by keyword, are those of `QueueingUsers`.
+    No log is needed. Further parameters, by keyword, are those of `QueueingUsers`.
 
     Parameters
     ----------
@@ -39,5 +39,5 @@ class Poisson(QueueingUsers):
 
     @property
     def visitors(self) -> Visitors:
-        """Who they are."""
+        """The users of the model."""
         return Visitors(rate=self.rate)

@@ -1,4 +1,4 @@
-"""Users who arrive, and go on if they like the response."""
+"""Users who arrive, and may submit again depending on the response time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 class Reopen(QueueingUsers):
     """Users who arrive by a Poisson process and may submit another job after each: re-open.
 
-    After a response time r the user goes on with probability p(r), thinks, and submits the next
-    job, else is gone [1]_. Column `visit` of `Schedule.jobs` is 0 for the first job of a user, 1
-    for the second, and so on. No log is needed. The further parameters, by keyword, are those of
+    After a response time r the user continues with probability p(r), thinks, and submits the next
+    job; otherwise leaves [1]_. Column `visit` of `Schedule.jobs` is 0 for the first job of a user,
+    1 for the second, and so on. No log is needed. Further parameters, by keyword, are those of
     `QueueingUsers`.
 
     Parameters
@@ -28,18 +28,17 @@ class Reopen(QueueingUsers):
         p: a constant; ``exp:THETA`` for e^(-THETA r); ``hyperbolic:A,B`` for A / (B r + 1);
         ``table:TIME/P,TIME/P,...``, straight lines between points; ``shmueli``, that is
         0.8 / (0.05 r + 1) with r in minutes, or ``zakay``, the same where a second stands for ten
-        minutes. Times in seconds. The forms are objects, too, in `workloadkit.users.again`. Or
-        any function of r [s], which the plain engine calls, and of which the compiled one has a
-        table.
+        minutes. Times in seconds. The forms are also objects, in `workloadkit.users.again`. Or any
+        function of r [s]: the plain engine calls it, the compiled one uses a table of it.
     think : float, str or callable, default 1
-        Mean time between the end of a job and the next [s]. It may follow from the response time:
-        ``breaks:SHORT,LONG,LIMIT``, SHORT after a response of LIMIT at most, LONG after any
-        other; the object is `workloadkit.users.pauses.Breaks`. Or any function of the response
-        time [s], as of `again`.
+        Mean time between the end of a job and the next [s]. It may depend on the response time:
+        ``breaks:SHORT,LONG,LIMIT``, SHORT after a response of LIMIT at most, LONG otherwise; the
+        object is `workloadkit.users.pauses.Breaks`. Or any function of the response time [s], as in
+        `again`.
     think_law : {"exponential", "fixed"}
     step : float, optional
-        Step of the tables of custom functions, of 100,000 steps; behind them, the last value
-        holds. Without it the functions run in the plain engine. [s]
+        Step of the tables of custom functions, of 100,000 steps; beyond them, the last value holds.
+        Without it the functions run in the plain engine. [s]
 
     References
     ----------
@@ -76,11 +75,11 @@ class Reopen(QueueingUsers):
 
     @property
     def plain_only(self) -> bool:
-        """Whether it holds a function that the compiled engine has no table of."""
+        """Whether it has a function without a table for the compiled engine."""
         return need_plain(self.again, self.think, self.step)
 
     @property
     def visitors(self) -> Visitors:
-        """Who they are."""
+        """The users of the model."""
         again, think = visits(self.again, self.think, self.step)
         return Visitors(self.rate, 0, think, self.think_law, again)

@@ -1,4 +1,4 @@
-"""What the jobs of made-up users need: run times by a law, or given ones, and processors."""
+"""The needs of synthetic users' jobs: run times by a law or from a list, and processors."""
 
 import os
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ from workloadkit.trace import Trace
 
 Law = Literal["exponential", "fixed", "drawn", "listed"]
 
-#: Run times by a law are of a mean; the others are given.
+#: Run times by a law have a mean; others are listed.
 _OF_A_MEAN = ("exponential", "fixed")
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Values that were given, of which jobs take theirs.
+    """A list of values for jobs.
 
     Parameters
     ----------
     values : ndarray, shape (n_values,)
     source : str
-        Where they are from.
+        Origin of the values.
     """
 
     values: NDArray
@@ -41,18 +41,18 @@ class Given:
 
 
 class Service:
-    """What one job after the other needs.
+    """The needs of one job after the other.
 
     Parameters
     ----------
     run : float or Given
         Mean run time, or run times. [s]
     law : {"exponential", "fixed", "drawn", "listed"}
-        Of the run times: exponential of that mean; always the mean; drawn from those given, with
-        replacement; those given in their order, and over again.
+        Of the run times: exponential with that mean; always the mean; drawn from the list, with
+        replacement; in the order of the list, repeated from the start.
     procs : int or Given
-        Processors of each job, or sizes. Given with as many run times, they are of the same jobs
-        and go with these; without, they are drawn with replacement, after the run time.
+        Processors of each job, or a list of sizes. Listed with as many run times, both describe the
+        same jobs; otherwise sizes are drawn with replacement, after the run time.
     rng : Generator
     """
 
@@ -81,21 +81,21 @@ class Service:
 
 
 def law_of(run: float | Given, law: Law | None) -> Law:
-    """Return the law of run times: that asked for, else exponential or, of given ones, drawn."""
+    """Return the law of run times: as requested, else exponential or, for a list, drawn."""
     if law is not None:
         return law
     return "drawn" if isinstance(run, Given) else "exponential"
 
 
 def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
-    """Return run times and processors as `Service` takes them.
+    """Return run times and processors in the form for `Service`.
 
     Parameters
     ----------
     name : str
-        Of the users, for messages.
+        Name of the users, for messages.
     run : float, array_like, Trace or str
-        Mean run time, or run times; those of the jobs of a log that ran; or of a log in a file.
+        Mean run time, or a list; of the jobs of a log that ran; or of a log in a file.
     law : str, optional
         Of the run times.
     procs : int, array_like, Trace or str
@@ -126,13 +126,13 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
     elif given and procs.values.size != run.values.size:
         raise ParameterError(
             f"{name}: run has {run.values.size} values and procs has {procs.values.size}; given "
-            "together they are of the same jobs"
+            "together, they describe the same jobs"
         )
     return run, procs
 
 
 def check_sizes(name: str, procs: int | Given, machine: int) -> None:
-    """Refuse jobs that a machine has not enough processors for.
+    """Check that the machine has enough processors for all jobs.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def check_sizes(name: str, procs: int | Given, machine: int) -> None:
 
 
 def _number_or_given(name: str, parameter: str, value: Any) -> Any:
-    """Return a number, or values with where they are from."""
+    """Return a number, or a list of values with their origin."""
     if isinstance(value, Given):
         return value
     if isinstance(value, str):
@@ -179,7 +179,7 @@ def _of_log(parameter: str, trace: Trace) -> NDArray:
 
 
 def _check_given(name: str, parameter: str, values: ArrayLike, source: str) -> Given:
-    """Return values that jobs can have."""
+    """Check the values of a list, and return it."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

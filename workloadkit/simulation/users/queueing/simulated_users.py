@@ -1,4 +1,4 @@
-"""The users of a queueing model, in the forms that the two engines run."""
+"""The users of a queueing model, in the forms of both engines."""
 
 from dataclasses import dataclass
 from math import inf
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.users.queueing.kernel import Again as AgainArrays
     from workloadkit.simulation.users.queueing.kernel import Needs, Thinking
 
-#: Jobs that tables have room for at first, where their number is not known.
+#: Initial size of the tables if the number of jobs is unknown.
 ROOM = 4096
 
 
@@ -45,13 +45,13 @@ class SimulatedQueueUsers:
     Parameters
     ----------
     visitors : Visitors
-        Who they are.
+        The users of the model.
     run, law, procs
-        What their jobs need, see `Service`.
+        Needs of their jobs, see `Service`.
     jobs : int, optional
-        How many may be submitted in all.
+        Maximal number of submissions.
     until : float, optional
-        No job is submitted from then on. [s]
+        End of submissions. [s]
     """
 
     visitors: Visitors
@@ -63,7 +63,7 @@ class SimulatedQueueUsers:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs to expect."""
+        """Expected number of jobs."""
         return ROOM if self.jobs is None else self.jobs
 
     def plain(self, rng: np.random.Generator) -> list[User]:
@@ -76,7 +76,7 @@ class SimulatedQueueUsers:
         return users
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables with room for so many jobs, and the users who will fill them in."""
+        """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
         from workloadkit.simulation.users.queueing import kernel as kernels
@@ -84,14 +84,14 @@ class SimulatedQueueUsers:
         who = self.visitors
         if self.jobs is None and room > MAX_JOBS_MADE:
             raise WorkloadError(
-                f"the users submit more than {room // 2:,} jobs by {self.until:g} s; say how many "
-                "jobs there are to be, or give an earlier end"
+                f"the users submit more than {room // 2:,} jobs by {self.until:g} s; limit the "
+                "number of jobs, or give an earlier end"
             )
         user, visit, queue, procs, made_user, made_visit, made_procs = (
             np.empty(room, np.int64) for _ in range(7)
         )
         submit, run, estimate, made_run = (np.empty(room) for _ in range(4))
-        # nobody has planned more than one thing: there are as many as users, and their arrivals
+        # no user has more than one plan: one entry for each user, and one for the next arrival
         users = kernels.QueueUsers(
             agenda=new_agenda(room + who.users + 2, np.dtype(np.float64)),
             tables=kernels.QueueTables(user, visit, queue),
@@ -130,17 +130,17 @@ class SimulatedQueueUsers:
     def result(
         self, workload: Workload, notes: Notes, machine: int
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        """Return the log of the jobs, and the jobs as a workload of that log."""
         trace, workload = as_log(workload, machine)
         return trace, workload, {"user": workload.user, **notes}
 
     @property
     def _history(self) -> dict[str, Any]:
-        """When all was over, where that was settled before."""
+        """Return the end of submissions, if it was given."""
         return {} if self.until is None else {"until": self.until}
 
     def _needs(self) -> "Needs":
-        """Return what jobs need, for the compiled engine."""
+        """Return the needs of jobs, for the compiled engine."""
         from workloadkit.simulation.users.queueing import kernel as kernels
 
         laws = {
@@ -159,7 +159,7 @@ class SimulatedQueueUsers:
         )
 
     def _thinking(self) -> "Thinking":
-        """Return how long users think, for the compiled engine."""
+        """Return the think times of users, for the compiled engine."""
         from workloadkit.simulation.users.queueing import kernel as kernels
 
         law = kernels.FIXED if self.visitors.think_law == "fixed" else kernels.EXPONENTIAL
@@ -175,7 +175,7 @@ class SimulatedQueueUsers:
         return kernels.Thinking(law, kernels.ON_LINES, 0.0, 0.0, 0.0, *points)
 
     def _again(self) -> "AgainArrays":
-        """Return how likely open users go on, for the compiled engine."""
+        """Return the probability of another job of open users, for the compiled engine."""
         from workloadkit.simulation.users.queueing import kernel as kernels
 
         again = self.visitors.again

@@ -1,4 +1,4 @@
-"""Closed users: always the same ones, who think between their jobs."""
+"""Closed users: a constant population that thinks between jobs."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 class Think(QueueingUsers):
     """A number of users who submit one job after the other: the closed model, machine repairmen.
 
-    All think first. No log is needed. The further parameters, by keyword, are those of
+    All think first. No log is needed. Further parameters, by keyword, are those of
     `QueueingUsers`.
 
     Parameters
@@ -47,5 +47,5 @@ class Think(QueueingUsers):
 
     @property
     def visitors(self) -> Visitors:
-        """Who they are."""
+        """The users of the model."""
         return Visitors(users=self.users, think=self.think, think_law=self.think_law)

@@ -1,1 +1,1 @@
-"""Users of a site, who draw what they submit from empirical distributions."""
+"""Users of a site, whose jobs are drawn from empirical distributions."""

@@ -1,4 +1,4 @@
-"""A site whose users come and go: sessions that end by bad service, by day and night."""
+"""A site with changing activity: sessions by day and night that end after slow responses."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,22 +20,22 @@ from workloadkit.simulation.users.sites.simulated_users import (
 @explains(settings.Site)
 @dataclass(frozen=True)
 class DynamicSite(settings.Site):
-    """Users who work in sessions, go on while they are served well, and sleep [1]_.
+    """Users who work in sessions, continue while service is good, and sleep [1]_.
 
-    Of the users 70 % work from 7:30 to 17:30, the others by night, and 80 % on weekdays, the others
-    at weekends; each one's hours are moved by up to an hour. A user begins with the first hours at
-    or after second 0, a Monday, 0:00, and submits a batch of jobs, as those of `StaticSite` do.
-    At the end of the job of it that was submitted last, a user whose hours are over sleeps until
-    they begin again. Within them the session goes on with probability 0.8 / (0.05 r + 1), where r
-    is the response time of that job in minutes: the next batch comes after a think time. Else it
-    comes after a break. One who wants to submit outside the hours sleeps, too.
+    Of the users, 70 % work from 7:30 to 17:30, the others by night, and 80 % on weekdays, the
+    others at weekends; each user's hours are moved by up to an hour. A user begins with the first
+    working hours at or after second 0 (a Monday, 0:00), and submits a batch of jobs like those of
+    `StaticSite`. At the end of its last submitted job, a user whose hours are over sleeps until
+    they begin again. Within them, the session continues with probability 0.8 / (0.05 r + 1), where
+    r is the response time of that job in minutes: the next batch follows after a think time.
+    Otherwise it follows after a break. A user who is about to submit outside the hours also sleeps.
 
-    The source leaves two things to future work, in its chapter 6, which `classes`, `going_on` and
-    `fairness` bring in. Classes of jobs: all that is drawn, and 0.8 and 0.05 above, may depend on
-    the class of the batch. And users who are sensitive to fairness, which in its section 5.4 is
-    the order of arrival: of the jobs that were submitted after one of theirs and before its start,
-    a share was started before it; the probability is multiplied by 1 − `fairness` × this share.
-    Under FCFS no job is overtaken.
+    The source leaves two extensions to future work, in its chapter 6; `classes`, `going_on` and
+    `fairness` provide them. Classes of jobs: all that is drawn, and 0.8 and 0.05 above, may depend
+    on the class of the batch. Sensitivity to fairness, defined in its section 5.4 as the order of
+    arrival: among the jobs submitted after a user's job and before its start, a share started
+    before it; the probability is multiplied by 1 − `fairness` × this share. Under FCFS no job is
+    overtaken.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ class DynamicSite(settings.Site):
         check_distributions(self.distributions)
 
     def simulated_users(self, machine: int) -> SimulatedSiteUsers:
-        """Return the users, for a machine of so many processors."""
+        """Return the users, for a machine of this size."""
         return simulated_site_users(self, machine, self.users)
 
     def users_in_python(self, setting: SiteContext) -> list[User]:
-        """Return the users, fresh for one simulation."""
+        """Return the users, for one simulation."""
         return [
             _Worker(setting, self.patience, self.leave, self.fairness) for _ in range(self.users)
         ]
 
 
 class _Worker(SiteUser):
-    """One who has hours of work, and is not endlessly patient."""
+    """A user with working hours and limited patience."""
 
     def __init__(
         self, setting: SiteContext, patience: float, leave: float, fairness: float
@@ -84,12 +84,12 @@ class _Worker(SiteUser):
         self.patience, self.leave, self.fairness = patience, leave, fairness
 
     def begin(self) -> None:
-        """Come to work with the first hours."""
+        """Begin work with the first hours."""
         self.hours = draw_shift(self.setting.rng)
         self.wake_later(0 if is_active(0, *self.hours) else self._until_work(0))
 
     def last_ended(self, job: Job) -> None:
-        """Go on, take a break, sleep or leave."""
+        """Continue, take a break, sleep or leave."""
         setting, counts = self.setting, self.setting.counts
         response = job.end - job.submit
         if response > self.leave:
@@ -105,7 +105,7 @@ class _Worker(SiteUser):
             self.wake_later(setting.draw("pause", self.pool))
 
     def _chance(self, job: Job) -> float:
-        """Return how likely the session goes on after a job."""
+        """Return the probability that the session continues after a job."""
         chance = float(continues(self.setting.samples, self.pool, job.end - job.submit))
         if self.fairness > 0:
             chance *= 1 - self.fairness * overtaken(job, self.setting.jobs)

@@ -1,9 +1,9 @@
-"""Users of a site, who draw what they submit from empirical distributions.
+"""Compiled users of a site, whose jobs are drawn from empirical distributions.
 
-The mechanism of `workloadkit.simulation.users.sites.static` and `site`; what they do is said there.
-Numbers are drawn in the order of events: for a batch its kind, where kinds matter, its width, then
-each job of it, then the times between them. A job that does not come again takes three: size, run
-time and how often it comes.
+This is the mechanism of `workloadkit.simulation.users.sites.static` and `dynamic`, which describe
+the behaviour. Numbers are drawn in the order of events: for a batch its kind, if there are kinds,
+its width, then each job, then the times between them. A job that is not repeated takes three
+numbers: size, run time and number of repetitions.
 """
 
 import sys
@@ -37,7 +37,7 @@ PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
 
 
 class SiteBehaviour(NamedTuple):
-    """How they all behave; see `workloadkit.simulation.users.sites.dynamic.DynamicSite`.
+    """The common behaviour; see `workloadkit.simulation.users.sites.dynamic.DynamicSite`.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ class SiteBehaviour(NamedTuple):
     pairs : bool
         Whether size and run time are drawn as a pair.
     repeats_run : bool
-        Whether a job that comes again has the same run time.
+        Whether a repeated job has the same run time.
     patience, leave : float
         [s]
     fairness : float
-        How much it matters to them that jobs are overtaken.
+        Effect of overtaking on users.
     until : int
-        From then on nothing is submitted. [s]
+        End of submissions. [s]
     """
 
     dynamic: bool
@@ -65,18 +65,18 @@ class SiteBehaviour(NamedTuple):
 
 
 class SiteUserTable(NamedTuple):
-    """Who they are and where they stand; all of shape (n_users,).
+    """The state of each user; all of shape (n_users,).
 
     Parameters
     ----------
     by_day, on_weekdays, moved : ndarray
-        The hours of each, see `shifts`.
+        Working hours, see `shifts`.
     pool : ndarray of int64
-        What the last batch was drawn from, -1 before the first.
+        Pool of the last batch, -1 before the first.
     size, run, left : ndarray of int64
-        The job that comes again, and how many times.
+        The repeated job, and how many repetitions are left.
     waits_for : ndarray of int64
-        The job submitted last of the batch before: its number of those planned, less than 0 for
+        The last submitted job of the previous batch: its number among planned jobs, less than 0 for
         none.
     last, last_end : ndarray of int64
         The same, as a place in the tables, -1 for none, and its end. [s]
@@ -100,7 +100,7 @@ class SiteUserTable(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """Jobs that users have planned, in the order in which they did; of shape (room,)."""
+    """Jobs that users have planned, in this order; of shape (room,)."""
 
     user: NDArray[np.int64]
     procs: NDArray[np.int64]
@@ -112,7 +112,7 @@ class Planned(NamedTuple):
 
 
 class SiteTables(NamedTuple):
-    """What is known of each job that has arrived but is not in `state.Jobs`; each of shape (room,).
+    """Information on each job that has arrived beyond `state.Jobs`; each of shape (room,).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class SiteTables(NamedTuple):
 
 
 class SiteUsers(NamedTuple):
-    """A mechanism of `users`.
+    """The mechanism of a site's users.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class SiteUsers(NamedTuple):
     tables : Tables
     rng : Generator
     by_event : bool
-        Whether there is a pass after each event: then submissions of one second keep the order in
+        Whether there is a pass after each event: submissions of one second then keep the order in
         which they were planned.
     samples : Samples
     behaviour : Ways
@@ -160,7 +160,7 @@ class SiteUsers(NamedTuple):
 
 @bare
 def set_out(users):
-    """Let all users come to work, or think about the first batch."""
+    """Let all users begin work, or think about the first batch."""
     user_table, rng = users.user_table, users.rng
     for who in range(user_table.size.size):
         if users.behaviour.dynamic:
@@ -177,7 +177,7 @@ def set_out(users):
 
 @bare
 def submit(users, jobs, place, item):
-    """Fill in the job that an item stands for."""
+    """Fill in the job of an item."""
     planned, user_table, tables = users.planned, users.user_table, users.tables
     who, run = planned.user[item], planned.run[item]
     tables.item[place], tables.user[place] = item, who
@@ -188,7 +188,7 @@ def submit(users, jobs, place, item):
 
 @bare
 def job_ended(users, jobs, place, now):
-    """Tell the user of a job that it has ended."""
+    """Notify the user of a job of its end."""
     item, who = users.tables.item[place], users.tables.user[place]
     user_table, behaviour, counts = users.user_table, users.behaviour, users.counts
     samples, rng = users.samples, users.rng
@@ -215,7 +215,7 @@ def job_ended(users, jobs, place, now):
 
 @bare
 def _chance(users, jobs, place, response):
-    """Return how likely the session of a job's user goes on."""
+    """Return the probability that the session of a job's user continues."""
     who, fairness = users.tables.user[place], users.behaviour.fairness
     chance = continues(users.samples, users.user_table.pool[who], response)
     if fairness > 0:
@@ -225,7 +225,7 @@ def _chance(users, jobs, place, response):
 
 @bare
 def _overtaken(jobs, place, n_arrived):
-    """Return the share of the jobs submitted while a job waited that were started before it."""
+    """Return the share of the jobs submitted while a job waited that started before it."""
     start, came, passed = jobs.start[place], 0, 0
     other = place + 1
     while other < n_arrived and jobs.submit[other] < start:
@@ -254,7 +254,7 @@ def _is_active(user_table, who, now):
 
 @bare
 def _sleep(users, who, now):
-    """Let a user sleep until the hours of work begin again."""
+    """Let a user sleep until the working hours begin again."""
     user_table = users.user_table
     users.counts[SLEPT] += 1
     user_table.opens[who] = True
@@ -266,7 +266,7 @@ def _sleep(users, who, now):
 
 @bare
 def _wake_later(users, who, time):
-    """Plan a wake-up, unless it would come when all is over."""
+    """Plan a wake-up, unless it would come after the end of submissions."""
     if time < users.behaviour.until:
         enter(users.agenda, time, WAKE_UP + who, -1 - who)
 
@@ -291,7 +291,7 @@ def _submit_batch(users, who, now):
     user_table.pool[who] = pool
     width = draw_of(rng, samples.width, samples.first_width, pool)
     first = counts[PLANNED]
-    if first + width > planned.user.size:  # there is no room: this run is for nothing
+    if first + width > planned.user.size:  # no room: the run will be repeated
         users.agenda.at[OVERFLOWS] = 1
         return
     for item in range(first, first + width):
@@ -316,7 +316,7 @@ def _submit_batch(users, who, now):
 
 @bare
 def _draw_job(samples, behaviour, user_table, rng, who):
-    """Draw the next job of a user: the same as before, or a new one."""
+    """Draw the next job of a user: a repetition, or a new one."""
     pool = user_table.pool[who]
     if user_table.left[who] == 0:
         if behaviour.pairs:

@@ -1,4 +1,4 @@
-"""Users of a site in plain Python: what they draw, and how they submit batches of jobs."""
+"""Users of a site in plain Python: random draws and batches of jobs."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
@@ -14,26 +14,26 @@ _submission = attrgetter("submit")
 
 
 class SiteContext:
-    """What the users of a site share.
+    """The common data of a site's users.
 
     Parameters
     ----------
     samples : Samples
-        What they draw from.
+        Distributions to draw from.
     rng : Generator
     until : int
-        No job is submitted from then on. [s]
+        End of submissions. [s]
     pairs : bool
         Whether size and run time are drawn as a pair.
     repeats_run : bool
-        Whether a job that comes again has the same run time, or only the same size.
+        Whether a repeated job has the same run time, or only the same size.
 
     Attributes
     ----------
     jobs : list of Job
-        All that they have submitted or will, by their submissions.
+        All jobs submitted or planned, in the order of submission.
     counts : Counter
-        How often something was done: "sessions" and "batches" begun, and what users decided.
+        Counts of "sessions" and "batches" begun, and of decisions.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class SiteContext:
 
 
 def overtaken(job: Job, jobs: list[Job]) -> float:
-    """Return the share of the jobs submitted while a job waited that were started before it.
+    """Return the share of the jobs submitted while a job waited that started before it.
 
     Parameters
     ----------
     job : Job
-        Which has been started.
+        A job that has started.
     jobs : list of Job
-        By their submissions.
+        In the order of submission.
     """
     first = bisect_right(jobs, job.submit, key=_submission)
     came = jobs[first : bisect_left(jobs, job.start, key=_submission)]
@@ -76,28 +76,28 @@ def overtaken(job: Job, jobs: list[Job]) -> float:
 
 
 class SiteUser(User):
-    """One who submits batches; `last_ended` says what follows the end of one."""
+    """A user who submits batches; `last_ended` defines what follows the end of one."""
 
     def __init__(self, setting: SiteContext) -> None:
         super().__init__()
         self.setting = setting
-        self.pool = -1  # of the batch before
-        self.size, self.run, self.left = 0, 0, 0  # of the job that comes again, and how often
-        self.last: Job | None = None  # of those of the batch before, submitted last
+        self.pool = -1  # of the previous batch
+        self.size, self.run, self.left = 0, 0, 0  # of the repeated job, and repetitions left
+        self.last: Job | None = None  # of the previous batch, submitted last
         self.session = -1
         self.opens = True  # whether the next batch opens a session
 
     def last_ended(self, job: Job) -> None:
-        """Go on after the end of the job of a batch that was submitted last."""
-        raise NotImplementedError(f"{type(self).__name__} must say what follows a batch")
+        """Continue after the end of the last submitted job of a batch."""
+        raise NotImplementedError(f"{type(self).__name__} must define last_ended")
 
     def job_ended(self, job: Job) -> None:
-        """Go on if this is the job that was waited for."""
+        """Continue if the user waited for this job."""
         if job is self.last:
             self.last_ended(job)
 
     def wake_later(self, seconds: int) -> None:
-        """Ask for a wake-up, unless it would come when all is over."""
+        """Request a wake-up, unless it would come after the end of submissions."""
         if self.now + seconds < self.setting.until:
             self.sleep(seconds)
 
@@ -123,7 +123,7 @@ class SiteUser(User):
         for i, (size, run) in enumerate(jobs):
             time += gaps[i - 1] if i else 0
             if time >= setting.until:
-                self.last = None  # and nothing follows
+                self.last = None  # nothing follows
                 break
             self.last = self.submit(size, run, at=time)
             insort(setting.jobs, self.last, key=_submission)
@@ -134,7 +134,7 @@ class SiteUser(User):
             }
 
     def _draw_job(self) -> tuple[int, int]:
-        """Return size and run time of the next job: the same as before, or new ones."""
+        """Return size and run time of the next job: a repetition, or new ones."""
         setting, s = self.setting, self.setting.samples
         if self.left == 0:
             if setting.pairs:

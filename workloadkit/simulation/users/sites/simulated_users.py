@@ -1,4 +1,4 @@
-"""The users of a site in the forms that the two engines run."""
+"""The users of a site in the forms of both engines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import samples
 from workloadkit.trace import Trace
 
-#: Processors of a site's machine by default (Shmueli 2008, appendix A.2).
+#: Default number of processors of a site's machine (Shmueli 2008, appendix A.2).
 PROCESSORS = 128
 
 
 def check_distributions(given: Any) -> None:
-    """Refuse what users cannot draw from.
+    """Check the distributions of a site.
 
     Raises
     ------
@@ -33,12 +33,12 @@ def check_distributions(given: Any) -> None:
     """
     if given is not None and not isinstance(given, SiteDistributions):
         raise ParameterError(
-            f"distributions is {given!r:.60}; take them with workloadkit.site.site_distributions"
+            f"distributions is {given!r:.60}; use workloadkit.site.site_distributions"
         )
 
 
 def simulated_site_users(site: Any, machine: int, n_users: int) -> "SimulatedSiteUsers":
-    """Return the users of a site, for a machine of so many processors.
+    """Return the users of a site, for a machine of this size.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def simulated_site_users(site: Any, machine: int, n_users: int) -> "SimulatedSit
 
 @dataclass(frozen=True, eq=False)
 class SimulatedSiteUsers:
-    """Users who draw what they submit.
+    """Users whose jobs are drawn from distributions.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class SimulatedSiteUsers:
     until : int
         [s]
     pairs, repeats_run : bool
-        See `Setting`.
+        See `SiteContext`.
     dynamic : bool
         Whether sessions begin and end.
     patience, leave : float
@@ -89,7 +89,7 @@ class SimulatedSiteUsers:
     fairness : float
         From 0 to 1.
     users_in_python : callable
-        Makes them, for a `Setting`.
+        Creates them, for a `SiteContext`.
     """
 
     drawn: Samples
@@ -105,11 +105,11 @@ class SimulatedSiteUsers:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs to expect: as many as if none had to wait, and some more."""
+        """Expected number of jobs: as without waiting, with a margin."""
         s = self.drawn
         width, think = float(s.width.mean()), float(s.think.mean())
         run = float(np.minimum(s.run, WEEK / 7).mean())
-        share, pause = 1.0, think  # of the time in which users are at work; between batches
+        share, pause = 1.0, think  # share of the time at work; pause between batches
         if self.dynamic:
             share, pause = 0.35, (think + float(s.pause.mean())) / 2
         cycles = share * self.until / (pause + run + 1)
@@ -127,7 +127,7 @@ class SimulatedSiteUsers:
         return self.users_in_python(setting)
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
-        """Return tables with room for so many jobs, and the users who will fill them in."""
+        """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
         from workloadkit.simulation.mechanisms import set_out
         from workloadkit.simulation.users.sites import kernel as kernels
@@ -204,7 +204,7 @@ class SimulatedSiteUsers:
     def result(
         self, workload: Workload, notes: Notes, machine: int
     ) -> tuple[Trace, Workload, Notes]:
-        """Return the log that tells of the jobs, and the jobs as jobs of that log."""
+        """Return the log of the jobs, and the jobs as a workload of that log."""
         trace, workload = as_log(
             workload,
             machine,
@@ -218,5 +218,5 @@ class SimulatedSiteUsers:
         return {"until": self.until, **{name: counts[name] for name in names}}
 
 
-#: What is counted; of sessions that never end, the first two.
+#: Names of the counts; the first two for sessions that never end.
 _COUNTED = ("sessions", "batches", "continued", "aborted", "slept", "left")

@@ -1,4 +1,4 @@
-"""A site with so many sessions, which never end."""
+"""A site with a constant number of sessions, which never end."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,12 +19,12 @@ from workloadkit.simulation.users.sites.simulated_users import (
 @explains(settings.StaticSite)
 @dataclass(frozen=True)
 class StaticSite(settings.StaticSite):
-    """Sessions that go on for ever, each a batch after the other [1]_.
+    """Endless sessions, each a series of batches [1]_.
 
-    In each session, and from its beginning on: a think time; a batch of jobs, the first at once,
-    the others each a gap after the one before; the end of the job submitted last. All is drawn
-    from empirical distributions. A size and a run time come as often in a row as the repetition
-    says that is drawn with them, and estimates are exact.
+    Each session repeats: a think time; a batch of jobs, the first at once, the others each a gap
+    after the previous one; the end of the job submitted last. All values are drawn from empirical
+    distributions. A size and a run time are repeated as often as the repetition that is drawn with
+    them, and estimates are exact.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class StaticSite(settings.StaticSite):
         check_distributions(self.distributions)
 
     def simulated_users(self, machine: int) -> SimulatedSiteUsers:
-        """Return the users, for a machine of so many processors."""
+        """Return the users, for a machine of this size."""
         return simulated_site_users(self, machine, self.sessions)
 
     def users_in_python(self, setting: SiteContext) -> list[User]:
-        """Return the users, fresh for one simulation."""
+        """Return the users, for one simulation."""
         return [_Session(setting) for _ in range(self.sessions)]
 
 
@@ -66,5 +66,5 @@ class _Session(SiteUser):
         self.wake_later(self.setting.draw("think", self.pool))
 
     def wake_up(self) -> None:
-        """Submit it."""
+        """Submit the batch."""
         self.submit_batch()
