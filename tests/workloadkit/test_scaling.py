@@ -154,7 +154,7 @@ def test_users_who_make_up_their_jobs_take_no_rule_for_those_of_a_log(users, opt
 
 def test_the_load_of_users_of_ones_own_is_theirs():
     with pytest.raises(
-        ParameterError, match="custom users submit their own jobs: offered_load is for"
+        ParameterError, match="custom users submit their own jobs: offered_load applies"
     ):
         wk.simulate(None, "fcfs", [wk.users.User()], procs=4, offered_load=0.5)
 
