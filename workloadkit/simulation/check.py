@@ -121,7 +121,7 @@ def check_schedule(
     >>> check_schedule(trace, schedule, procs=4, policy="easy").verdict
     'proved'
     >>> print(check_schedule(trace, schedule, procs=4, policy="fcfs").refuted[0].why)
-    at 2 s job 3 starts, which the policy lets wait
+    at 2 s job 3 starts, which waits under the policy
     """
     check_trace(trace)
     if not isinstance(schedule, Schedule):
