@@ -25,7 +25,7 @@ OUTAGES = wk.Outages((wk.Outage(1, 3600, 7200, procs=4), wk.Outage(2, 9000, -1, 
 WITHOUT_FIGURE = {"Header", "Intake", "Filter", "Experiment", "Expressions", "Observation"}
 
 #: Claims of studies, which hold numbers of their source; pairs of numbers that are tuples.
-PLAIN = {"Claim", "Bottleneck", "Times"}
+PLAIN = {"Claim", "Bottleneck", "UserTimes"}
 
 TAGS = {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
 
