@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -678,7 +679,13 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     done = run("--check")
     assert done.exit_code == 1
     assert "differs: all, x (Figure 7): 1, contradicted; kept: 2, contradicted" in done.output
-    assert "usual runs, seed and readings" in run("--check", "--runs", "3").output
+    done = run("--check", "--json", "-")
+    assert [found["study"] for found in json.loads(done.stdout)["studies"]] == [
+        "s-sizes",
+        "s-shapes",
+    ]
+    assert "differs: all, x (Figure 7)" in done.stderr
+    assert "--check excludes --runs, --seed" in run("--check", "--runs", "3").output
     (tmp_path / "kept" / "s-sizes.csv").unlink()
     done = run("--check")
     assert done.exit_code == 1
@@ -696,7 +703,7 @@ def test_kept_results_are_shown_as_they_were_found(command, monkeypatch, tmp_pat
     assert {path.name: path.read_text() for path in out.glob("*.csv")} == tables
     shown = {path.name: path.read_text().partition("## Made of")[0] for path in out.glob("*.md")}
     assert shown == pages
-    assert "--kept is of the usual runs, seed and readings" in run("--kept", "--seed", "1").output
+    assert "--kept excludes --runs, --seed" in run("--kept", "--seed", "1").output
     assert "--check and --kept exclude each other" in run("--kept", "--check").output
 
 

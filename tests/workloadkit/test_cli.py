@@ -323,7 +323,7 @@ def test_study_writes_a_table_and_a_page(run, log, tmp_path, monkeypatch):
     table, page = tmp_path / "a" / "b" / "zakay-sessions.csv", tmp_path / "a/b/zakay-sessions.md"
     assert f"wrote {table}\nwrote {page}\n" in err
     assert err.count("warning: ") == 3  # one for each log that is not there
-    assert ",printed,1,sessions,10303,10303,10303,3," in table.read_text()
+    assert ",printed,1,sessions,10303,10303,10303,0,3," in table.read_text()
     shared = run("study", "zakay-sessions", "--out", tmp_path / "c", "--workers", 2)
     assert shared[:2] == (0, out)
     assert (tmp_path / "c" / "zakay-sessions.md").read_text() == page.read_text()

@@ -18,11 +18,11 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.messages import note, progress, say
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.table import Table
 
@@ -207,7 +207,8 @@ def study(
         write_json(json, {"studies": [findings.to_dict() for findings in found]})
     if str(json) != "-":
         _show(found)
-    differing = [findings for findings in found if check and not _is_as_kept(findings)]
+    report = say if str(json) == "-" else typer.echo
+    differing = [findings for findings in found if check and not _is_as_kept(findings, report)]
     if differing:
         raise typer.Exit(1)
 
@@ -224,16 +225,16 @@ def _for(study: "Study", choices: "Iterable[str]") -> list[str]:
     return [choice for choice in choices if choice.partition("=")[0] in names]
 
 
-def _is_as_kept(findings: "Findings") -> bool:
+def _is_as_kept(findings: "Findings", report: "Callable[[str], None]") -> bool:
     """Report where results differ from those that are part of workloadkit."""
     from analysis.reproduction import differences, reference_of
     from analysis.studies import REFERENCE
 
     lines = differences(findings, reference_of(findings.study, REFERENCE))
     for line in lines:
-        typer.echo(f"differs: {line}")
+        report(f"differs: {line}")
     if not lines:
-        typer.echo(f"{findings.study.name}: same results as those of workloadkit")
+        report(f"{findings.study.name}: same results as those of workloadkit")
     return not lines
 
 
