@@ -290,7 +290,7 @@ def test_short_logs_double_by_days_or_not_at_all():
     assert sorted(doubles % DAY) == sorted(days.column("submit") % DAY)
     assert sorted(doubles) != sorted(days.column("submit"))
     hours = log_of(columns | {"submit": np.arange(60) * 2000})
-    with pytest.raises(wk.WorkloadError, match="less than two days"):
+    with pytest.raises(wk.WorkloadError, match="shorter than two days"):
         scale_load(hours, 2 * offered_load(hours), "users", rng=1)
     assert scale_load(hours, 0.5 * offered_load(hours), "users", rng=1).n_jobs < 60
 
