@@ -1,7 +1,9 @@
-"""Standard output is JSON, and nothing else, wherever JSON is asked for there."""
+"""Standard output is JSON that the command's schema describes, and nothing else."""
 
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 import typer
 
@@ -14,6 +16,8 @@ SLURM = """JobIDRaw|Submit|Start|End|State|AllocCPUS
 OUTAGES = "; OutageFormat: 1\n1 -1 100 200 -1 1 -1\n"
 
 GRID = 'logs = ["log.swf"]\nschedulers = ["fcfs", "easy"]\nprocs = 96\n'
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 #: What each command is called with, other than `--json -`.
 CALLS = {
@@ -66,7 +70,9 @@ def test_json_on_standard_output_is_alone_there(run, command, tmp_path, monkeypa
     before = {path.name for path in tmp_path.iterdir()}
     code, out, err = run(*command.split(), *CALLS[command], "--json", "-")
     assert code == 0, err
-    assert isinstance(json.loads(out), dict)
+    schema = json.loads((SCHEMAS / f"{command.replace(' ', '-')}.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(out), schema)
     named = {str(name) for name in CALLS[command]}
     beside = {f"{name}.parquet" for name in named}
     assert {path.name for path in tmp_path.iterdir()} <= before | named | beside
