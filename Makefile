@@ -65,10 +65,12 @@ fuzz: $(VENV)/.dev
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
 
-# Runs all studies on the available logs, which takes an hour, and writes the page of results.
+# Runs all studies on the available logs, for an hour or two, and compares the results with those that
+# are kept; then writes the page of these.
 studies: $(VENV)/.run
-	$(BIN)/workloadkit study all --workers 2 --out studies
-	cp studies/all.md docs/reference/reproduction.md
+	$(BIN)/workloadkit study all --workers 2 --out studies --check
+	$(BIN)/workloadkit study all --kept --out studies/kept
+	cp studies/kept/all.md docs/reference/reproduction.md
 
 # Builds the site in docs/_build/html; warnings are errors. make docs NOTEBOOKS=off does not run the
 # notebooks, which is fast.

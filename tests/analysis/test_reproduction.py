@@ -672,7 +672,7 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     monkeypatch.setattr(studies, "REFERENCE", out)
     done = run("--check")
     assert done.exit_code == 0
-    assert "s-sizes: as those that came with the program" in done.output
+    assert "s-sizes: same results as those of workloadkit" in done.output
     kept = out / "s-shapes.csv"
     kept.write_text(kept.read_text().replace("x,0,-0.5,0.5,0,1,", "x,0,-0.5,0.5,0,2,"))
     monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))

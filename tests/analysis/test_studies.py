@@ -1,5 +1,7 @@
 """The list of studies, and that of sessions on small logs and on the real ones."""
 
+from pathlib import Path
+
 import pytest
 
 import workloadkit as wk
@@ -18,6 +20,21 @@ def test_every_study_says_what_it_is(name):
     assert study.source
     assert all(len(axis.options) > 1 and axis.words for axis in study.axes)
     assert len({axis.name for axis in study.axes}) == len(study.axes)
+
+
+@pytest.mark.parametrize("name", studies.study_names())
+def test_kept_results_have_the_verdicts_that_are_kept(name):
+    study = studies.load_study(name)
+    rows = reproduction.reference_of(study, studies.REFERENCE)
+    findings = reproduction.kept_findings(study, studies.REFERENCE)
+    assert [r.verdict for r in findings.results] == [row["verdict"] for row in rows]
+    assert {log.name for log in findings.logs} == set(study.logs)
+
+
+def test_the_page_shows_the_kept_results():
+    kept = [reproduction.kept_findings(s, studies.REFERENCE) for s in studies.load_studies("all")]
+    page = Path(__file__).parents[2] / "docs" / "reference" / "reproduction.md"
+    assert page.read_text(encoding="utf-8") == reproduction.scorecard(kept, "all")
 
 
 def test_an_unknown_study_is_refused_with_the_known_ones():
