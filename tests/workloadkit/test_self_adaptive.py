@@ -12,7 +12,7 @@ from tests.data import needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.schedulers import Creasy, Easy, MultiQueue, SelfAdaptive, Sjf
+from workloadkit.simulation.schedulers import Creasy, Easy, Fcfs, MultiQueue, SelfAdaptive, Sjf
 
 ENGINES = ("compiled", "python")
 DAY = 86_400
@@ -189,6 +189,17 @@ def test_of_equals_the_present_candidate_stays_then_the_first_is_taken():
         ["sjf:backfill=none"],
         ["sjf"],
     ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_candidate_under_which_no_job_ends_is_the_worst(engine):
+    # Behind the job of 20 days the third waits for both processors; only EASY starts the fourth.
+    jobs = {"submit": [0, 200, 300, 400], "run": [1, 20 * DAY, 10, 5], "procs": [2, 1, 2, 1]}
+    policy = SelfAdaptive(0, candidates=(Fcfs(), Easy()), forecast="waiting")
+    schedule = wk.simulate(wk.Trace.from_columns(jobs), policy, procs=2, engine=engine)
+    change = schedule.history["changes"][0]
+    assert (change["to"], change["measures"]["fcfs"]) == ("easy", None)
+    assert schedule.jobs["start"].tolist()[3] == WEEK
 
 
 @pytest.mark.parametrize("engine", ENGINES)
