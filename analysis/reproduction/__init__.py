@@ -1,4 +1,4 @@
-"""What a source states, and what logs and simulations show of it: claims, readings, verdicts."""
+"""Compare the claims of publications with logs and simulations: claims, readings, verdicts."""
 
 from analysis.reproduction.claims import (
     MARGIN,
@@ -19,7 +19,7 @@ from analysis.reproduction.readings import Axis, Reading, choose
 from analysis.reproduction.reference import differences, kept_findings, reference_of
 from analysis.reproduction.running import run_study
 from analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
-from analysis.reproduction.search import Fit, Ranking, search
+from analysis.reproduction.search import Ranking, ReadingFit, search
 from analysis.reproduction.study import Drawing, Each, Plan, Study
 
 __all__ = [
@@ -30,13 +30,13 @@ __all__ = [
     "Drawing",
     "Each",
     "Findings",
-    "Fit",
     "Kind",
     "Log",
     "Part",
     "Plan",
     "Ranking",
     "Reading",
+    "ReadingFit",
     "Result",
     "Study",
     "Verdict",

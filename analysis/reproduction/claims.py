@@ -1,4 +1,4 @@
-"""What a source states of a quantity, and whether ours agrees with it."""
+"""Claims of a source about quantities, and verdicts on them."""
 
 import math
 from dataclasses import dataclass
@@ -6,41 +6,41 @@ from typing import Literal
 
 from analysis.reproduction.logs import Log
 
-#: Of a claim: the source prints a figure; it gives a bound; it says which way something goes; it
-#: says it in words, and the numbers that stand for these are ours.
+#: Kind of a claim: the source prints a number; it gives a bound; it states a direction; or it uses
+#: words only, and the study chooses the numbers that stand for them.
 Kind = Literal["printed", "bound", "direction", "ours"]
 
-#: Whether our interval lies within the margin of a claim, outside, or on both sides of its edge; or
-#: what it takes is not here.
+#: The interval of our value lies within the margin of a claim, outside it, or across its edge; or
+#: the input is missing.
 Verdict = Literal["reproduced", "contradicted", "too uncertain", "input missing"]
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "contradicted", "too uncertain", "input missing")
 
-#: How far ours may be from a printed figure to count as the same, where nothing else is stated.
+#: Default margin of a printed number: the largest relative difference that counts as agreement.
 MARGIN = 0.1
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a source states of a quantity.
+    """A claim of a source about a quantity.
 
-    The functions of this module make them.
+    Create claims with `printed`, `above`, `at_least`, `below`, `at_most` and `between`.
 
     Parameters
     ----------
     quantity : str
-        In words, with its unit.
+        The quantity in words, with its unit.
     place : str
-        Where it stands: table, figure or section.
+        Table, figure or section of the source.
     kind : {"printed", "bound", "direction", "ours"}
     published : float
-        The printed figure, or the bound.
+        The printed number, or the bound.
     agrees : tuple of float
-        From where to where values agree with it.
+        Range of the values that agree with the claim.
     main : bool, default False
-        Whether it is one of those for which the source is cited.
+        Whether this is a main claim, one for which the source is cited.
     strict : bool, default False
-        Whether the ends themselves do not agree with it.
+        Whether the ends of the range are excluded.
     """
 
     quantity: str
@@ -61,16 +61,16 @@ def printed(
     within: float | None = None,
     main: bool = False,
 ) -> Claim:
-    """Return the claim that a printed figure makes.
+    """Return the claim of a printed number.
 
     Parameters
     ----------
     quantity, place : str
     published : float
     margin : float, default 0.1
-        How far ours may be from it, relative to it.
+        Largest relative difference from `published` that agrees.
     within : float, optional
-        The same in the unit of the quantity, instead.
+        Largest absolute difference that agrees, in the unit of the quantity; replaces `margin`.
     main : bool, default False
 
     Examples
@@ -101,7 +101,7 @@ def above(
 def at_least(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
-    """Return the claim that a quantity is a bound or above it."""
+    """Return the claim that a quantity is at least a bound."""
     return Claim(quantity, place, kind, bound, (bound, math.inf), main)
 
 
@@ -115,7 +115,7 @@ def below(
 def at_most(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
-    """Return the claim that a quantity is a bound or below it."""
+    """Return the claim that a quantity is at most a bound."""
     return Claim(quantity, place, kind, bound, (-math.inf, bound), main)
 
 
@@ -128,7 +128,7 @@ def between(
     published: float | None = None,
     main: bool = False,
 ) -> Claim:
-    """Return the claim that a quantity lies between two values, or is one of them.
+    """Return the claim that a quantity lies between two values, both included.
 
     Examples
     --------
@@ -141,20 +141,20 @@ def between(
 
 @dataclass(frozen=True)
 class Result:
-    """A claim, and what a log shows of it.
+    """A claim and the value that a log or a simulation gives for it.
 
     Parameters
     ----------
     log : Log
-        The log; `ALL_LOGS` of what is of several, or of none.
+        The log; `ALL_LOGS` for a result about several logs, or about none.
     claim : Claim
     ours : float
-        NaN if it could not be had.
+        Our value; NaN if it is not available.
     low, high : float, optional
-        Confidence interval of `ours`; NaN where it is unknown, as of a single run; None where
-        nothing is random.
+        Confidence interval of `ours`; NaN if it is unknown (for example after a single run); None
+        if nothing is random.
     note : str, default ""
-        Why they differ, where that is known.
+        Additional information, such as the reason for a difference.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether ours agrees: an interval as a whole, a value where nothing is random."""
+        """Whether our interval (or our value, where nothing is random) agrees with the claim."""
         low = self.ours if self.low is None else self.low
         high = self.ours if self.high is None else self.high
         least, most = self.claim.agrees
@@ -190,11 +190,11 @@ class Result:
 
     @property
     def difference(self) -> float:
-        """Ours less the published figure."""
+        """Our value minus the published number."""
         return self.ours - self.claim.published
 
     @property
     def percent(self) -> float | None:
-        """The difference in percent of the published figure; None if that is 0."""
+        """The difference in percent of the published number; None if that is 0."""
         published = self.claim.published
         return 100 * self.difference / abs(published) if published else None

@@ -1,4 +1,4 @@
-"""What a study found: a scorecard, and a table of all claims."""
+"""Findings of a study: a scorecard, and a table of all claims."""
 
 import csv
 import io
@@ -22,20 +22,20 @@ from workloadkit.provenance import plain
 
 @dataclass(frozen=True)
 class Findings(Displayed):
-    """What a study found.
+    """The results of a study.
 
     Parameters
     ----------
     study : Study
     results : tuple of Result
     logs : mapping of Log to str
-        The logs that it uses, with the digests of their text; empty for those that are not here.
+        The logs of the study, with the digests of their text; an empty digest for a missing log.
     reading : mapping of str to str
-        The options that were taken of what the source leaves open.
+        The chosen option of each axis.
     provenance : mapping of str to object
-        What made the results: the version and, where there is randomness, runs and seed.
+        Version of workloadkit and, if the study is random, number of runs and seed.
     drawings : tuple of Drawing
-        The figures that it draws.
+        Figures of the study.
     """
 
     study: Study
@@ -46,7 +46,7 @@ class Findings(Displayed):
     drawings: tuple[Drawing, ...] = ()
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many claims have each verdict."""
+        """Plot the number of claims by verdict."""
         found = Counter(result.verdict for result in self.results)
         return plot_counts({verdict: found[verdict] for verdict in VERDICTS}, ax, label="claims")
 
@@ -56,7 +56,7 @@ class Findings(Displayed):
         return f"{self.study.name!r}, {verdicts}"
 
     def _table(self) -> pd.DataFrame:
-        """Return one row a result."""
+        """Return one row for each result."""
         return pd.DataFrame([_row(result) for result in self.results], columns=list(_COLUMNS))
 
     @property
@@ -66,14 +66,14 @@ class Findings(Displayed):
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """How many results have each verdict, by the kind of the claim; main claims too."""
+        """The number of results by kind of claim and verdict, main claims included."""
         counts: dict[str, Counter[str]] = {kind: Counter() for kind in get_args(Kind)}
         for result in self.results:
             counts[result.claim.kind][result.verdict] += 1
         return {kind: of_kind for kind, of_kind in counts.items() if of_kind}
 
     def to_csv(self) -> str:
-        """Return the results as CSV, numbers in full."""
+        """Return the results as CSV, with numbers in full precision."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -82,7 +82,7 @@ class Findings(Displayed):
         return text.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results, the logs and the reading, ready for JSON."""
+        """Return the results, logs and reading as types that JSON can represent."""
         logs = {
             log.name: {"published": log.published, "version": log.version, "sha256": digest}
             for log, digest in self.logs.items()
@@ -99,7 +99,7 @@ class Findings(Displayed):
         )
 
     def to_markdown(self) -> str:
-        """Return the results as a page: scorecard, all claims, figures, and what it was made of."""
+        """Return the results as a page: scorecard, readings, claims, figures and inputs."""
         title, _, text = self.study.text.strip().partition("\n")
         made_by = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
         claims = ((*shown(r), r.claim.place, _note(r)) for r in self.results)
@@ -111,13 +111,13 @@ class Findings(Displayed):
             markdown_table(SHOWN, map(shown, self.main)),
             markdown_table(("claims", *VERDICTS), self.count_rows()),
             "## What the source leaves open" if self.study.axes else "",
-            markdown_table(("axis", "words of the source", "taken", "meaning"), self._axis_rows()),
+            markdown_table(("axis", "words of the source", "chosen", "meaning"), self._axis_rows()),
             "## Claims",
             markdown_table((*SHOWN, "place", "note"), claims),
             *(f"![{drawing.title}]({drawing.name}.svg)" for drawing in self.drawings),
-            "## Made of",
+            "## Inputs",
             markdown_table(
-                ("log", "version published", "version here", "SHA-256"), self._log_rows()
+                ("log", "version published", "version available", "SHA-256"), self._log_rows()
             ),
             f"Made by {made_by}.",
         )
@@ -129,12 +129,12 @@ class Findings(Displayed):
 
     def _log_rows(self) -> list[tuple[str, ...]]:
         return [
-            (log.name, log.published, log.version or "not here", digest)
+            (log.name, log.published, log.version or "missing", digest)
             for log, digest in self.logs.items()
         ]
 
     def count_rows(self) -> list[tuple[str, ...]]:
-        """Return the lines of a table of `counts`."""
+        """Return the rows of a table of `counts`."""
         return [
             (kind, *(f"{of_kind[verdict]}" for verdict in VERDICTS))
             for kind, of_kind in self.counts.items()
@@ -142,13 +142,13 @@ class Findings(Displayed):
 
 
 def scorecard(found: Sequence[Findings], title: str) -> str:
-    """Return a page of several studies: the main claims, and how many claims have which verdict."""
+    """Return a page about several studies: main claims, and the number of claims by verdict."""
     main = ((findings.study.name, *shown(r)) for findings in found for r in findings.main)
     verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
     counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
     other = sorted(
         {
-            (log.name, log.published, log.version or "not here")
+            (log.name, log.published, log.version or "missing")
             for findings in found
             for log in findings.logs
             if log.version != log.published
@@ -160,9 +160,10 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         markdown_table(("study", *SHOWN), main),
         "## All claims",
         markdown_table(("study", *VERDICTS), counts),
-        "## Logs of other versions than the sources used",
-        markdown_table(("log", "version published", "version here"), other),
-        f"Made by `workloadkit study {title}`, version {__version__}; each study's page says more.",
+        "## Logs whose version differs from the source",
+        markdown_table(("log", "version published", "version available"), other),
+        f"Made by `workloadkit study {title}`, version {__version__}; "
+        "details are on the page of each study.",
     )
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -189,12 +190,12 @@ def _note(result: Result) -> str:
     return "; ".join(part for part in (result.note, other) if part)
 
 
-#: Headings of a table to be read.
+#: Headings of a table for readers.
 SHOWN = ("log", "quantity", "published", "ours", "difference", "verdict")
 
 
 def shown(result: Result) -> tuple[str, ...]:
-    """Return the cells of a result in a table to be read, under the headings `SHOWN`.
+    """Return the cells of a result under the headings `SHOWN`.
 
     Examples
     --------
@@ -220,7 +221,7 @@ def shown(result: Result) -> tuple[str, ...]:
 
 
 def _published(result: Result) -> str:
-    """Write a printed figure, or with what sign a bound is one."""
+    """Format a printed number, or a bound with its sign."""
     claim = result.claim
     low, high = claim.agrees
     published = digits(claim.published, 4)
@@ -241,7 +242,7 @@ def _difference(result: Result) -> str:
 
 
 def digits(value: float, count: int, sign: str = "") -> str:
-    """Write a count in full, any other number with so many digits, but never with an exponent.
+    """Format a number with `count` significant digits (a count in full), without an exponent.
 
     Examples
     --------
@@ -259,7 +260,7 @@ def digits(value: float, count: int, sign: str = "") -> str:
 
 
 def markdown_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Write a table as Markdown has it; nothing if it has no rows."""
+    """Return a table as Markdown; an empty string if it has no rows."""
     lines = [tuple(headings), *map(tuple, rows)]
     if len(lines) == 1:
         return ""

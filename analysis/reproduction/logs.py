@@ -1,4 +1,4 @@
-"""The logs that sources used, and those that are here."""
+"""Logs that sources used, and the available versions."""
 
 import csv
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def data_folder() -> Path:
-    """Folder of real logs, in its folder `traces`, for studies, tests and benchmarks."""
+    """Return the data folder, whose subfolder `traces` contains the real logs."""
     return Path(os.environ.get("WORKLOADKIT_DATA", "../shared"))
 
 
@@ -28,13 +28,13 @@ class Log:
     Parameters
     ----------
     name : str
-        Its name in the source.
+        Name in the source.
     published : str
-        The version that the source used.
+        Version that the source used.
     path : Path, optional
-        The file that is here; without one it is missing.
+        The available file; None if the log is missing.
     strict : bool
-        Whether the first departure from the standard is an error.
+        Whether to stop at the first violation of the SWF standard.
     """
 
     name: str
@@ -44,55 +44,55 @@ class Log:
 
     @property
     def version(self) -> str:
-        """The version that is here."""
+        """The available version; an empty string if the log is missing."""
         return "" if self.path is None else _version(self.path)
 
     @property
     def is_other(self) -> bool:
-        """Whether another version is here than the source used."""
+        """Whether the available version differs from the one that the source used."""
         return self.path is not None and self.version != self.published
 
     def read(self) -> "Trace":
-        """Return the log itself; the last few stay in memory, as many tasks may ask for one."""
+        """Read the log; the last four are cached, because many tasks read the same log."""
         if self.path is None:
-            raise WorkloadError(f"{self.name}: {self.published} is not here")
+            raise WorkloadError(f"{self.name}: {self.published} is missing")
         return _read(self.path, self.strict)
 
 
-#: Of results that are of several logs together, or of none.
+#: The log of results about several logs together, or about none.
 ALL_LOGS = Log("all", "")
 
 
 def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -> list[Log]:
-    """Find logs in a folder; of several versions of a log the one most like the published.
+    """Find logs in a folder; of several versions, the one most similar to the published one.
 
     Parameters
     ----------
     names : mapping of str to str
-        Their names in the source, and the versions that it used.
+        Names of the logs in the source, and the versions that it used.
     folder : Path
     strict : bool, default False
 
     Returns
     -------
     list of Log
-        All of them; those that are not there are without a file.
+        All logs; a missing log has no path.
 
     Raises
     ------
     WorkloadError
-        If there are to be logs and none is there.
+        If the folder does not exist, or contains none of the logs.
 
     Warns
     -----
     WorkloadWarning
-        For each log that is not there.
+        For each missing log.
     """
     if not names:
         return []
     if not folder.is_dir():
         raise WorkloadError(
-            f"{folder}: no such folder of logs; name it by --traces, or set WORKLOADKIT_DATA"
+            f"{folder}: no such folder of logs; specify it with --traces or WORKLOADKIT_DATA"
         )
     logs = []
     for name, published in names.items():
@@ -110,13 +110,13 @@ def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table of published figures, kept as CSV."""
+    """Return the rows of a CSV table of published numbers."""
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
 def _any_version(published: str) -> str:
-    """Return the pattern of the files of a log: its name ends with the year.
+    """Return the file pattern of all versions of a log: the name up to the year.
 
     Examples
     --------

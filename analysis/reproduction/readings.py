@@ -1,4 +1,4 @@
-"""Readings: what the words of a source leave open, and which way they are taken."""
+"""Readings: choices that the text of a source leaves open, and the options chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,23 +6,22 @@ from types import MappingProxyType
 
 from workloadkit.errors import ParameterError, among
 
-#: The option that is taken of each axis, by their names.
+#: The chosen option of each axis, by the name of the axis.
 Reading = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Something that the words of a source leave open.
+    """A choice that the text of a source leaves open.
 
     Parameters
     ----------
     name : str
         Name on the command line.
     words : str
-        The words that leave it open, or that there are none, and where.
+        The ambiguous passage of the source, or a statement that the source is silent.
     options : mapping of str to str
-        Names of the ways to take them, and what each means; the first is taken unless another
-        one is chosen.
+        Names of the options, and the meaning of each; the first is the default.
     """
 
     name: str
@@ -31,11 +30,11 @@ class Axis:
 
     @property
     def default(self) -> str:
-        """The option that is taken unless another one is chosen."""
+        """The default option."""
         return next(iter(self.options))
 
     def preferring(self, option: str) -> "Axis":
-        """Return the same axis with another default.
+        """Return the same axis with another default option.
 
         Examples
         --------
@@ -47,7 +46,7 @@ class Axis:
 
 
 def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Reading:
-    """Return a reading: of each axis the option that is chosen, else its first.
+    """Return a reading: the chosen option of each axis, else its default.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
     Raises
     ------
     ParameterError
-        If there is no such axis or option, or one is chosen twice.
+        If an axis or option does not exist, or an axis is chosen twice.
 
     Examples
     --------
@@ -74,7 +73,7 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
     seen = set()
     for name, option in pairs:
         if name not in by_name:
-            known = among(name, by_name) if by_name else "nothing is left open here"
+            known = among(name, by_name) if by_name else "this study has no axes"
             raise ParameterError(f"reading: no axis {name!r}; {known}")
         if option not in by_name[name].options:
             known = among(option, by_name[name].options)
@@ -89,5 +88,5 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
 def _split(choice: str) -> tuple[str, str]:
     name, equals, option = choice.partition("=")
     if not equals:
-        raise ParameterError(f"reading: {choice!r} is not as axis=option")
+        raise ParameterError(f"reading: {choice!r} is not of the form axis=option")
     return name, option

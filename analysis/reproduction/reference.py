@@ -1,4 +1,4 @@
-"""Results that are kept, to be compared with those of another machine."""
+"""Reference results, for comparison with those of another machine."""
 
 import csv
 import io
@@ -16,34 +16,36 @@ from analysis.reproduction.study import Study
 from workloadkit import __version__
 from workloadkit.errors import WorkloadError
 
-#: How far a value may be from the one that was kept, relative to it: what rounding differs by
-#: between processors and versions of libraries.
+#: Largest relative difference from the reference: rounding differs between processors and versions
+#: of libraries.
 TOLERANCE = 1e-6
 
 
 def reference_of(study: Study, folder: Path) -> list[dict[str, str]]:
-    """Return the rows that were kept of a study.
+    """Return the reference results of a study, one dictionary for each row.
 
     Raises
     ------
     WorkloadError
-        If there are none.
+        If the folder has no reference for the study.
     """
     file = folder / f"{study.name}.csv"
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise WorkloadError(f"{file}: no reference of this study: {error.strerror}") from error
+        raise WorkloadError(
+            f"{file}: cannot read the reference of this study: {error.strerror}"
+        ) from error
     return list(csv.DictReader(io.StringIO(text)))
 
 
 def kept_findings(study: Study, folder: Path) -> Findings:
-    """Return the kept results of a study as findings; neither logs nor simulations are needed.
+    """Return the reference results of a study as findings, without logs or simulations.
 
     Raises
     ------
     WorkloadError
-        If no results are kept.
+        If the folder has no reference for the study.
     """
     rows = reference_of(study, folder)
     results = tuple(Result(_log(row), _claim(row), *_interval(row), row["note"]) for row in rows)
@@ -77,21 +79,21 @@ def _interval(row: Mapping[str, str]) -> tuple[float, float | None, float | None
 
 
 def _number(text: str) -> float:
-    """Return a number; one that is written without a decimal point is a count."""
+    """Return a number; one without a decimal point is an integer."""
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def differences(findings: Findings, reference: list[dict[str, str]]) -> list[str]:
-    """Say where results differ from those that were kept, of the same versions of the logs.
+    """Return the differences between results and the reference for the same versions of the logs.
 
-    Values may differ by 10⁻⁶; where something is random also by what the intervals allow, for
-    another version of a library may draw other numbers.
+    Values may differ by 10⁻⁶ of the larger one. Random results agree if their intervals overlap,
+    because another version of a library may draw other numbers.
 
     Parameters
     ----------
     findings : Findings
     reference : list of dict
-        As of `reference_of`.
+        The result of `reference_of`.
 
     Returns
     -------
@@ -107,14 +109,16 @@ def differences(findings: Findings, reference: list[dict[str, str]]) -> list[str
         where = f"{version or log}, {quantity}"
         if key not in found:
             if log not in missing:
-                lines.append(f"{where}: there is no such result")
+                lines.append(f"{where}: the study has no such result")
         elif not _is_same(found[key], row):
             ours, verdict = found[key].ours, found[key].verdict
             there = digits(float(row["ours"]), 6)
-            lines.append(f"{where}: {digits(float(ours), 6)}, {verdict}; kept: {there}, "
+            lines.append(f"{where}: {digits(float(ours), 6)}, {verdict}; reference: {there}, "
                          f"{row['verdict']}")  # fmt: skip
     new = [key for key in found if key not in kept and not math.isnan(found[key].ours)]
-    return lines + [f"{version or log}, {words}: nothing is kept" for log, version, words in new]
+    return lines + [
+        f"{version or log}, {words}: not in the reference" for log, version, words in new
+    ]
 
 
 def _key(row: Mapping[str, str]) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""A study run on the logs that are here."""
+"""Run a study on the available logs."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-#: Where none is given: a study's numbers are the same wherever it is run.
+#: Default seed, so that the numbers of a study are the same wherever it runs.
 SEED = 0
 
 
@@ -37,28 +37,28 @@ def run_study(
     all_done: ExitStack | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
-    """Run a study on the logs that are here.
+    """Run a study on the available logs.
 
     Parameters
     ----------
     study : Study
     logs : sequence of Log
     runs : int, optional
-        By default those of the study.
+        Number of random runs; by default that of the study.
     reading : iterable of str, or mapping of str to str
-        Which way to take what the source leaves open, each as ``axis=option``.
+        Options for the choices that the source leaves open, each as ``axis=option``.
     rng : int or Generator, optional
-        By default seed 0. Task i gets the i-th stream spawned from it, so that results do not
-        depend on who does the tasks.
+        Seed 0 by default. Task i gets the i-th stream spawned from it, so that results do not
+        depend on the number of workers.
     executor : Executor, optional
         Runs the tasks; by default this process.
     folder : Path, optional
-        Where the results of finished tasks are kept until all are done, in a hidden file, so that
-        an interrupted study continues from there.
+        Folder of a hidden file that stores the results of finished tasks until all are done, so
+        that an interrupted study can resume.
     all_done : ExitStack, optional
-        Of several studies that are run one after another: the files are kept until it ends.
+        Keeps the hidden files of several studies until it is closed.
     progress : callable, optional
-        Called with the numbers of finished tasks and of all tasks so far.
+        Called with the number of finished tasks and the number of all tasks so far.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def run_study(
     Warns
     -----
     WorkloadWarning
-        For each log that was repaired in reading, and if runs or a seed are given though nothing
-        is random.
+        For each log that was repaired while reading, and if `runs` or `rng` is given although
+        nothing is random.
     """
     import numpy as np
 
@@ -78,7 +78,7 @@ def run_study(
 
     if study.runs is None and (runs, rng) != (None, None):
         warnings.warn(
-            f"nothing is random in {study.name}: runs and seed change nothing",
+            f"{study.name} is not random: runs and seed have no effect",
             WorkloadWarning,
             stacklevel=3,
         )

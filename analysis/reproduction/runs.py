@@ -1,4 +1,4 @@
-"""Runs of what is random, shared out to tasks."""
+"""Random runs, split into tasks."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """So many runs of one log, which are one task.
+    """Several runs of one log, which form one task.
 
     Parameters
     ----------
@@ -29,12 +29,14 @@ class Part(NamedTuple):
 
 
 def sizes_of_parts(runs: int, at_most: int) -> list[int]:
-    """Share runs out to tasks.
+    """Split runs into tasks; return the number of runs of each task.
 
     Parameters
     ----------
-    runs, at_most : int
-        All, and those of a task.
+    runs : int
+        Number of all runs.
+    at_most : int
+        Largest number of runs in a task.
 
     Examples
     --------
@@ -51,24 +53,24 @@ def runs_of_logs(
     columns: "pd.Index",
     at_most: int,
 ) -> "dict[Log, pd.DataFrame]":
-    """Give the runs of each log to tasks, and put what these return together.
+    """Split the runs of each log into tasks, and concatenate their tables.
 
     Parameters
     ----------
     plan : Plan
     each : callable
-        As `Study.compare` has it.
+        The second argument of `Study.compare`.
     function : callable
-        Returns a row for each run of a part.
+        Returns a table with one row for each run of a part.
     columns : Index
-        Of what it returns.
+        Columns of that table.
     at_most : int
-        Runs of a task, which share the reading of the log.
+        Largest number of runs in a task; a task reads its log once.
 
     Returns
     -------
     dict of Log to DataFrame
-        One row a run; no rows of a log that is not here.
+        One row for each run; an empty table for a missing log.
     """
     import pandas as pd
 
@@ -83,18 +85,18 @@ def runs_of_logs(
 
 
 def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:
-    """Return by how many percent one quantity is larger than another of the same runs.
+    """Return by how many percent one quantity exceeds another in the same runs.
 
     Parameters
     ----------
     ours, others : Series
-        One value a run, positive.
+        One positive value for each run.
 
     Returns
     -------
     mean, low, high : float
-        Geometric mean of the ratios less 1, with its interval of 95 % by Student's t on their
-        logarithms. [%]
+        Geometric mean of the ratios minus 1, with its 95 % interval (Student's t on the
+        logarithms). [%]
 
     Examples
     --------

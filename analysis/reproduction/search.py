@@ -1,4 +1,4 @@
-"""A search for the reading that fits the printed figures of a source best."""
+"""Search for the reading that best fits the numbers printed in a source."""
 
 import csv
 import io
@@ -26,23 +26,23 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-#: A figure that is farther off than so many margins counts as so far: one that no reading reaches
-#: is not to decide between them.
+#: Distances are capped at this number of margins, so that a printed number that no reading reaches
+#: does not decide between readings.
 FARTHEST = 10.0
 
 
 @dataclass(frozen=True)
-class Fit:
-    """How well a reading fits the printed figures of a source.
+class ReadingFit:
+    """How well a reading fits the printed numbers of a source.
 
     Parameters
     ----------
     reading : mapping of str to str
     distance, distance_of_others : float
-        Mean distance of ours from the printed figures, in margins and at most 10, over the half of
-        the figures by which readings are ranked, and over the other half.
+        Mean distance of our values from the printed numbers, in margins and at most 10: over the
+        half that ranks the readings, and over the other half.
     reproduced, reproduced_of_others : tuple of int
-        How many of these figures are reproduced, and of how many.
+        Number of reproduced values in each half, and number of all values in it.
     """
 
     reading: Reading
@@ -54,24 +54,25 @@ class Fit:
 
 @dataclass(frozen=True)
 class Ranking(Displayed):
-    """The readings of a source, the best first, and what they were ranked by.
+    """The readings of a source, best first.
 
     Parameters
     ----------
-    fits : tuple of Fit
+    fits : tuple of ReadingFit
     ranked_by, judged_by : tuple of tuple of str
-        Logs and tables (or figures, or sections) whose figures rank the readings, and the others.
+        Pairs of log and place (table, figure or section) that rank the readings, and the pairs
+        held out to judge the ranking.
     runs : int or None
-        Of what is random; None for those of each study.
+        Number of random runs; None for the default of each study.
     """
 
-    fits: tuple[Fit, ...]
+    fits: tuple[ReadingFit, ...]
     ranked_by: tuple[tuple[str, str], ...]
     judged_by: tuple[tuple[str, str], ...]
     runs: int | None
 
     def to_csv(self) -> str:
-        """Return a line for each reading."""
+        """Return the ranking as CSV, one line for each reading."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         axes = list(self.fits[0].reading)
@@ -84,7 +85,7 @@ class Ranking(Displayed):
         return text.getvalue()
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the distance of each reading from the source, the best first."""
+        """Plot the distance of each reading from the source, best first."""
         ax = current_axes(ax)
         place = range(1, len(self.fits) + 1)
         ax.plot(place, [fit.distance for fit in self.fits], "o", label="ranked by")
@@ -98,7 +99,7 @@ class Ranking(Displayed):
         return pd.read_csv(io.StringIO(self.to_csv()))
 
     def to_markdown(self, title: str) -> str:
-        """Return a page: which half ranks the readings, and all of them."""
+        """Return the ranking as a page."""
         axes = list(self.fits[0].reading)
         headings = (*axes, "distance", "reproduced", "distance of the others", "reproduced")
         rows = (
@@ -117,10 +118,10 @@ class Ranking(Displayed):
         )
         parts = (
             f"# Readings of {title}",
-            f"{len(self.fits)} readings were tried, and ranked by the mean distance of ours from "
-            f"the printed figures of one half of the logs and tables, in margins and at most "
-            f"{FARTHEST:g}. A search is no proof: the other half, which had no part in it, "
-            "shows what the best reading is worth.",
+            f"{len(self.fits)} readings, ranked by the mean distance of our values from "
+            f"the printed numbers of one half of the logs and tables, in margins and at most "
+            f"{FARTHEST:g}. The other half is held out: it shows whether the best reading also "
+            "fits numbers that did not select it.",
             f"Ranked by: {ranked}.",
             f"The others: {judged}.",
             markdown_table(headings, rows),
@@ -146,10 +147,10 @@ def search(
     file: Path | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Ranking:
-    """Rank the readings of a source by all figures that it prints.
+    """Rank the readings of a source by the numbers that it prints.
 
-    The tables (or figures, or sections) of the source, each by its logs, are taken in the order of
-    their names; every other one of these ranks the readings.
+    The pairs of place (table, figure or section) and log are sorted by name. Every other pair ranks
+    the readings; the rest judge the ranking.
 
     Parameters
     ----------
@@ -158,13 +159,13 @@ def search(
     fixed : iterable of str
         Axes that are not searched, each as ``axis=option``.
     runs : int, optional
-        Of what is random; by default those of each study.
+        Number of random runs; by default that of each study.
     executor : Executor, optional
         Runs the studies; by default this process.
     file : Path, optional
-        Where the results of finished readings are kept until all are done.
+        Stores the results of finished readings until all are done.
     progress : callable, optional
-        Called with the numbers of finished readings and of all.
+        Called with the number of finished readings and the number of all readings.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def search(
     Raises
     ------
     ParameterError
-        If the source leaves nothing open, or prints no figures.
+        If there is only one reading, or the source prints no numbers.
     """
     from workloadkit.experiments.kept_tasks import kept_tasks
 
@@ -194,7 +195,7 @@ def search(
     found = dict(zip(tasks, done, strict=True))
     where = sorted({_where(r) for results in done for r in results}, key=lambda w: w[::-1])
     if not where:
-        raise ParameterError("there is no printed figure by which readings could be ranked")
+        raise ParameterError("no printed number is available to rank the readings")
     fits = (
         _fit(reading, [r for study, _ in studies for r in found[study.name, _own(study, reading)]],
              where)
@@ -205,23 +206,21 @@ def search(
 
 
 def _own(study: Study, reading: Reading) -> tuple[tuple[str, str], ...]:
-    """Return what a reading says of the axes of a study."""
+    """Return the options of a reading for the axes of a study."""
     return tuple((axis.name, reading[axis.name]) for axis in study.axes)
 
 
-def _fit(reading: Reading, results: Sequence[Result], where: Sequence[tuple[str, str]]) -> Fit:
+def _fit(
+    reading: Reading, results: Sequence[Result], where: Sequence[tuple[str, str]]
+) -> ReadingFit:
     one, other = ([r for r in results if _where(r) in where[i::2]] for i in (0, 1))
-    return Fit(reading, _distance(one), _distance(other), _reproduced(one), _reproduced(other))
+    return ReadingFit(
+        reading, _distance(one), _distance(other), _reproduced(one), _reproduced(other)
+    )
 
 
 def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading]:
-    """Return all readings with some axes fixed.
-
-    Raises
-    ------
-    ParameterError
-        If nothing is open.
-    """
+    """Return all readings with some axes fixed; a single one is an error."""
     fixed = list(fixed)
     chosen = choose(axes, fixed)
     given = {choice.partition("=")[0] for choice in fixed}
@@ -234,10 +233,10 @@ def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading
 
 
 def _printed(task: _Task) -> list[Result]:
-    """Run a study under a reading; return the results for what the source prints."""
+    """Run a study under a reading; return the results for printed numbers."""
     runs = task.runs if task.study.runs else None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say is said of the study itself
+        warnings.simplefilter("ignore")  # the study itself warns when it is run
         findings = run_study(task.study, task.logs, runs=runs, reading=task.reading)
     return [
         result
@@ -255,7 +254,7 @@ def _reproduced(results: Sequence[Result]) -> tuple[int, int]:
 
 
 def _distance(results: Sequence[Result]) -> float:
-    """Mean distance of ours from the printed figures, in margins."""
+    """Return the mean distance of our values from the printed numbers, in margins."""
     return fmean(map(_margins_off, results)) if results else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""What a study is: a source's claims, the logs that they are about, and what is left open."""
+"""The definition of a study: its source, logs, comparison and axes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ Each = Callable[[Callable[[Any, "np.random.Generator"], Any], Iterable[Any]], li
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure of the source, drawn from our numbers.
+    """A figure of the source, redrawn from our numbers.
 
     Parameters
     ----------
     name : str
         Name of the file.
     title : str
-        What the figure shows, in a few words.
+        Title of the figure.
     data : DataFrame
-        The numbers.
+        The plotted numbers.
     plot : callable
-        ``plot(data, ax=None)`` draws them.
+        ``plot(data, ax=None)`` draws the figure.
     size : tuple of float, default (8, 4)
         Width and height. [inch]
     """
@@ -41,7 +41,7 @@ class Drawing:
     size: tuple[float, float] = (8, 4)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write it to a folder, as SVG and as PNG; return the files."""
+        """Write the figure to a folder as SVG and PNG; return the files."""
         from functools import partial
 
         from analysis.style import save_figure
@@ -54,16 +54,16 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study is to be run on.
+    """The input of a run of a study.
 
     Parameters
     ----------
     logs, missing : sequence of Log
-        Those of the study that are here, and the others.
+        The available logs of the study, and the missing ones.
     runs : int
-        Runs of what is random.
+        Number of repetitions of random simulations.
     reading : mapping of str to str
-        The option of each axis of the study.
+        The chosen option of each axis of the study.
     """
 
     logs: Sequence[Log]
@@ -74,25 +74,25 @@ class Plan:
 
 @dataclass(frozen=True)
 class Study:
-    """What a source published, and how to find the same in logs.
+    """A reproduction of published results.
 
     Parameters
     ----------
     name : str
-        Name on the command line: that of the module, with hyphens.
+        Name on the command line: the module's name, with hyphens.
     text : str
-        The module's docstring: the title, then what is compared and how.
+        The module's docstring: a title, then what is compared and how.
     source : str
-        Who published the figures, and where they stand.
+        Citation of the source, with tables, figures and sections.
     logs : mapping of str to str
-        Names of the logs in the source, and the versions that it used; none if it needs none.
+        Names of the logs in the source, and the versions that it used; empty if no log is required.
     compare : callable
-        ``compare(plan, each)`` yields the results, and drawings of figures.
+        ``compare(plan, each)`` yields the results and drawings.
     runs : int, optional
-        Runs where no number is given: as many as the source made, or fewer where these take long;
-        None where nothing is random.
+        Default number of runs: as many as in the source, or fewer if these take long; None if
+        nothing is random.
     axes : sequence of Axis, default ()
-        What the source leaves open.
+        Choices that the source leaves open.
     """
 
     name: str

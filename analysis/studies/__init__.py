@@ -1,12 +1,11 @@
-"""Studies: what sources published, found again in logs.
+"""Studies: reproductions of published results.
 
-A study is a module of this package. Its docstring begins with the title and tells what is compared
-and how; its `STUDY` says where the published figures stand, which logs they were taken from, and
-what the source leaves open. `Study.compare` takes a `Plan` (the logs that are here, a number of
-runs, a reading) and `each`, and yields a `Result` for every claim, and a `Drawing` for every figure
-that it draws anew. What takes time it gives to ``each(function, tasks)``, which calls
-``function(task, rng)`` for each task, with a random stream of the task's own, and returns what came
-back in the order of the tasks, whoever did the work.
+A study is a module of this package. Its docstring begins with the title and describes what is
+compared and how. Its `STUDY` specifies the source, the logs, and the choices that the source leaves
+open. `Study.compare` takes a `Plan` (available logs, number of runs, reading) and `each`, and
+yields a `Result` for every claim and a `Drawing` for every redrawn figure. It passes long
+computations to ``each(function, tasks)``, which calls ``function(task, rng)`` for each task with a
+separate random stream, and returns the results in the order of the tasks.
 """
 
 from importlib import import_module
@@ -16,7 +15,7 @@ from pkgutil import iter_modules
 from analysis.reproduction import Study
 from workloadkit.errors import ParameterError, among
 
-#: Where results of the studies are kept.
+#: Folder of the reference results.
 REFERENCE = Path(__file__).with_name("reference")
 
 
@@ -45,12 +44,12 @@ def load_study(name: str) -> Study:
 
 
 def load_studies(name: str) -> list[Study]:
-    """Return the studies whose names begin with a word, such as a source's, or all.
+    """Return the studies of a source, such as ``"zakay"``, one study, or ``"all"``.
 
     Raises
     ------
     ParameterError
-        If there is none.
+        If there is no such study.
 
     Examples
     --------

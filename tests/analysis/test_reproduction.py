@@ -168,11 +168,11 @@ def test_a_missing_log_is_said_and_left_out(folder):
         ("A", "", False),
         ("B", "B-2", True),
     ]
-    with pytest.raises(wk.WorkloadError, match="A: A-1 is not here"):
+    with pytest.raises(wk.WorkloadError, match="A: A-1 is missing"):
         logs[0].read()
     findings = reproduction.run_study(RANDOM, logs)
     assert {result.log.name for result in findings.results} == {"B"}
-    assert "| A | A-1 | not here |  |" in findings.to_markdown()
+    assert "| A | A-1 | missing |  |" in findings.to_markdown()
 
 
 def test_the_log_of_another_year_is_another_log(tmp_path):
@@ -195,7 +195,7 @@ def test_no_log_at_all_is_an_error_that_says_where_it_looked(tmp_path):
     [
         (["shape=round"], "reading: no axis 'shape'; known: size"),
         (["size=huge"], "reading: size is 'huge'; known: small, large"),
-        (["size"], "reading: 'size' is not as axis=option"),
+        (["size"], "reading: 'size' is not of the form axis=option"),
         (["size=small", "size=large"], "reading: size is chosen twice"),
         ({"size": "huge"}, "reading: size is 'huge'; known: small, large"),
     ],
@@ -206,7 +206,7 @@ def test_a_reading_that_there_is_not_is_refused(choices, message):
 
 
 def test_where_nothing_is_left_open_no_reading_can_be_chosen():
-    with pytest.raises(wk.ParameterError, match="no axis 'size'; nothing is left open here"):
+    with pytest.raises(wk.ParameterError, match="no axis 'size'; this study has no axes"):
         reproduction.choose((), ["size=small"])
 
 
@@ -379,7 +379,7 @@ def test_what_was_repaired_in_a_log_is_said(folder):
 def test_runs_of_what_is_not_random_are_worth_a_warning(folder):
     study = Study("x", "X.", "", {}, lambda plan, each: iter(()))
     for given_too in ({"runs": 7}, {"rng": 7}):
-        with pytest.warns(wk.WorkloadWarning, match="nothing is random in x"):
+        with pytest.warns(wk.WorkloadWarning, match="x is not random"):
             findings = reproduction.run_study(study, [], **given_too)
         assert findings.provenance == {"workloadkit": wk.__version__}
 
@@ -473,7 +473,7 @@ def test_axes_may_be_fixed_in_a_search(source):
 
 def test_a_search_needs_printed_figures():
     study = Study("x", "X.", "", {}, lambda plan, each: iter(()), axes=(SIZE,))
-    with pytest.raises(wk.ParameterError, match="no printed figure by which readings could"):
+    with pytest.raises(wk.ParameterError, match="no printed number is available to rank"):
         reproduction.search([(study, [])])
 
 
@@ -510,7 +510,7 @@ def test_the_pages_of_a_search(source):
         "figures_of_others": "2",
     }
     page = ranking.to_markdown("s")
-    assert page.startswith("# Readings of s\n\n4 readings were tried, and ranked by ")
+    assert page.startswith("# Readings of s\n\n4 readings, ranked by ")
     assert "Ranked by: all, Figure 7; A, Table 2; A, Table 4." in page
     assert "| large | square | 3.33 | 2 of 3 | 0 | 2 of 2 |" in page
     assert page.endswith(f"Made by workloadkit {wk.__version__}, seed 0, runs 4.\n")
@@ -543,7 +543,8 @@ def test_several_studies_end_with_a_scorecard(command):
     assert "| s-sizes | 3 | 2 | 0 | 1 |" in page
     assert "| s-shapes | 0 | 1 | 0 | 0 |" in page
     assert page.endswith(
-        f"Made by `workloadkit study s`, version {wk.__version__}; each study's page says more.\n"
+        f"Made by `workloadkit study s`, version {wk.__version__}; "
+        "details are on the page of each study.\n"
     )
     assert (out / "s-sizes.csv").read_text().count("reproduced") == 3
 
@@ -630,10 +631,10 @@ def test_results_are_compared_with_those_that_were_kept(logs):
     far = changed(findings, 1, ours="1.75", low=str(second + 0.11), high="2")
     (line,) = reproduction.differences(findings, far)
     assert line.startswith("B-2, draw, small (Table 1): 0.")
-    assert line.endswith(", reproduced; kept: 1.75, reproduced")
+    assert line.endswith(", reproduced; reference: 1.75, reproduced")
     (gone, new) = reproduction.differences(findings, changed(findings, 0, quantity="another"))
-    assert gone == "A-1, another (Table 1): there is no such result"
-    assert new == "A-1, draw, small (Table 1): nothing is kept"
+    assert gone == "A-1, another (Table 1): the study has no such result"
+    assert new == "A-1, draw, small (Table 1): not in the reference"
 
 
 @pytest.mark.parametrize(
@@ -678,7 +679,7 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))
     done = run("--check")
     assert done.exit_code == 1
-    assert "differs: all, x (Figure 7): 1, contradicted; kept: 2, contradicted" in done.output
+    assert "differs: all, x (Figure 7): 1, contradicted; reference: 2, contradicted" in done.output
     done = run("--check", "--json", "-")
     assert [found["study"] for found in json.loads(done.stdout)["studies"]] == [
         "s-sizes",
@@ -689,19 +690,19 @@ def test_the_command_compares(command, monkeypatch, tmp_path):
     (tmp_path / "kept" / "s-sizes.csv").unlink()
     done = run("--check")
     assert done.exit_code == 1
-    assert "s-sizes.csv: no reference of this study: No such file" in done.output
+    assert "s-sizes.csv: cannot read the reference of this study: No such file" in done.output
 
 
 def test_kept_results_are_shown_as_they_were_found(command, monkeypatch, tmp_path):
     run, out = command
     assert run().exit_code == 0
-    pages = {path.name: path.read_text().partition("## Made of")[0] for path in out.glob("*.md")}
+    pages = {path.name: path.read_text().partition("## Inputs")[0] for path in out.glob("*.md")}
     tables = {path.name: path.read_text() for path in out.glob("*.csv")}
     monkeypatch.setattr(studies, "REFERENCE", out.rename(tmp_path / "kept"))
     done = run("--kept")
     assert done.exit_code == 0, done.output
     assert {path.name: path.read_text() for path in out.glob("*.csv")} == tables
-    shown = {path.name: path.read_text().partition("## Made of")[0] for path in out.glob("*.md")}
+    shown = {path.name: path.read_text().partition("## Inputs")[0] for path in out.glob("*.md")}
     assert shown == pages
     assert "--kept excludes --runs, --seed" in run("--kept", "--seed", "1").output
     assert "--check and --kept exclude each other" in run("--kept", "--check").output
