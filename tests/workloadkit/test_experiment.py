@@ -26,7 +26,7 @@ from workloadkit.experiments.merging import merge_results
 from workloadkit.experiments.results import Results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
-from workloadkit.settings import Experiment as Asked
+from workloadkit.settings import Experiment as ExperimentSettings
 
 METRICS = ["mean_wait", "mean_bounded_slowdown"]
 READINGS = {"usual": {}, "late": {"overrun": "late", "passes": "event"}}
@@ -48,7 +48,9 @@ LOGS = {"a": log(), "b": log(seed=8)}
 
 def experiment(logs=LOGS, schedulers=("fcfs", "easy"), loads=(0.5, 0.8), readings=READINGS, **how):
     asked = {"metrics": METRICS, "rng": 1, "runs": 2} | how
-    return Experiment(logs, schedulers, loads=loads, readings=readings, settings=Asked(**asked))
+    return Experiment(
+        logs, schedulers, loads=loads, readings=readings, settings=ExperimentSettings(**asked)
+    )
 
 
 def test_each_simulation_is_that_of_its_log_reading_load_and_scheduler():
@@ -87,7 +89,7 @@ def test_a_run_is_the_same_workload_under_each_reading_and_scheduler_as_in_a_swe
 @pytest.mark.filterwarnings("ignore:.*(pool of long-term users is empty|simulations saturate)")
 def test_users_are_an_axis():
     trace = log(400, weeks=8)
-    asked = Asked(metrics=METRICS, rng=1, load_by="users")
+    asked = ExperimentSettings(metrics=METRICS, rng=1, load_by="users")
     both = Experiment({"a": trace}, ["fcfs"], ["open", "fluid"], loads=[0.6, 0.8], settings=asked)
     rows = both.run().runs
     assert list(dict.fromkeys(rows["users"])) == ["open", "fluid"]

@@ -149,7 +149,7 @@ def test_the_compiler_is_not_left_half_way(number):
 
 DISCARDED = """
     import os, signal, sys, time
-    from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals
+    from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals
     stop_at_signals()
 
     def discards():
@@ -163,7 +163,7 @@ DISCARDED = """
         discards()
         time.sleep(20)
     except KeyboardInterrupt:
-        say_stopped()
+        report_interrupt()
         sys.exit(exit_code())
 """
 

@@ -37,14 +37,14 @@ from workloadkit.cli import (
     validate,
 )
 from workloadkit.cli.commands import Commands
-from workloadkit.cli.messages import say
+from workloadkit.cli.messages import write_message
 from workloadkit.cli.shared_options import (
     ConfigOption,
     QuietOption,
     VerboseOption,
     add_command,
 )
-from workloadkit.cli.stopping import exit_code, say_stopped, stop_at_signals
+from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals
 
 app = typer.Typer(
     cls=Commands,
@@ -133,7 +133,7 @@ def main() -> None:
         if not code:
             raise
         if not (isinstance(end, SystemExit) and end.code == code):
-            say_stopped()  # by a signal
+            report_interrupt()  # by a signal
         sys.exit(code)
 
 
@@ -143,7 +143,7 @@ def _run() -> None:
     except OSError as error:  # of standard output: other files are named in their errors
         if exit_code():
             raise
-        say(f"error: standard output cannot be written: {error.strerror}")
+        write_message(f"error: standard output cannot be written: {error.strerror}")
         # so that Python can flush the rest at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

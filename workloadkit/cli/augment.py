@@ -28,7 +28,7 @@ def augment(
     trace: TraceArgument = None,
     output: Annotated[Path, output_option("SWF")] = Path("-"),
     *,
-    asked: Augment,
+    settings: Augment,
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -43,12 +43,12 @@ def augment(
     from workloadkit.provenance import seed_of
 
     used = seed_of(seed)
-    check_outputs(output, inputs=[trace, asked.table])
+    check_outputs(output, inputs=[trace, settings.table])
     log = load(trace, strict=strict)
-    if asked.priority is None and asked.table is None and (queues := queue_descriptions(log)):
+    if settings.priority is None and settings.table is None and (queues := queue_descriptions(log)):
         note(f"{log.name}: queues in the header: {'; '.join(queues)}")
     with progress(f"augmenting {log.name}"):
-        made = wk.add_utility(log, rng=used, settings=asked)
+        made = wk.add_utility(log, rng=used, settings=settings)
     n_functions = made.utility["row"].nunique()
     summary = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
     write_log(made, output, summary)

@@ -29,7 +29,7 @@ def check(
         typer.Argument(
             metavar="TRACE",
             show_default=False,
-            readable=False,  # reading says what is wrong
+            readable=False,  # the reader reports what is wrong
             help='Log whose jobs were scheduled, as SWF; "-" is standard input.',
         ),
     ],
@@ -43,7 +43,7 @@ def check(
         ),
     ],
     *,
-    asked: Check,
+    settings: Check,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -58,10 +58,10 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    check_outputs(json, inputs=[trace, schedule, asked.outages])
+    check_outputs(json, inputs=[trace, schedule, settings.outages])
     log, given = load(trace, strict=strict), load(schedule, strict=strict)
     with progress(f"checking {given.name}"):
-        report = wk.check_schedule(log, given, asked)
+        report = wk.check_schedule(log, given, settings)
     if json:
         write_json(json, report.to_dict())
     if str(json) != "-":

@@ -13,7 +13,7 @@ import typer.core
 
 from workloadkit import __version__
 from workloadkit.cli.configuration import note_configured
-from workloadkit.cli.messages import detail, say, set_verbosity, warn_in_one_line
+from workloadkit.cli.messages import detail, set_verbosity, warn_in_one_line, write_message
 from workloadkit.cli.topics import TOPICS
 from workloadkit.errors import ParameterError, WorkloadError
 
@@ -111,15 +111,15 @@ def _write_lines(formatter: Any, lines: list[str]) -> None:
 
 
 def _in_short(text: str) -> str:
-    """Return the first sentence of a help, and what it says of the default.
+    """Return the first sentence of a help text, and its sentences on the default.
 
     Examples
     --------
     >>> _in_short("Processors. As in B. By default the header's.  [x>=1]")
     "Processors. By default the header's.  [x>=1]"
     """
-    said, gap, extra = text.partition("  [")
-    first, *others = re.split(r"(?<=[.;]) (?=[A-Z])", said)
+    sentences, gap, extra = text.partition("  [")
+    first, *others = re.split(r"(?<=[.;]) (?=[A-Z])", sentences)
     return " ".join([first, *(x for x in others if x.startswith("By default"))]) + gap + extra
 
 
@@ -161,12 +161,14 @@ class Commands(typer.core.TyperGroup):
             try:
                 return super().invoke(ctx)
             except WorkloadError as error:
-                say(f"error: {as_options(str(error), self.commands.get(ctx.invoked_subcommand))}")
+                write_message(
+                    f"error: {as_options(str(error), self.commands.get(ctx.invoked_subcommand))}"
+                )
                 raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
             except KeyboardInterrupt:
-                from workloadkit.cli.stopping import exit_code, say_stopped
+                from workloadkit.cli.stopping import exit_code, report_interrupt
 
-                say_stopped()
+                report_interrupt()
                 raise typer.Exit(exit_code() or 130) from None
             finally:
                 set_verbosity(quiet=False, verbose=False)

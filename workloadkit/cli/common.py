@@ -216,7 +216,7 @@ def write_log(log: "Trace", output: Path, summary: str = "") -> None:
     """Write a log, to stdout for "-"; report its files and a summary."""
     from workloadkit.io.swf import write_swf
 
-    say_written(output, write_swf(recorded(log), str(output)), summary)
+    report_written(output, write_swf(recorded(log), str(output)), summary)
 
 
 def recorded(log: "Trace") -> "Trace":
@@ -227,9 +227,9 @@ def recorded(log: "Trace") -> "Trace":
     return replace(log, header=log.header.appended(made))
 
 
-def say_written(output: Path, beside: Path | None, summary: str = "") -> None:
+def report_written(output: Path, sidecar: Path | None, summary: str = "") -> None:
     """Report the files that were written, a log and its side-car, and a summary."""
-    files = f"wrote {output}" + (f" and {beside}" if beside else "")
+    files = f"wrote {output}" + (f" and {sidecar}" if sidecar else "")
     parts = [files] * (str(output) != "-") + [summary] * bool(summary)
     if parts:
         note(": ".join(parts))

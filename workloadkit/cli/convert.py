@@ -11,10 +11,10 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     output_option,
-    say_written,
+    report_written,
     write_json,
 )
-from workloadkit.cli.messages import note, progress, say
+from workloadkit.cli.messages import note, progress, write_message
 from workloadkit.errors import WorkloadError
 from workloadkit.io.known_formats import Format
 
@@ -38,7 +38,7 @@ def convert(
         typer.Argument(
             metavar="LOG...",
             show_default=False,
-            readable=False,  # reading says what is wrong
+            readable=False,  # the reader reports what is wrong
             help='File to read, plain or compressed; "-" is standard input. Accounting may be in '
             "several files.",
         ),
@@ -118,11 +118,13 @@ def convert(
             strict=strict,
         )
     with progress(f"writing {output}"):
-        beside = formats.write_log(trace, output)
+        sidecar = formats.write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
-    say_written(output, beside)
+    report_written(output, sidecar)
     if trace.sidecar is not None and (str(output) == "-" or made != "swf"):
-        say("warning: no Parquet file is written next to it: what the format cannot hold is lost")
+        write_message(
+            "warning: no Parquet file is written next to it: what the format cannot hold is lost"
+        )
     if trace.intake is not None and not trace.header.procs:
         note("the size of the machine is unknown: give it with --procs")
     if json:

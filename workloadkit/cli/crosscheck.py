@@ -57,7 +57,7 @@ def crosscheck(
         ),
     ] = None,
     *,
-    asked: Crosscheck,
+    settings: Crosscheck,
     workers: WorkersOption = 1,
     plot: Annotated[
         Path | None,
@@ -78,7 +78,7 @@ def crosscheck(
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
     with executor(workers) as pool, progress(f"simulating {model}"):
-        found = crosscheck_grids(model, grids, asked, executor=pool)
+        found = crosscheck_grids(model, grids, settings, executor=pool)
     if json:
         write_json(json, found.to_dict())
     if plot:

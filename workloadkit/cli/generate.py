@@ -42,7 +42,7 @@ def generate(
     ],
     output: Annotated[Path, output_option("the log")] = Path("-"),
     *,
-    asked: Generate,
+    settings: Generate,
     seed: SeedOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -54,8 +54,8 @@ def generate(
     from workloadkit.provenance import seed_of
 
     make, parameters = wk.models.parse(model)
-    name, jobs, procs = make.__name__, asked.jobs, asked.procs
-    like, over, offered_load = asked.like, asked.over, asked.load
+    name, jobs, procs = make.__name__, settings.jobs, settings.procs
+    like, over, offered_load = settings.like, settings.over, settings.load
     if like and name != "jann97":
         raise ParameterError(f"--like goes with jann97, not with {name}")
     if over and name != "tsafrir":
@@ -64,9 +64,9 @@ def generate(
         raise ParameterError("--over excludes --jobs and --procs: the log has its own")
     if jobs is None and not over:
         raise ParameterError("--jobs is missing")
-    if asked.load_by == "users" and not over:
+    if settings.load_by == "users" and not over:
         raise ParameterError("--load-by users goes with --over: the jobs of a model have no users")
-    load_by = asked.load_by or "arrivals"
+    load_by = settings.load_by or "arrivals"
     check_outputs(output, inputs=[like, over])
     chosen = seed_of(seed)
     scaled = offered_load is not None and (load_by != "arrivals" or over is not None)

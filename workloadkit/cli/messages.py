@@ -20,7 +20,7 @@ def set_verbosity(*, quiet: bool, verbose: bool) -> None:
     _is_quiet, _is_verbose = quiet, verbose
 
 
-def say(message: str) -> None:
+def write_message(message: str) -> None:
     """Write one line to stderr, also with --quiet: an error or a warning."""
     typer.echo(printable(message), err=True)
 
@@ -28,13 +28,13 @@ def say(message: str) -> None:
 def note(message: str) -> None:
     """Write one line to stderr, unless --quiet."""
     if not _is_quiet:
-        say(message)
+        write_message(message)
 
 
 def detail(message: str) -> None:
     """Write one line to stderr with --verbose."""
     if _is_verbose:
-        say(message)
+        write_message(message)
 
 
 def warn_in_one_line() -> None:
@@ -46,7 +46,7 @@ def warn_in_one_line() -> None:
             otherwise(message, category, *where, **more)
         elif (text := str(message)) not in shown:
             shown.add(text)
-            say(f"warning: {text}")
+            write_message(f"warning: {text}")
 
     warnings.simplefilter("always", WorkloadWarning)
     warnings.showwarning = show

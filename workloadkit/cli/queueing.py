@@ -70,7 +70,7 @@ def queueing(
         ),
     ] = None,
     *,
-    asked: Queueing,
+    settings: Queueing,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -102,7 +102,7 @@ def queueing(
         return
     if model is None:
         raise ParameterError(f"MODEL is missing; known: {', '.join(NAMES)}; or give --trace LOG")
-    shares = list(asked.quantiles)
+    shares = list(settings.quantiles)
     results = list(_solved(model, words or []))
     if plot:
         _draw([result for result, _ in results], plot, model)
@@ -114,7 +114,7 @@ def queueing(
 
 
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
-    """Solve the model for each grid of parameters; yield answers and tables."""
+    """Solve the model for each grid of parameters; yield its result and the result's table."""
     if model not in NAMES:
         raise ParameterError(f"unknown model {model!r}; {among(model, NAMES)}")
     import numpy as np
@@ -132,7 +132,7 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
         with as_our_errors(), progress(f"solving {model}"):
             result = solve(**grid)
         table = result.to_frame()
-        if not network:  # of a network, parameters of points without an answer are nan
+        if not network:  # a network's table has nan as parameters of points without a solution
             given = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
             table = table.assign(**given)
         yield result, table
@@ -153,13 +153,13 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
 
 
 def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
-    """Lay out an answer: parameters that do not vary in a line, then the rest as tables."""
+    """Format a result: the fixed parameters in a line, then varying parameters and measures."""
     given = [name for name in table if name in result.parameters]
     varying = [name for name in given if table[name].nunique() > 1]
     yield f"{model}: {result.exactness}"
-    settings = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
-    if settings:
-        yield fill(", ".join(settings), WIDTH)
+    fixed = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
+    if fixed:
+        yield fill(", ".join(fixed), WIDTH)
     keys = varying + [name for name in table if name == "station"]
     columns = {name: [str(name), *map(_text, table[name])] for name in table}
     for names in _fitting(columns, keys, [x for x in table if x not in (*given, *keys)]):
@@ -175,7 +175,7 @@ def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) 
 def _fitting(
     columns: dict[str, list[str]], keys: list[str], names: list[str]
 ) -> Iterator[list[str]]:
-    """Split the columns into tables that fit a terminal; each repeats the keys."""
+    """Split the columns into tables that fit a terminal; each table repeats the key columns."""
     widths = {name: max(map(len, cells)) + 2 for name, cells in columns.items()}
     room = WIDTH + 2 - sum(widths[key] for key in keys)
     part: list[str] = []
@@ -255,7 +255,7 @@ def _of_log(
 
 
 def _report(found: "QueueingOfLog", name: str) -> Iterator[str]:
-    """Lay out what was measured in a log: tables, then the assumptions that the log violates."""
+    """Format what was measured in a log: tables, then the assumptions that the log violates."""
     yield f"{name}: parameters of queueing models, and their predictions"
     for table in found.tables:
         columns = {x: [str(x), *table.shown[x]] for x in table.shown}

@@ -43,7 +43,7 @@ def resample(
         typer.Argument(
             metavar="TRACE...",
             show_default=False,
-            readable=False,  # reading says what is wrong
+            readable=False,  # the reader reports what is wrong
             help='Log in SWF, plain or compressed; "-" is standard input. Several are mixed. By '
             "default the built-in sample.",
         ),
@@ -66,7 +66,7 @@ def resample(
         ),
     ] = None,
     *,
-    asked: Resample,
+    settings: Resample,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -115,8 +115,8 @@ def resample(
         raise ParameterError("standard input can be one log only")
     logs = [load(path, strict=strict) for path in paths]
     with progress(f"classifying the users of {' and '.join(log.name for log in logs)}"):
-        resampling = prepare(logs, asked)
-    if asked.rare and not asked.rare_per_week:
+        resampling = prepare(logs, settings)
+    if settings.rare and not settings.rare_per_week:
         members = resampling.pools.members
         n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
         note(f"rare behaviours: {n_jobs:,} jobs separated, none drawn: --rare-per-week is 0")

@@ -21,7 +21,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import note, progress, say
+from workloadkit.cli.messages import note, progress, write_message
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.users import kind_of_users
 from workloadkit.errors import ParameterError
@@ -60,7 +60,7 @@ def simulate(
         ),
     ] = "open",
     *,
-    asked: Simulate,
+    settings: Simulate,
     resampled: Annotated[
         bool,
         typer.Option(
@@ -116,7 +116,7 @@ def simulate(
         raise ParameterError(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
-    check_outputs(output, json, gantt, queue, inputs=[trace, asked.outages])
+    check_outputs(output, json, gantt, queue, inputs=[trace, settings.outages])
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
@@ -134,31 +134,31 @@ def simulate(
         population = wk.populations.Resampled(weeks=weeks, load=load_factor, pause=not no_pause)
     elif resampled:
         assert log is not None  # as checked above
-        log = wk.resample(log, weeks=weeks, load=load_factor, rng=asked.rng)
+        log = wk.resample(log, weeks=weeks, load=load_factor, rng=settings.rng)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
-        say(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
+        write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
     with progress(f"simulating {log.name if log is not None else users}"):
         schedule = wk.simulate(
             log,
             policy,
             behaviour,
-            asked,
+            settings,
             population=population,
             uncounted=rare,
         )
         summary = schedule.to_dict()
-    if asked.rng is not None and not resampled and "seed" not in schedule.parameters:
-        say(f"warning: --seed makes no difference to {_chosen(schedule)}")
-    if asked.utility_at != "turnaround" and schedule.workload.utilities is None:
-        say("warning: --utility-at makes no difference: no job has a utility function")
+    if settings.rng is not None and not resampled and "seed" not in schedule.parameters:
+        write_message(f"warning: --seed makes no difference to {_chosen(schedule)}")
+    if settings.utility_at != "turnaround" and schedule.workload.utilities is None:
+        write_message("warning: --utility-at makes no difference: no job has a utility function")
     if resampled and schedule.saturated:
-        say(
+        write_message(
             f"warning: {schedule.source.name} saturates the machine: the waiting work grows by "
             f"{schedule.saturation.growth:.1%} of what it can serve; the queue was last empty "
             f"after {schedule.saturation.emptied:.0%} of the time"
         )
-    changed = asked.offered_load or asked.outages or asked.scales
+    changed = settings.offered_load or settings.outages or settings.scales
     if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):
         more = schedule.recorded["mean_wait"] > schedule.metrics["mean_wait"]
         note(

@@ -98,7 +98,7 @@ def site(
             help="Number of sessions that never end, instead of users who come and go.",
         ),
     ] = None,
-    asked: Site,
+    settings: Site,
     kinds: Kinds,
     procs: Annotated[int | None, procs_option("128")] = None,
     seed: SeedOption = None,
@@ -121,7 +121,7 @@ def site(
     if users is not None and sessions is not None:
         raise ParameterError("--users come and go and --sessions never end: give one of them")
     numbers = _numbers(users, step) if sessions is None else [sessions]
-    of_users = [name for name in asked.changed if name not in settings_of(StaticSite)]
+    of_users = [name for name in settings.changed if name not in settings_of(StaticSite)]
     if sessions is not None and (step or of_users):
         option = "step" if step else of_users[0].replace("_", "-")
         raise ParameterError(f"--{option} is for --users, not for --sessions")
@@ -138,9 +138,9 @@ def site(
         for name, policy in names.items():
             for number in numbers:
                 who: Any = (
-                    asked.into(wk.users.DynamicSite, users=number, distributions=drawn)
+                    settings.into(wk.users.DynamicSite, users=number, distributions=drawn)
                     if sessions is None
-                    else asked.into(wk.users.StaticSite, sessions=number, distributions=drawn)
+                    else settings.into(wk.users.StaticSite, sessions=number, distributions=drawn)
                 )
                 schedule = wk.simulate(None, policy, who, procs=procs, rng=seed)
                 rows.append({"users": number} | _row(schedule) | {"scheduler": name})
@@ -153,7 +153,7 @@ def site(
             json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}
         )
     if "-" not in (str(output), str(json)):
-        length = plural(asked.weeks, "week")
+        length = plural(settings.weeks, "week")
         machine = plural(procs or wk.users.DynamicSite.processors, "processor")
         typer.echo(f"{', '.join(drawn.logs)}, {machine}, {length}, seed {seed}")
         typer.echo(_table(rows, "Users" if sessions is None else "Sessions"))

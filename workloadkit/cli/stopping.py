@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workloadkit.cli.messages import say
+from workloadkit.cli.messages import write_message
 
 #: Signals that stop the program; its exit code is 128 more.
 _NUMBERS = [
@@ -69,12 +69,12 @@ def exit_code() -> int:
     return _stopped_by and 128 + _stopped_by
 
 
-def say_stopped() -> None:
+def report_interrupt() -> None:
     """Report an interrupt from the terminal, and mark the signal as handled."""
     global _is_handled
     _is_handled = True
     if _stopped_by in (0, signal.SIGINT):
-        say("interrupted")
+        write_message("interrupted")
 
 
 def end_with_parent() -> None:

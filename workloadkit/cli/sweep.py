@@ -21,12 +21,12 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import WorkersOption, executor
-from workloadkit.cli.messages import note, progress, say
+from workloadkit.cli.messages import note, progress, write_message
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.results import print_results
 from workloadkit.cli.users import kind_of_users
 from workloadkit.errors import ParameterError
-from workloadkit.settings import Sweep as Asked
+from workloadkit.settings import Sweep as SweepSettings
 
 if TYPE_CHECKING:
     from workloadkit.experiments.sweep import SweepResults
@@ -76,7 +76,7 @@ def sweep(
         ),
     ] = None,
     *,
-    asked: Asked,
+    settings: SweepSettings,
     workers: WorkersOption = 1,
     out: Annotated[
         Path | None,
@@ -105,11 +105,11 @@ def sweep(
         if scheduler and scheduler.count(name) > 1:
             raise ParameterError(f"--scheduler {name} is given twice")
     check_outputs(output, plot, json, inputs=[trace])
-    if weeks is not None and asked.load_by != "users":
+    if weeks is not None and settings.load_by != "users":
         raise ParameterError("--weeks goes with --load-by users")
-    asked = replace(asked, users=users_named(asked.users))
+    settings = replace(settings, users=users_named(settings.users))
     chosen = {name: scheduler_named(name) for name in scheduler or ("fcfs", "easy")}
-    reacting = kind_of_users(asked.users, trace) != "open"
+    reacting = kind_of_users(settings.users, trace) != "open"
     if no_pause and not reacting:
         raise ParameterError("--no-pause is for users who react: others follow the log")
     resampling = {"weeks": weeks} if weeks is not None else {}
@@ -124,11 +124,13 @@ def sweep(
                 folder=out,
                 executor=pool,
                 progress=count,
-                settings=asked,
+                settings=settings,
                 resampling=resampling,
             )
-    if asked.rng is not None and "seed" not in found.provenance["parameters"]:
-        say("warning: --seed makes no difference to a single run, which is the log itself")
+    if settings.rng is not None and "seed" not in found.provenance["parameters"]:
+        write_message(
+            "warning: --seed makes no difference to a single run, which is the log itself"
+        )
     if output:
         write(output, found.to_csv())
     if json:

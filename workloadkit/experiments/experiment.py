@@ -33,7 +33,7 @@ from workloadkit.experiments.results_file import (
 from workloadkit.experiments.tasks import Call, simulate_task, without
 from workloadkit.experiments.workloads import ReactingUsers, ResampledLogs, Source, StretchedLogs
 from workloadkit.provenance import plain, seed_of
-from workloadkit.settings import Experiment as Asked
+from workloadkit.settings import Experiment as ExperimentSettings
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy
@@ -89,7 +89,7 @@ class Experiment(Displayed):
     >>> from workloadkit import Trace
     >>> jobs = {"submit": [0, 1, 2, 12], "run": [10, 10, 5, 5], "procs": [3, 4, 1, 1]}
     >>> readings = {"whole": {}, "half": {"scale_runs": 0.5}}
-    >>> options = Asked(metrics=["mean_wait"], procs=4)
+    >>> options = ExperimentSettings(metrics=["mean_wait"], procs=4)
     >>> experiment = Experiment(
     ...     {"a": Trace.from_columns(jobs)}, ["fcfs", "easy"], readings=readings, settings=options
     ... )
@@ -106,7 +106,7 @@ class Experiment(Displayed):
     users: Sequence[str | Behaviour] | Mapping[str, str | Behaviour] = ("open",)
     loads: Sequence[float | None] | None = None
     readings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {"": {}})
-    settings: Asked = field(default_factory=Asked)
+    settings: ExperimentSettings = field(default_factory=ExperimentSettings)
 
     def __post_init__(self) -> None:
         """Check everything that does not need a simulation."""
@@ -171,7 +171,7 @@ class Experiment(Displayed):
                 "load_by='users' (--load-by users)"
             )
 
-    def _under(self, reading: str) -> Asked:
+    def _under(self, reading: str) -> ExperimentSettings:
         """Return the settings of a reading."""
         changed = self.readings[reading]
         for name in changed:
@@ -179,7 +179,7 @@ class Experiment(Displayed):
                 raise ParameterError(
                     f"reading {reading}: {name} must be the same for all readings of an experiment"
                 )
-        return Asked.of(self.settings, changed)
+        return ExperimentSettings.of(self.settings, changed)
 
     def _simulated(self, log: str, reading: str) -> Simulate:
         """Return the settings of the simulations of a log and a reading."""

@@ -18,7 +18,7 @@ from workloadkit.experiments.custom_parts import scheduler_named, users_named
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.swf import read_swf
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings import Experiment as Asked
+from workloadkit.settings import Experiment as ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of
 from workloadkit.trace import Trace
 
@@ -85,7 +85,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
     readings = {name: _settings(reading) for name, reading in readings.items()}
-    settings = Asked(**_settings(keys, known=_AXES))
+    settings = ExperimentSettings(**_settings(keys, known=_AXES))
     others = {
         name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes
     }
@@ -129,7 +129,7 @@ def _read(path: Path, *, strict: bool) -> Trace:
 
 def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return settings by their names in Python."""
-    declared = {name: s for name, s in settings_of(Asked).items() if _is_written(s)}
+    declared = {name: s for name, s in settings_of(ExperimentSettings).items() if _is_written(s)}
     names = {**{name: name for name in declared}, **_RENAMED}
     found = {}
     for key, value in values.items():

@@ -14,7 +14,7 @@ from workloadkit.experiments.experiment import Experiment, Schedulers
 from workloadkit.experiments.results import Results
 from workloadkit.provenance import provenance
 from workloadkit.settings import Experiment as InCommon
-from workloadkit.settings import Sweep as Asked
+from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation.engine import Scheduler
@@ -57,7 +57,7 @@ class SweepResults(Results):
     load_by: LoadBy = "arrivals"
 
 
-@takes(Asked)
+@takes(SweepSettings)
 def sweep(
     trace: Trace,
     schedulers: Schedulers = ("fcfs", "easy"),
@@ -66,7 +66,7 @@ def sweep(
     folder: str | os.PathLike[str] | None = None,
     executor: "Executor | None" = None,
     progress: Callable[[int, int], Any] | None = None,
-    settings: Asked | None = None,
+    settings: SweepSettings | None = None,
     **keywords: Any,
 ) -> SweepResults:
     """Simulate schedulers at several loads, with several runs each.
@@ -146,7 +146,7 @@ def sweep(
     3     2      easy       4.75
     """
     check_trace(trace)
-    options = Asked.of(settings, keywords)
+    options = SweepSettings.of(settings, keywords)
     if loads is None:
         loads = FACTORS if options.load_by == "users" else LOADS
     experiment = Experiment(
