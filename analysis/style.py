@@ -176,7 +176,7 @@ def save_figure(
     Raises
     ------
     ParameterError
-        If the file's name says another format.
+        If the suffix of the file is another format.
     """
     form = Path(path).suffix.lower().lstrip(".")
     if form not in ("svg", "png", "pdf"):

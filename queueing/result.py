@@ -44,7 +44,8 @@ class Exactness(str):
     words : str
         Such as "exact, product form" or "approximation: chain".
     **error : float
-        For each approximate measure, the largest relative error found: |approximate / true - 1|.
+        For each approximate measure, the largest relative error, |approximate / true - 1|, in
+        comparisons with exact or simulated values.
 
     Examples
     --------
@@ -74,9 +75,10 @@ def again(model: Callable[..., Any], given: Mapping[str, Any], /, **changed: Any
 
 @dataclass(frozen=True, eq=False)
 class Result(Displayed):
-    """Result of a model: measures, distributions and derivatives at points of its parameters.
+    """Result of a model: measures, distributions and derivatives for each set of parameters.
 
-    Values are floats if all parameters were numbers, otherwise arrays of their broadcast shape. X
+    One set of parameter values is a *point*. If all parameters were numbers, there is one point and
+    values are floats; otherwise values are arrays of the parameters' broadcast shape. X
     is jobs per unit of time, R and the parameters Z and S are times in the same unit, Q counts
     jobs, and U is per server.
 
@@ -89,7 +91,7 @@ class Result(Displayed):
 
     #: Fields and properties that `to_frame` shows.
     measures: ClassVar[tuple[str, ...]] = ("X", "R", "Q", "U")
-    #: Kinds of jobs with separate response times; a single kind is the default.
+    #: Kinds of jobs with separate response times; methods use a single kind by default.
     jobs: ClassVar[tuple[str, ...]] = ("any",)
     #: Further properties with derivatives.
     totals: ClassVar[tuple[str, ...]] = ()
@@ -101,7 +103,7 @@ class Result(Displayed):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the points."""
+        """Broadcast shape of the parameters; () if all were numbers."""
         shapes = (v.shape for v in self.parameters.values() if isinstance(v, np.ndarray))
         return next(shapes, ())
 
@@ -160,7 +162,7 @@ class Result(Displayed):
         return plain(found)
 
     def moment(self, order: int, job: str | None = None) -> Value:
-        """Return the moment of the response time of a whole order from 1 to 20."""
+        """Return E[R^order] of the response time R; the order is an integer from 1 to 20."""
         power = numbers("order", order)
         if power.ndim or power not in range(1, MOST_ORDER + 1):
             raise QueueingError(
@@ -289,7 +291,7 @@ class Result(Displayed):
         return variance, third - 3 * mean * variance - mean**3
 
     def _laws(self) -> list[tuple[Value, Value]]:
-        """Pairs of sides of the operational laws."""
+        """Left and right side of each operational law."""
         raise NotImplementedError
 
     def _at(self, name: str, at: Places) -> Floats:
@@ -361,7 +363,7 @@ class Result(Displayed):
 
 
 def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
-    """Find the root of a decreasing function of time to full precision, on a logarithmic scale."""
+    """Find the root of a decreasing function of time, searching on a logarithmic scale."""
     from scipy.optimize.elementwise import bracket_root, find_root
 
     def at(order: Floats, scale: Floats, *args: Any) -> Floats:

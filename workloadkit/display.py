@@ -46,9 +46,8 @@ _MEASURES = ("low", "high", "others", "mean", "median", "p25", "p50", "p75", "p9
 class Displayed:
     """A result that shows itself: base of the dataclasses that public functions return.
 
-    A subclass that has more than one table, or none, overrides `_table`; one whose fields say too
-    little or too much overrides `_summary`. Those with numbers that a figure can show have
-    ``plot(ax=None)``.
+    A subclass with several tables, or none, overrides `_table`. It overrides `_summary` if its
+    fields do not summarise it well. Results that a figure can show have ``plot(ax=None)``.
 
     Examples
     --------

@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class WorkloadError(Exception):
     """The input is at fault: a log, a schedule or what they hold.
 
-    The message is one line that says what is wrong, the value met and where.
+    The message is one line with the problem, the value and the place.
     """
 
     def __str__(self) -> str:

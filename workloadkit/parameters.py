@@ -1,7 +1,8 @@
-"""What has a name and parameters, in a word: ``name:param=value,...``, read and written.
+"""Read and write specifications ``name:param=value,...``.
 
-Schedulers, users, populations and models are all chosen so. Each is a frozen dataclass, whose
-fields are its parameters, or a function, whose keyword-only ones are.
+Schedulers, users, populations and models are chosen by such a specification. Each is a frozen
+dataclass, with its fields as parameters, or a function, with its keyword-only arguments as
+parameters.
 """
 
 import re
@@ -18,7 +19,7 @@ Made = TypeVar("Made")
 
 
 class _Kind(NamedTuple):
-    """How values of one type are read from a word and told from others."""
+    """How values of one type are read from a specification and recognised."""
 
     read: Callable[[str], Any]
     type: type
@@ -219,14 +220,14 @@ def written(make: Callable[..., Any]) -> dict[str, _Kind]:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return what is declared, without what else an annotation tells of it."""
+    """Return the declared type, without the metadata of its annotation."""
     if get_origin(annotation) is not Annotated:
         return annotation
     return Duration if "duration" in annotation.__metadata__ else annotation.__origin__
 
 
 def _is_word(declared: Any) -> bool:
-    """Whether a parameter is one of several words, or a word among other things it may be."""
+    """Whether a parameter may be a string, or one of several strings."""
     return any(x is str or get_origin(x) is Literal for x in (declared, *get_args(declared)))
 
 

@@ -8,10 +8,10 @@ from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import ParameterError
 from workloadkit.trace import Trace, check_trace
 
-#: Maximum length of a series; logs beyond it have gaps of centuries.
+#: Maximum length of a series. In hours this is 30 years.
 MOST_UNITS = 2**18
 
-#: Minimum number of occurrences of an hour for its mean.
+#: Minimum number of times that an hour of the day or week must occur for its mean.
 _FEWEST_OF_A_KIND = 4
 _HOUR = 3600
 
@@ -121,7 +121,10 @@ def without_trend(counts: pd.Series) -> pd.Series:
 def treatments(
     counts: pd.Series, clock: Clock, rng: np.random.Generator
 ) -> dict[str, NDArray[np.float64] | ParameterError]:
-    """Return the series raw, cycle_removed, detrended and shuffled, or the error of a treatment."""
+    """Return the series raw, cycle_removed, detrended and shuffled.
+
+    If the series is too short for a cycle, the error takes the place of `cycle_removed`.
+    """
     values = counts.to_numpy()
     largest = np.abs(values).max(initial=0)
 

@@ -1,4 +1,4 @@
-"""Choice of a session method for a log: measured faults, and a recommendation."""
+"""Recommendation of a session method for a log, from the measured faults of each method."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,8 +11,9 @@ from analysis.sessions.ways import WAYS
 #: Longest plausible session without a break (Zakay 2012, section 6). [s]
 OVERLONG = 16 * 3600.0
 
-#: A larger share of overlong sessions, or a larger jump in the number of sessions at the limit, is
-#: a fault of a method. The source judges by eye; both values are choices of this project.
+#: A method has a fault if its share of overlong sessions is larger, or if the number of sessions
+#: jumps by a larger factor at its limit (the cut, or the threshold of a method without a cut). The
+#: source judges by eye; both values are choices of this project.
 MOST_OVERLONG = 0.01
 MOST_JUMP = 2.0
 
@@ -26,23 +27,23 @@ FEWEST = 100
 def judge(ways: pd.DataFrame) -> pd.DataFrame:
     """Add the faults of each method: `overlong` and `jumps`.
 
-    A fault counts if the lower limit of the interval exceeds the bound, or the value, if there is
-    no interval.
+    A method has a fault if the lower end of the interval exceeds the bound. If there is no
+    interval, the value itself is compared.
 
     Parameters
     ----------
     ways : DataFrame
         `SessionMethods.ways` of `analysis.sessions.compare_session_methods`.
     """
-    surely_over = ways["over_16h_low"].fillna(ways["over_16h"])
-    surely_jumps = ways["jump_low"].fillna(ways["jump"])
-    return ways.assign(overlong=surely_over > MOST_OVERLONG, jumps=surely_jumps > MOST_JUMP)
+    least_share = ways["over_16h_low"].fillna(ways["over_16h"])
+    least_jump = ways["jump_low"].fillna(ways["jump"])
+    return ways.assign(overlong=least_share > MOST_OVERLONG, jumps=least_jump > MOST_JUMP)
 
 
 def recommend(ways: pd.DataFrame) -> str:
-    """Return the method with the fewest faults and, among these, the smallest jump at its limit.
+    """Return the method with the fewest faults; the smallest jump at the limit breaks ties.
 
-    Empty if there are too few sessions.
+    The name is empty if there are fewer than 100 sessions.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def recommend(ways: pd.DataFrame) -> str:
 
 
 def reasons(ways: pd.DataFrame, recommended: str) -> Iterator[str]:
-    """Yield a sentence on each kind of method that is not recommended, then on the recommended one.
+    """Yield a sentence for each kind of method not recommended, then one for the recommended one.
 
     Parameters
     ----------

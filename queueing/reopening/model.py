@@ -180,7 +180,7 @@ def reopen(
     good = ~np.isnan(flat["lam"])
     served = np.flatnonzero(good & (flat["S"] > 0))
     at = {name: value[served] for name, value in flat.items()}
-    asked = ReopenPoints(
+    stable = ReopenPoints(
         at["lam"],
         form.with_values(at),
         at["Z"] if think is None else think.with_values(at),
@@ -188,10 +188,10 @@ def reopen(
         at["servers"],
     )
     exact = form.constant and think is None
-    answer, failures = (constant(asked), {}) if exact else _METHODS[method](asked)
-    _tell(failures, numbers["lam"].shape, served)
+    answer, failures = (constant(stable), {}) if exact else _METHODS[method](stable)
+    _report_failures(failures, numbers["lam"].shape, served)
     if answer.roots.shape[1] > 1:
-        _tell_roots(answer.roots, numbers["lam"].shape)
+        _warn_of_several_roots(answer.roots, numbers["lam"].shape)
 
     given = {"lam": lam, "p": p, "Z": Z, "S": S, "servers": servers, "method": method}
     named = {
@@ -299,12 +299,12 @@ def _product(f: Function, g: Function, r: Floats) -> Floats:
     return f(r) * g(r)
 
 
-def _tell(failures: Failures, shape: tuple[int, ...], served: Places) -> None:
+def _report_failures(failures: Failures, shape: tuple[int, ...], served: Places) -> None:
     """Raise or warn of failures of the method."""
     missing({int(served[place]): why for place, why in failures.items()}, shape)
 
 
-def _tell_roots(roots: Floats, shape: tuple[int, ...]) -> None:
+def _warn_of_several_roots(roots: Floats, shape: tuple[int, ...]) -> None:
     several = np.flatnonzero(np.isfinite(roots).sum(axis=1) > 1)
     found = ", ".join(f"{x:g}" for x in roots[several[0]] if np.isfinite(x))
     where = f" at {several.size:,} of {np.prod(shape):,} points" if shape else ""

@@ -231,7 +231,7 @@ def test_a_log_is_never_cleaned_of_everything(log):
         wk.clean(log, ["user=3", "user>3"])
     with pytest.raises(wk.ParameterError, match="no filter given"):
         wk.clean(log, [])
-    with pytest.raises(wk.ParameterError, match="is a text"):
+    with pytest.raises(wk.ParameterError, match="must be a string"):
         wk.clean(log, [3])
 
 

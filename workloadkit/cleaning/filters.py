@@ -33,7 +33,8 @@ MAX_DEPTH = 50
 #: but filters of the archive use it.
 HOUR = "hour"
 
-# Fields that the archive's filters spell differently, as written; then all accepted spellings.
+# `_WRITTEN` has the archive's name of a field where it differs from ours; filters are written with
+# it. `_ALIASES` has every other accepted spelling.
 _WRITTEN = {"procs": "proc", "executable": "app"}
 _ALIASES = {
     "jobnumber": "job",
@@ -172,7 +173,7 @@ class Filter(Displayed):
         Raises
         ------
         ParameterError
-            With the position of the first character that does not fit.
+                If the text is no filter; the message has the position of the first wrong character.
         """
         if not isinstance(text, str):
             raise ParameterError(
@@ -314,7 +315,7 @@ class _Parser:
         if self.token[:1].isalpha():
             field, sign = self.field(), self.operator()
             return FieldComparison(field, sign, self.value(field))
-        at = self.next  # position of the number: its field decides how to parse it
+        at = self.next  # the number comes first; parse it once its field is known
         if not re.match(r"[-+]?[\d.]", self.token):
             self.refuse("a field is expected")
         self.take()

@@ -208,8 +208,8 @@ def moldable(
 
     Notes
     -----
-    The conversion of rigid jobs to moldable ones by Downey's speedup is the authors'. They asked
-    users for possible sizes and drew A and σ from fitted distributions; here A is log-uniform from
+    The authors, too, convert rigid jobs to moldable ones by Downey's speedup. They surveyed users
+    about possible sizes and drew A and σ from fitted distributions; here A is log-uniform from
     the size of the job to that of the machine, σ is uniform, as in Downey's model, and the
     alternative sizes are an assumption.
 

@@ -61,7 +61,8 @@ def feitelson96(
     short, long : float, default 600 and 4200
         Means of the two exponential distributions of run times. [s]
     short_serial, short_drop : float, default 0.95 and 0.2
-        The short one is used with probability short_serial − short_drop × n / procs.
+        A run time comes from the short distribution with probability
+        short_serial − short_drop × n / procs.
     repeat_order : float, default 2.5
         Negative exponent of the probability of r runs; above 1.
 
@@ -117,7 +118,7 @@ def feitelson96(
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 
-    # n_jobs first runs are enough: the log is full even without repetition
+    # n_jobs first runs are enough: they fill the log even if no job is repeated
     first = np.cumsum(generator.exponential(gap, n_jobs))
     size = size_probabilities(machine, size_order, power2)
     n = 1 + np.searchsorted(np.cumsum(size), generator.random(n_jobs) * size.sum(), side="right")
@@ -170,7 +171,7 @@ def _repeated(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the job of each of the first n runs, and its time since the first run of the job."""
     by_end = _runs_until(first[-1], first, run, runs)
-    if by_end.sum() > 4 * n:  # far too many: find the time of the n-th run
+    if by_end.sum() > 4 * n:  # far too many to sort: first find the time of the n-th run
         low, high = first[0], first[-1]
         for _ in range(60):
             middle = (low + high) / 2

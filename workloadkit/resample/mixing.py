@@ -122,7 +122,7 @@ def _number_apart(
                 following = int(values[known].max()) + 1
         columns[name] = values
     for by, of in zip(raised[1:].tolist(), pools.logs[1:], strict=True):
-        said = ", ".join(f"{name} {n}" for name, n in zip(NUMBERED, by, strict=True) if n)
-        if said:
-            header = header.appended(("Note", f"numbers of {of.name} raised by: {said}"))
+        raised_by = ", ".join(f"{name} {n}" for name, n in zip(NUMBERED, by, strict=True) if n)
+        if raised_by:
+            header = header.appended(("Note", f"numbers of {of.name} raised by: {raised_by}"))
     return header

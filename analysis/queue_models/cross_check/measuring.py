@@ -20,9 +20,9 @@ class GroupMeasures(NamedTuple):
     departures : float
         Number of jobs that ended in the window.
     area : float
-        Integral of the number in the system over the window. [job s]
+        Integral of the number of jobs in the system over the window. [job s]
     busy : float
-        Integral of the number in service. [s]
+        Integral of the number of jobs in service over the window. [s]
     responses : ndarray of float64
         Sorted response times of jobs submitted in the window. [s]
     """
@@ -34,14 +34,14 @@ class GroupMeasures(NamedTuple):
 
 
 class MeasuredRun(NamedTuple):
-    """Measures of a run.
+    """Measures of a run by group of jobs.
 
     Parameters
     ----------
     span : float
         Length of the window. [s]
     of : mapping of str to GroupMeasures
-        Measures by group of jobs.
+        Measures of each group.
     """
 
     span: float
@@ -49,11 +49,11 @@ class MeasuredRun(NamedTuple):
 
 
 def measure_run(schedule: Schedule, warmup: int, groups: tuple[Group, ...]) -> MeasuredRun:
-    """Measure a run from the submission of a job to the last submission.
+    """Measure a run in a window, from the submission of job `warmup` to the last submission.
 
     Responses are those of jobs submitted in the window, even if they end after it: under first
-    come, first served, later jobs do not affect them. X, Q and U are measured in the window, each
-    by its definition, not through Little's law.
+    come, first served, later jobs do not affect them. Departures, area and busy time are measured
+    in the window, so that X, Q and U follow from their definitions and not from Little's law.
     """
     submit, start, end = schedule.workload.submit, schedule.start, schedule.end
     begin, until = submit[warmup], submit[-1]
