@@ -1,21 +1,21 @@
 """Self-adaptive multiple-queue backfilling in four logs.
 
-The slowdown ratio R sets a scheduler beside EASY, job by job: (s1 - s) / min(s1, s), where s1 and s
-are 1 + wait / max(10 s, run) of the job under EASY and under the other scheduler; R > 0 is a gain.
-Jobs that ran less than 10 s and requested more than 60 s are left out of it. R of a week is that of
-the jobs submitted in it. Nothing is random, so there are no intervals: a printed ratio counts as
-the same within half of it, 0.25 at least, and a count within 10 %.
+The slowdown ratio R compares a scheduler with EASY, job by job: (s1 - s) / min(s1, s), where s1 and
+s are 1 + wait / max(10 s, run) of the job under EASY and under the other scheduler. R > 0 is a
+gain. Jobs that ran less than 10 s and requested more than 60 s are left out. The R of a week is
+that of the jobs submitted in it. Nothing is random, so there are no intervals: a printed ratio
+agrees within half of its value, at least 0.25, and a count within 10 %.
 
-First the classes of jobs by their run times (Figure 1); then four queues, with exact estimates and
-with those of users (Figures 4 and 5); then the self-adaptive scheduler for each threshold T of the
-bounded slowdown and length L of the simulations in weeks (Figures 6 to 9, Tables 2 and 3).
+The study has three parts: the classes of jobs by run time (Figure 1); four queues, with exact and
+with users' estimates (Figures 4 and 5); and the self-adaptive scheduler for each threshold T of the
+bounded slowdown and each length L of the simulations in weeks (Figures 6 to 9, Tables 2 and 3).
 
-The classes of a week are those that would divide its own jobs into equal parts; "varies greatly" is
-taken for a factor of two between the 90th and the 10th percentile of the weeks, a class "has less
-variation" if it does in nine weeks of ten, "a little less" is taken for half to all of it.
+The classes of a week divide its own jobs into equal parts. "Varies greatly" means a factor of two
+between the 90th and the 10th percentile of the weeks. A class "has less variation" if it does in
+nine of ten weeks. "A little less" means between half as much and equally much.
 
-Of SDSC-BLUE the first 104 weeks are taken, as in the source. Jobs that outlive their estimate have
-it raised to the run time.
+As in the source, only the first 104 weeks of SDSC-BLUE are used. If a job runs longer than its
+estimate, the estimate is raised to the run time.
 """
 
 from collections import Counter
@@ -88,7 +88,7 @@ CHOSEN = {"CTC": (2.5, 2), "KTH": (100, 2), "SDSC-SP2": (25, 1), "SDSC-BLUE": (1
 
 @dataclass(frozen=True)
 class Run:
-    """A scheduler to be set beside EASY.
+    """A scheduler to compare with EASY.
 
     Parameters
     ----------

@@ -1,15 +1,16 @@
 """Fixed numbers of queues, week by week, in four logs.
 
-Two, three, four and eight queues with the estimates of users beside EASY, by the slowdown ratio R
-of the study `lawson` (R > 0 is a gain over EASY; jobs that seem to have crashed are left out). The
-source says that no number of queues is best in all weeks (section 3), that the gains of good weeks
-shrink where users' estimates take the place of exact ones, most of all at CTC (Figure 5), that
-counting crashed jobs would often raise R (section 2.2, footnote 4), and that R > 0 means that short
-jobs wait less.
+Two, three, four and eight queues, with users' estimates, are compared with EASY by the slowdown
+ratio R of the study `lawson` (R > 0 is a gain over EASY; jobs that seem to have crashed are left
+out). The claims of the source: no number of queues is best in all weeks (section 3); in good weeks,
+gains are smaller with users' estimates than with exact ones, most of all at CTC (Figure 5); R would
+often be higher if crashed jobs counted (section 2.2, footnote 4); R > 0 means that short jobs wait
+less.
 
-R of a week is that of the jobs submitted in it. A gain shrinks if the mean of the weeks with R > 0
-does; short jobs are the quarter with the shortest run times. Of SDSC-BLUE the first 104 weeks are
-taken, as in the source; estimates that are outlived are raised to the run times. Nothing is random.
+The R of a week is that of the jobs submitted in it. The gain is the mean over the weeks with R > 0.
+Short jobs are the quarter with the shortest run times. As in the source, only the first 104 weeks
+of SDSC-BLUE are used. If a job runs longer than its estimate, the estimate is raised to the run
+time. Nothing is random.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,25 +1,25 @@
-"""What jobs earn under four schedulers of SDSC-BLUE.
+"""Utility earned by four schedulers on SDSC-BLUE.
 
-The jobs on lines 5,000 to 10,000 of the log, the first behind the header being line 1: they span
-the 20.84 days of the source, and the work of those that ran would keep the whole machine busy for
+The jobs are those on lines 5,000 to 10,000 of the log; line 1 is the first after the header. They
+span the 20.84 days of the source. The work of those that ran would keep the whole machine busy for
 1.3469e6 s, which is utilization times makespan in every row of its tables.
 
-Each job is given a utility function by the source's model, with six priorities, highest first:
-interactive, express, high, normal, low and standby; the few jobs of other queues count as standby.
-Higher priorities have higher start values. The same augmentations meet all schedulers. Aggregate
-utilities are compared as ratios, in which the scale of the values cancels. The makespan is given
-from second 0 of the log or from the first submission, as `clock` says; what follows the tables is
-read as they are: value that decays in one way only (by three inner points: with a single one linear
-and exponential decay have the same law), arrivals at 0.85 and 0.7 of their distances, deadlines of
-once and three times as long, exact estimates.
+Each job gets a utility function by the source's model, with six priorities, highest first:
+interactive, express, high, normal, low and standby. The few jobs of other queues count as standby.
+Higher priorities have higher start values. All schedulers get the same utility functions. Aggregate
+utilities are compared as ratios, so that the scale of the values cancels. The makespan starts at
+second 0 of the log or at the first submission, depending on the axis `clock`. The parts after the
+tables are read literally: value that decays in one way only (with three inner points, because with
+a single one linear and exponential decay have the same distribution), inter-arrival times
+multiplied by 0.85 and 0.7, deadlines of one and three times the length, and exact estimates.
 
 Intervals (95 %) are by Student's t over the augmentations, with one run of the genetic scheduler
-each. The margin of a printed figure is 10 %, and half of its last digit at least; that of a ratio
-of aggregate utilities is half of its distance from 1, so that a gain counts as the same from half
-to one and a half times the published one; "nearly equal" is taken for 5 %, "next to nothing" for 5
-% of the start value. The average gains of the summary (section 9) are taken over all settings with
-the estimates of users; the source does not say over which. Its computing times are those of its
-machine and program, and have no row.
+each. The margin of a printed figure is 10 %, but at least half of its last digit. The margin of a
+ratio of aggregate utilities is half of its distance from 1, so that a gain agrees if it is from
+half to one and a half times the published one. "Nearly equal" means within 5 %, "next to nothing"
+at most 5 % of the start value. The average gains of the summary (section 9) are means over all
+settings with users' estimates; the source does not state which settings it averages. Its computing
+times depend on its machine and program and are not compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,14 +73,14 @@ CLOCK = Axis(
 )
 EXACT_LOAD = Axis(
     "exact",
-    "nothing is said of the load of Table 2, whose makespan is shorter (section 8)",
+    "the load of Table 2 is not stated; its makespan is shorter (section 8)",
     {"0.7": "its jobs arrive at 0.7 of their times", "1": "they arrive as in Table 1"},
 )
 COMPRESSION = Axis(
     "compression",
     '"conservative backfilling" is not defined any further',
     {
-        "full": "all reservations are tried anew when a job ends",
+        "full": "all reservations are tried again when a job ends",
         "start": "when a job ends early, only those that can start now",
         "none": "no reservation is moved",
     },
@@ -393,7 +393,7 @@ def _by_deadline(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _spread(log: Log, figure: str, trials: Sequence[float]) -> Result:
-    """Set beside the published spread of the genetic scheduler ours, with the interval of χ²."""
+    """Compare the published spread of the genetic scheduler with ours, with the interval of χ²."""
     from scipy.special import chdtri
 
     ours, freedom = 100 * stdev(trials) / fmean(trials), len(trials) - 1

@@ -1,17 +1,18 @@
-"""What the log of the utility functions looks like.
+"""Properties of the log that the utility functions are based on.
 
-SDSC-BLUE as the source describes it beside its experiments: its load by the time of day and the day
-of the week (Figure 6), waits, and so deadlines, that depend on the size and the priority of jobs
-(section 4.3), what is expected of the three kinds of decay (Figure 4), and jobs that do not wait
-under EASY (section 7.4). Waits are those of the jobs of the study `lee` that ran, and EASY serves
-these.
+The source describes SDSC-BLUE apart from its experiments: the load by time of day and day of the
+week (Figure 6); waits, and therefore deadlines, that depend on the size and priority of jobs
+(section 4.3); the expected value under the three kinds of decay (Figure 4); and jobs that do not
+wait under EASY (section 7.4). Waits are those of the jobs of the study `lee` that ran; the
+simulation under EASY has the same jobs.
 
-Words stand for numbers of ours. Load "varies" if an hour of the day, or a day of the week, has one
-and a half times as much as another one; it is "quite heavy" at times if more is submitted on some
-day than the machine can do. "Heavily dependent" is a rank correlation of 0.3 at least, and of
-priority any, with the queues from the most urgent to the least. Size is processors times run time,
-small jobs are those of at most the median number of processors. Figure 4 is the mean over these
-jobs, drawn with a fixed seed; all else is of this log, in which nothing is random.
+Words of the source are given numbers. Load "varies" if one hour of the day, or one day of the week,
+has at least 1.5 times the load of another. It is "quite heavy" at times if on some day more work is
+submitted than the machine can do. "Heavily dependent" means a rank correlation of at least 0.3; for
+priority any positive one, with the queues ordered from the most urgent to the least. Size is
+processors times run time. Small jobs have at most the median number of processors. Figure 4 is the
+mean over these jobs, drawn with a fixed seed. Everything else is computed from this log alone,
+without randomness.
 """
 
 from collections.abc import Iterator

@@ -1,23 +1,23 @@
 """How users react to response times, in five logs.
 
-The median think times after jobs by response time and slowdown (Table 4.4, five logs combined),
-and what the text says of the logs: how likely users are to submit again within 20 min, that think
-times rise with the response time in every log but not always with the slowdown, that awaited and
-unexpected responses matter alike, that weeks of many jobs have smaller ones, how many think times
-are negative and how many batches have two jobs, how much is submitted by day and on weekdays, and
-the curve a / (b r + 1) of going on. Negative think times are left out, as in the source.
+The study compares the median think times after jobs by response time and slowdown (Table 4.4, five
+logs combined), and claims of the text: how likely users are to submit again within 20 min; that
+think times rise with the response time in every log but not always with the slowdown; that expected
+and unexpected response times have similar effects; that weeks with many jobs have smaller jobs; how
+many think times are negative; how many batches have two jobs; how much is submitted by day and on
+weekdays; and the curve a / (b r + 1) of the probability to continue. As in the source, negative
+think times are left out.
 
-A printed figure agrees within 10 %, a printed share within 0.05, half of the tens of percent in
-which the source gives most of them. Where the source uses words, these numbers stand for them: a
-median of "about five minutes" is one of 2.5 to 7.5 min; "a factor of 20 or 30" is one of 18 to 33,
-10 % beyond these; batches of one job are "dominating" if they are more than half; two probabilities
-are "very similar" if they differ by at most 0.085, half of what the source prints for the step
-between its first two bins of response times.
+A printed figure agrees within 10 %, a printed share within 0.05, because most shares are printed in
+tens of percent. Words of the source are given numbers: a median of "about five minutes" is one of
+2.5 to 7.5 min; "a factor of 20 or 30" is one of 18 to 33, with 10 % on both sides; batches of one
+job are "dominating" if they are more than half; two probabilities are "very similar" if they differ
+by at most 0.085, half of the printed step between the first two bins of response times.
 
-What the source prints of the logs is a property of these logs, in which nothing is random: only
-their versions differ. Where it stands for more, as that responses matter more than slowdowns, the
-95 % interval decides: from drawing users anew, of the correlation by week from drawing blocks of
-weeks. Of the others it is noted.
+Most printed figures are properties of these logs, in which nothing is random and only the versions
+of the logs differ. For these, intervals are only noted. If a claim is more general, such as that
+response times matter more than slowdowns, the 95 % interval decides. It comes from resampling users
+or, for the correlation by week, blocks of weeks.
 """
 
 import math
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
 _SEED = 31
 _MINUTE = 60
 
-#: Shares that go on after jobs of SDSC-SP2, by bin of response time.
+#: Probabilities to continue after jobs of SDSC-SP2, by bin of response time.
 _CONTINUED = {"R1": 0.72, "R2": 0.55}
 
-#: Shares submitted by day and on weekdays if nobody slept or rested.
+#: Shares submitted by day and on weekdays if submissions were spread evenly.
 _EVEN_DAY, _EVEN_WEEKDAYS = 10 / 24, 5 / 7
 
 #: "Very similar": half of the step between the shares that go on after R1 and R2.
@@ -96,7 +96,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set what was published beside what the logs show."""
+    """Compare the published figures with those of the logs."""
     cancelled = plan.reading["cancelled"]
     tasks = [Task((log,), cancelled) for log in plan.logs]
     *alone, combined = each(look, [*tasks, Task(tuple(plan.logs), cancelled)])
@@ -240,7 +240,7 @@ def _combined(found: Found) -> Iterator[Result]:
 
 
 def _medians(reactions: "Reactions") -> Iterator[Result]:
-    """Set the medians of Table 4.4 beside ours, and how they go with the bins."""
+    """Compare the medians of Table 4.4 and their trends over the bins with ours."""
     columns = ["median_think_time", "think_time_low", "think_time_high"]
     cells = reactions.by_both.set_index(["response_bin", "slowdown_bin"])[columns] / _MINUTE
     for row in read_table(Path(__file__).with_suffix(".csv")):
@@ -335,7 +335,7 @@ def _gap(log: Log, found: Found, *, main: bool = False) -> Result:
 
 
 def _working_hours(log: Log, found: Found) -> Iterator[Result]:
-    """Set the shares by day and on weekdays beside ours, and beside an even spread."""
+    """Compare the shares by day and on weekdays with ours, and with an even spread."""
     hours = found.hours
     for words, published, even, ours in (
         ("7:30 to 17:30", 0.7, _EVEN_DAY, (hours.day, *hours.day_interval)),
@@ -347,19 +347,19 @@ def _working_hours(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _rises(values: "pd.Series") -> float:
-    """How often the next value is larger; NaN if one is not known."""
+    """Count how often the next value is larger; NaN if a value is unknown."""
     return math.nan if values.isna().any() else float((values.diff() > 0).sum())
 
 
 def _over(value: float, others: "Sequence[float] | pd.Series") -> float:
-    """Return a value over the smallest of others; NaN if one is not known or 0."""
+    """Return a value over the smallest of others; NaN if one of these is unknown or 0."""
     known = all(other > 0 for other in others)
     return float(value / min(others)) if known else math.nan
 
 
 def _figure(log: Log, claim: Claim, ours: float, low: float, high: float) -> Result:
-    """Return the result for a property of the log itself, whose interval is noted."""
-    note = "" if math.isnan(low) else f"users drawn anew: {low:.3g} to {high:.3g}"
+    """Return the result for a property of the log itself; a note has its interval."""
+    note = "" if math.isnan(low) else f"resampled users: {low:.3g} to {high:.3g}"
     return Result(log, claim, float(ours), note=note)
 
 

@@ -1,29 +1,31 @@
-"""What replays predict of FCFS and EASY, and what is so.
+"""Replayed logs under FCFS and EASY, compared with the true performance.
 
-Ten static sessions at a machine of 128 processors are served by EASY and by FCFS; then the log of
-each is replayed under the other scheduler, by its timestamps. Tables 3.2 and 3.3 set the replay
-beside what the sessions themselves meet. Sessions draw from the distributions of five logs combined
-and submit for 26 weeks, the default length of the source's simulator; estimates are exact.
+Ten static sessions on a machine of 128 processors are simulated under EASY and under FCFS. Then the
+log of each simulation is replayed under the other scheduler, by its timestamps. Tables 3.2 and 3.3
+compare the replay with the simulation of the sessions themselves. Sessions draw from the combined
+distributions of five logs and submit for 26 weeks, the default length of the source's simulator;
+estimates are exact.
 
-Further, 5 to 40 sessions show what Figures 3.14 and 3.16 are cited for, how response, throughput
-and utilization go with the number of sessions; and the log of 10 sessions, replayed at twice its
-load, what the open simulation of Figure 3.15 makes of it. The source does not print the numbers of
-sessions in these figures.
+Simulations of 5 to 40 sessions test the claims on Figures 3.14 and 3.16: how response, throughput
+and utilization depend on the number of sessions. The log of 10 sessions, replayed at twice its
+load, tests the open simulation of Figure 3.15. The source does not print the numbers of sessions in
+these figures.
 
 A printed figure agrees within 10 %; the inaccuracies of Table 3.3 within 5 points, since none can
-exceed 100 %; the throughput of FCFS relative to EASY's within 0.05, half of the loss that the
-source prints. Where the source uses words, these numbers stand for them: errors "of hundreds of
-percents" are above 100 %, a factor of 2; distributions of the simulated jobs are "similar" to those
-of the logs if their cumulative shares differ nowhere by more than 0.05; a degradation is "much
-milder" if 20 sessions wait at most half as long for their jobs as a replay at twice the load;
-quantities are "highly correlated" at 0.9 or more.
+exceed 100 %; the throughput of FCFS relative to EASY's within 0.05, half of the printed loss. Words
+of the source are given numbers: errors "of hundreds of percents" are above 100 %, a factor of 2;
+distributions of the simulated jobs are "similar" to those of the logs if their cumulative shares
+differ by at most 0.05 everywhere; a degradation is "much milder" if the jobs of 20 sessions wait at
+most half as long as in a replay at twice the load; quantities are "highly correlated" at 0.9 or
+more.
 
-The source made one run, and a replay under FCFS sometimes takes many times as long as it does
-mostly. So the figures of the tables are compared with geometric means over the runs, which are
-those of a typical run. Intervals are of 95 %, by Student's t.
+The source made one run, and a replay under FCFS sometimes takes many times as long as usual. So the
+figures of the tables are compared with geometric means over the runs, which represent a typical
+run. Intervals (95 %) are by Student's t.
 
-Under FCFS a log made under EASY brings more work than FCFS can do, so that the queue grows for as
-long as jobs arrive: how much is mispredicted depends on the length of the simulation.
+A log made under EASY contains more work than FCFS can do, so the queue of its replay under FCFS
+grows as long as jobs arrive. The size of the error therefore depends on the length of the
+simulation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
 
 SESSIONS, WEEKS, PROCS = 10, 26, 128
 
-#: Numbers of sessions; the simulation of a log at twice its load stands beside 20 of them.
+#: Numbers of sessions; 20 of them are compared with the simulation of a log at twice its load.
 NUMBERS, DOUBLE = (5, 10, 20, 40), 20
 
 #: Processors of a node of SDSC-BLUE.
@@ -223,7 +225,7 @@ def _tables(found: Sequence[Found]) -> Iterator[Result]:
 
 
 def _row(row: Mapping[str, str], first: str, second: str, found: Sequence[Found]) -> Iterator:
-    """Set a row of a table beside ours: who made the log, who replays it, and what is true."""
+    """Compare a row of a table with ours: the log's scheduler, the replay and the true values."""
     columns = ("first_site_level", "second_conventional", "second_site_level")
     of_first, of_replay, of_second = (_number(row[column]) for column in columns)
     metric, table = row["metric"], f"Table {row['table'][:3]}"
@@ -279,7 +281,7 @@ def _errors(found: Sequence[Found], scheduler: str, metric: str) -> list[float]:
 
 
 def _in_words(found: Sequence[Found]) -> Iterator[Result]:
-    """Set beside ours what the text says of the tables."""
+    """Test the claims of the text on the tables."""
     place, after = "section 3.4.1", "of FCFS relative to EASY's: sessions"
     responses, throughputs = (
         [[x.sessions[scheduler][name] for x in found] for scheduler in ("fcfs", "easy")]
@@ -320,7 +322,7 @@ def _similar(found: Sequence[Found]) -> Iterator[Result]:
 def _scaling(
     found: Sequence[Found], scaled: Mapping[tuple[int, str], Sequence[Mapping[str, float]]]
 ) -> Iterator[Result]:
-    """Set beside ours what the text says of more sessions."""
+    """Test the claims of the text on larger numbers of sessions."""
 
     def of(scheduler: str, number: int, name: str) -> list[float]:
         return [metrics[name] for metrics in scaled[number, scheduler]]

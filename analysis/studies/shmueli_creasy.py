@@ -1,27 +1,29 @@
 """CREASY against EASY, for sites of 50 to 250 users.
 
-Users who come and go by Shmueli's model, half a year at a machine of 128 processors, under EASY and
-under CREASY with four weights of criticality: Figure 2.1, which is of the weight 6000, and what the
-text says of Figures 5.10 to 5.13. Users draw from the distributions of five logs combined.
+Users who come and go by Shmueli's model are simulated for half a year on a machine of 128
+processors, under EASY and under CREASY with four weights of criticality. The study tests Figure
+2.1, which uses the weight 6000, and the claims of the text on Figures 5.10 to 5.13. Users draw from
+the combined distributions of five logs.
 
-By the text run times are drawn from those of all jobs. But jobs so drawn need twenty times the work
-of those in Figure 2.1, where utilization and throughput give 5,800 processors × seconds for each
-job, and run longer on average than its jobs respond: 50 users then keep the machine busy, and more
-saturate it. So run times have a limit, found by trying. With the one that is taken, and jobs of a
-batch that arrive at once, CREASY's utilization is near that of the figure at all sites.
+According to the text, run times are drawn from those of all jobs. Such jobs need twenty times the
+work of those in Figure 2.1, where utilization and throughput give 5,800 processors × seconds per
+job, and their mean run time exceeds the mean response time in the figure: 50 users then keep the
+machine busy, and more users saturate it. So run times have a limit, found by trials. With this
+limit, and with jobs of a batch that arrive at once, CREASY's utilization is near that of the figure
+at all sites.
 
-In none of these readings does EASY's utilization at 250 users stop at the published 57 %, nor does
-CREASY gain half of EASY's throughput. FCFS's utilization is near it. The reading ``baseline=fcfs``
-takes FCFS for α = 0, against which CREASY gains much more. CREASY "inherits its backfilling" from
-EASY: whatever the reading of it, both have the same.
+In none of these readings does EASY's utilization at 250 users stop at the published 57 %, and in
+none is CREASY's gain half of EASY's throughput. FCFS's utilization is near the published one. The
+reading ``baseline=fcfs`` uses FCFS for α = 0; CREASY's gain over it is much larger. CREASY
+"inherits its backfilling" from EASY: in every reading, both backfill in the same way.
 
-A printed figure agrees within 10 %, a printed change in percent within 5 points, half of the change
-to which a deviation of 10 % in one of two figures amounts. Where the source uses words, these
-numbers stand for them: schedulers "perform similarly" within 5 % of each other, changes are
-"similar" within 5 points, and a drop of the session length is "hardly noticeable" up to 5 %.
+A printed figure agrees within 10 %. A printed change in percent agrees within 5 points, half of the
+change that a deviation of 10 % in one of two figures causes. Words of the source are given numbers:
+schedulers "perform similarly" within 5 % of each other, changes are "similar" within 5 points, and
+a drop of the session length is "hardly noticeable" up to 5 %.
 
-The source made one run. Intervals are of 95 %, by Student's t over the runs; changes are taken run
-by run.
+The source made one run. Intervals (95 %) are by Student's t over the runs; changes are computed
+within each run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -251,7 +253,7 @@ def _changes(found: Found) -> Iterator[Result]:
 
 
 def _sessions(found: Found) -> Iterator[Result]:
-    """Set the length of sessions beside ours: at both sites, and how it drops between them."""
+    """Compare the length of sessions with ours: at both sites, and the drop between them."""
     few, most = USERS[0], USERS[-1]
     place, column = "Figure 5.10", "jobs_per_session"
     for users, published in ((few, 2.69), (most, 1.73)):

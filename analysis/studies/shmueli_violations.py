@@ -1,19 +1,19 @@
-"""Dependencies that load scaling breaks.
+"""Dependencies that load scaling violates.
 
-Logs of ten static sessions, served by EASY and by FCFS, record in fields 17 and 18 which job each
-batch has waited for. Each is replayed by its timestamps under both schedulers, with these stretched
-or compressed to offered loads from 0.2 to 0.65 (the log of FCFS) or 0.9 (that of EASY), as in
-Figure 3.13. Counted are the jobs submitted while the job they depend on is unfinished, and those
-started before it has started.
+Logs of ten static sessions, simulated under EASY and under FCFS, record in fields 17 and 18 which
+job each batch has waited for. Each log is replayed by its timestamps under both schedulers. The
+timestamps are stretched or compressed to offered loads from 0.2 to 0.65 (the log of FCFS) or 0.9
+(that of EASY), as in Figure 3.13. The study counts the jobs submitted before the job that they
+depend on has ended, and those that start before it has started.
 
-The figure's curves are not printed as numbers; the claims are those of the text. Violations begin
-at the lowest load at which more than 1 % of the jobs have one. The load at which they begin agrees
-within 10 %, a step of the loads; that there are none only if there are none in any run. Where the
-source uses words, these numbers stand for them: "far before" the load of the log is at most 0.8 of
-it, "few" violations are up to 5 % of the jobs, and an increase is "almost linear" if load and share
-of violations are correlated by 0.95 or more from the load at which it begins.
+The curves of the figure are not printed as numbers, so the claims are those of the text. Violations
+begin at the lowest load at which more than 1 % of the jobs have one. This load agrees within 10 %,
+one step of the loads. There are no violations only if no run has any. Words of the source are given
+numbers: "far before" the load of the log is at most 0.8 of it, "few" violations are up to 5 % of
+the jobs, and an increase is "almost linear" if load and share of violations have a correlation of
+at least 0.95 from the load at which violations begin.
 
-The source made one run. Intervals are of 95 %, by Student's t over the runs.
+The source made one run. Intervals (95 %) are by Student's t over the runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Set beside ours what the text says of the figure."""
+    """Test the claims of the text on the figure."""
     draws = draws_of(plan)
     done = each(measure, [Task(draws, maker) for maker in LOADS for _ in range(plan.runs)])
     of_fcfs, of_easy = done[: plan.runs], done[plan.runs :]

@@ -1,25 +1,27 @@
 """Utility-aware against user-aware scheduling.
 
-Lee and Snavely's schedulers know what jobs are worth: priority-FIFO the urgency of their queues, a
-genetic search their utility functions. Shmueli's CREASY and Zakay's UPS know which jobs let users
-go on. The sources judge the first by what jobs earn, with arrivals that never change, and the
-others by throughput, with users who react. Here all serve the same users, and are judged by both.
+Lee and Snavely's schedulers use the value of jobs: priority-FIFO the urgency of their queues, a
+genetic search their utility functions. Shmueli's CREASY and Zakay's UPS predict for which jobs
+users will continue their sessions. The sources evaluate the first two by earned utility, with
+arrivals that never change, and the other two by throughput, with users who react. Here all
+schedulers have the same users and are evaluated by both measures.
 
-Users are resampled from a log, for three weeks, as long as Lee and Snavely's log, and are fluid
-(trace-based user-oriented simulation, TBUOS). The logs are those whose queues are priorities. Each
-run draws utility functions for the jobs of the log by the model of the study of Lee and Snavely:
-six priorities, a third of each kind of decay, all value lost by twice the wait and run time. When a
-job comes again in the simulation it has the function that it has in the log.
+Users are resampled from a log for three weeks, as long as Lee and Snavely's log, and are fluid
+(trace-based user-oriented simulation, TBUOS). In the logs used, queues are priorities. Each run
+draws utility functions for the jobs of the log by the model of the study of Lee and Snavely: six
+priorities, a third of each kind of decay, all value lost by twice the wait and run time. A repeated
+job has the same utility function as in the log.
 
-Earned utility is the sum over all jobs, so a scheduler under which users submit more may earn more;
-the median share of its start value that a job earns does not depend on their number. Throughput is
-the number of jobs that have ended by the end of the period in which users submit, an hour of that
-period; mean response is over all jobs. Ratios are taken run by run; given is their geometric mean,
-with an interval of 95 % by Student's t on their logarithms; of shares the mean difference.
+Earned utility is the sum over all jobs, so a scheduler may earn more because users submit more. The
+median share of the start value that a job earns does not depend on the number of jobs. Throughput
+is the number of jobs that end in the period in which users submit, per hour; mean response is over
+all jobs. Ratios are computed within each run and reported as their geometric mean, with a 95 %
+interval by Student's t on their logarithms; for shares the mean difference is reported.
 
-That schedulers beat EASY by their own measure is claimed by their sources. That each kind beats the
-other by its own measure, and that the utility-aware respond sooner, are claims to test, of no
-source. All schedulers backfill on the spare processors, as the search plans for.
+The sources claim that schedulers beat EASY by their own measure. Two claims of this project are
+tested as well: that each kind is better than the other by its own measure, and that utility-aware
+schedulers have shorter response times. All schedulers backfill on the spare processors, because the
+genetic search plans for them.
 """
 
 from collections.abc import Iterator

@@ -4,20 +4,20 @@ First Table I: mean waits under EASY of users who submit by timestamps and of th
 distribution based and the fluid user model. The margin of a wait is 10 %.
 
 Then the figures, which give no numbers. The weekly cycle is measured by the share of submissions
-that would have to be moved to other hours of the week for it to be that of the log (Figures 5, 6
-and 8), and the activity of users by the median of the time from their first submission to their
-last over that in the log (Figures 7 and 9): "close" is taken for 10 %. Last, Figure 10: mean
-lengths of the queue under EASY and first come, first served. "Much" and "huge" are taken for a
-factor of two, "a bit" for up to two, "hundreds" of jobs for a hundred at least and a "reasonable"
-queue for less, throughput "about the same" for 5 %. Jobs are spread "about equally" over the week
-if at most a tenth of the submissions would have to be moved for each hour of it to have as many.
-The queue of the log is that of its recorded waits.
+that would have to move to other hours of the week to match the log (Figures 5, 6 and 8). The
+activity of users is the median of the time from their first submission to their last, relative to
+that in the log (Figures 7 and 9). "Close" means within 10 %. Figure 10 shows mean queue lengths
+under EASY and first come, first served. "Much" and "huge" mean a factor of two, "a bit" up to two,
+"hundreds" of jobs at least a hundred and a "reasonable" queue fewer, and throughput "about the
+same" within 5 %. Jobs are spread "about equally" over the week if at most a tenth of the
+submissions would have to move for all hours to have equally many. The queue of the log follows from
+its recorded waits.
 
-Throughput is that of the whole simulation, whose last job a few users put off for long. Of several
-runs the mean is given, with its interval by Student's t (95 %). Jobs larger than the machine are
-dropped. Where ours miss: the waits of adjusted users stay at nine tenths of the published ones in
-most logs, whatever the reading, and those of fluid users in LANL-CM5 a quarter above; why is not
-known.
+Throughput is that of the whole simulation; a few users delay its last job for long. The result is
+the mean over several runs, with an interval by Student's t (95 %). Jobs larger than the machine are
+dropped. Two results differ for unknown reasons: under every reading, the waits of adjusted users
+are nine tenths of the published ones in most logs, and those of fluid users in LANL-CM5 are a
+quarter above.
 """
 
 from collections.abc import Iterator, Mapping
@@ -179,7 +179,7 @@ def _longest(trace: "Trace") -> float:
 
 
 def _waits(log: Log, found: Found | None, row: Mapping[str, str]) -> Iterator[Result]:
-    """Set the waits of Table I beside ours, and how fluid users change them."""
+    """Compare the waits of Table I with ours, and the change by fluid users."""
     place, base = "Table I", float(row["conventional"])
     for users, words in WORDS.items():
         claim = printed(f"mean wait, {words} (s)", float(row[users]), place)

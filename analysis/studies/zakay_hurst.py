@@ -1,25 +1,25 @@
 """The Hurst parameter of arrivals, resampled and shuffled.
 
-The slope of the pox plot (R/S) of the numbers of jobs submitted per unit of time. The source states
-neither the unit nor the smallest window, only that most intervals should not be empty; here they
-are an hour and 10 hours, and in these logs most hours are not empty. Units from 10 min to 6 h with
-smallest windows of 5 to 20 of them hardly come nearer on average; none comes near the figure of
-SDSC-SP2, and only the longest near that of HPC2N, both other versions here. What other smallest
-windows give is noted, with the local Whittle estimates of the same series, as it is and without the
-mean of each hour of the week.
+The estimate is the slope of the pox plot (R/S) of the numbers of jobs submitted per unit of time.
+The source states neither the unit nor the smallest window, only that most intervals should not be
+empty. Here they are an hour and 10 hours; in these logs most hours are not empty. Units from 10 min
+to 6 h, with smallest windows of 5 to 20 units, do not agree better on average. None comes near the
+figure of SDSC-SP2, and only the longest near that of HPC2N; both logs are other versions here.
+Notes give the estimates with other smallest windows, and the local Whittle estimates of the same
+series, with and without the mean of each hour of the week.
 
 The margin of a figure is the standard deviation that the source gives for resampled workloads of
-the same log. Nothing is random in the estimate; its interval as that of a series, which is that of
-fractional Gaussian noise and allows for the bias of R/S, is noted.
+the same log. Nothing is random in the estimate. A note gives an interval for the series as a sample
+of fractional Gaussian noise, which accounts for the bias of R/S.
 
-Then what the text says of resampled logs, eight of each. "Far above 0.5 and far below 1" are the
-bounds that it gives itself, 0.6 and 0.9; a pox plot is near a straight line if the correlation of
-its logarithmic coordinates is at least 0.95; "no large systematic deviation" is a mean difference,
-over the logs, of at most the mean standard deviation. How many logs have a mean below that of the
-original agrees with the number published for these logs if at most one differs.
+Then the claims on resampled logs, eight of each. "Far above 0.5 and far below 1" means between 0.6
+and 0.9, the bounds that the source gives. A pox plot is near a straight line if the correlation of
+its logarithmic coordinates is at least 0.95. "No large systematic deviation" is a mean difference,
+over the logs, of at most the mean standard deviation. The number of logs with a mean below that of
+the original agrees with the published number if it differs by at most one.
 
-Users are independent in resampled logs, whose excess over 0.5 is compared with that of the log; in
-shuffled ones the days of the log are rearranged. "Kept" is at least half of it, "destroyed" less;
+Users are independent in resampled logs; in shuffled logs the days are rearranged. The excess of H
+over 0.5 is compared with that of the original log. "Kept" is at least half of it, "destroyed" less;
 R/S has a bias of 0.03 at H = 0.5, which counts as kept.
 
 The study `zakay-resampling` has the mean H of the resampled logs themselves.

@@ -69,10 +69,10 @@ END = 4 * WEEK / DAY
 
 
 class Made(NamedTuple):
-    """Of a log with more users: distances of distributions, and changes, a row for each run.
+    """Results for a log with more users: distances of distributions, and changes, by run.
 
-    `crude` has what crude manipulations change, and `powers` the shares of jobs whose size is a
-    power of two, in the log and after.
+    `crude` has the changes by crude manipulations, and `powers` the shares of jobs with a power of
+    two as size, in the log and after the manipulations.
     """
 
     likeness: Likeness
@@ -155,7 +155,7 @@ def _moved(one: "np.ndarray", other: "np.ndarray") -> float:
 
 
 def _powers_of_two(trace: "Trace") -> float:
-    """Share of the jobs whose size is a power of two.
+    """Share of the jobs with a power of two as size.
 
     Examples
     --------

@@ -91,10 +91,10 @@ HALF, SMALL, ORDERS = (0.4, 0.6), 0.25, 20
 
 
 class Found(NamedTuple):
-    """What a log says: number of users, their shares, depths, and the test by shuffling.
+    """Measures of a log: number of users, their shares, depths, and the test by shuffling.
 
-    `curves` has the similarity by distance, in a column for each attribute and way to sum up;
-    `stack` the depths in random order beside those of the log.
+    `curves` has the similarity by distance, in a column for each attribute and each kind of mean;
+    `stack` has the depths in random order and those of the log.
     """
 
     n_users: int

@@ -1,25 +1,25 @@
-"""Users who leave, stay or do more, as service is.
+"""Users who leave, stay or do more, depending on the service.
 
-Trace-based user-oriented simulation (TBUOS) lets users react in when they submit, not in who is
-there: long-term users never leave, and temporary ones submit what they did in the log. The source
-ends with other assumptions: "maybe the temporary users should also have a dynamic number of jobs?
-Maybe some of the long term users may leave if the performance is too poor?" (chapter on TBUOS,
-section VI); "a user may leave the system due to poor performance or send more jobs if the
-performance is good. In such a simulation, the overall throughput may be expected to reflect the
-quality of the system" (chapter on feedback, section IX). It makes none of them.
+In trace-based user-oriented simulation (TBUOS), users react by the time of their submissions, but
+the population does not react: long-term users never leave, and temporary ones submit the same jobs
+as in the log. The source suggests other assumptions, but does not test them: "maybe the temporary
+users should also have a dynamic number of jobs? Maybe some of the long term users may leave if the
+performance is too poor?" (chapter on TBUOS, section VI); "a user may leave the system due to poor
+performance or send more jobs if the performance is good. In such a simulation, the overall
+throughput may be expected to reflect the quality of the system" (chapter on feedback, section IX).
 
-Each is made alone here. Temporary users stay for as long as they did in the log, and begin again
-where they have done before. Users leave for good, long-term and temporary ones, who have waited for
-a response for more than a day, or more than a week. Or good service prolongs sessions: a batch that
-would have to wait for the next one comes after all, with a probability of 0.8 / (0.05 r + 1), where
-r is the response time of the work before in minutes. Limits and forms are ours.
+This study tests each assumption separately. Temporary users stay for the same time as in the log,
+and repeat their jobs when they have finished them. Long-term and temporary users leave for good
+after waiting more than a day, or more than a week, for a response. Good service prolongs sessions:
+a batch that would have to wait for the next session arrives in this one with a probability of 0.8 /
+(0.05 r + 1), where r is the response time of the previous work in minutes. The limits and forms are
+choices of this project.
 
-Logs are resampled as long as they are, and simulated under EASY and first come, first served; the
-fluid users of all simulations of a run are the same ones, so all is compared run by run. Throughput
-is the number of jobs that have ended by the end of the period in which users submit, an hour of
-that period. Ratios have intervals of 95 % by Student's t on their logarithms, differences by
-Student's t. Jobs larger than the machine are dropped, and so are those that never ran or whose user
-is unknown.
+Logs are resampled with the original length and simulated under EASY and first come, first served.
+All simulations of a run have the same fluid users, so they are compared within each run. Throughput
+is the number of jobs that end in the period in which users submit, per hour. Ratios have 95 %
+intervals by Student's t on their logarithms, differences by Student's t. Jobs larger than the
+machine, jobs that never ran and jobs of unknown users are dropped.
 """
 
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         for assumption in (SOURCE, *OTHERS):
             yield from _schedulers(log, found, assumption)
         for assumption in OTHERS:
-            yield from _beside_the_source(log, found, assumption)
+            yield from _compared_with_the_source(log, found, assumption)
         for assumption in LEAVE:
             yield from _who_left(log, found, assumption)
 
@@ -154,13 +154,13 @@ def _schedulers(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Re
         yield Result(log, claim, *percent_more(throughput, of_log))
 
 
-def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
-    """Show what the assumption does to throughputs, to their difference and to waits."""
+def _compared_with_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
+    """Show the effect of the assumption on throughputs, their difference and waits."""
     of_source, ours = (
         [found["throughput", which, by] for by in (EASY, FCFS)] for which in (SOURCE, assumption)
     )
-    beside = f"{assumption} over {SOURCE}"
-    claim = above(f"{beside}: throughput of EASY over FCFS (%)", 0.0, _FEEDBACK, "ours")
+    compared = f"{assumption} over {SOURCE}"
+    claim = above(f"{compared}: throughput of EASY over FCFS (%)", 0.0, _FEEDBACK, "ours")
     yield Result(log, claim, *percent_more(ours[0] / ours[1], of_source[0] / of_source[1]))
     if assumption in LEAVE:
         words, bound, by = "due to poor performance users leave", below, FCFS
@@ -169,12 +169,12 @@ def _beside_the_source(log: Log, found: "pd.DataFrame", assumption: str) -> Iter
         words, bound, by = "where it is good they submit more", above, EASY
         waiting = above
     place = _FUTURE if assumption == STAY else _FEEDBACK
-    quantity = f"{beside}: throughput under {by.upper()} (%): {words}"
+    quantity = f"{compared}: throughput under {by.upper()} (%): {words}"
     throughput = (found["throughput", which, by] for which in (assumption, SOURCE))
     yield Result(log, bound(quantity, 0.0, place, "direction"), *percent_more(*throughput))
     for by in (EASY, FCFS):
         waits = [found["mean_wait", which, by] for which in (assumption, SOURCE)]
-        claim = waiting(f"{beside}: mean wait under {by.upper()} (%)", 0.0, "no source", "ours")
+        claim = waiting(f"{compared}: mean wait under {by.upper()} (%)", 0.0, "no source", "ours")
         yield Result(log, claim, *percent_more(*waits), _range(*waits))
 
 

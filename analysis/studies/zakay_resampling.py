@@ -1,29 +1,29 @@
 """Resampling by users in twelve logs, and EASY on them.
 
 First Tables VI and VII: mean stack depths and Hurst parameters (R/S of hourly arrivals) of eight
-resampled logs. The margin of a published mean is the standard deviation that the source gives. The
-original is taken without jobs that never ran.
+resampled logs. The margin of a published mean is the standard deviation that the source gives. Jobs
+that never ran are left out of the original.
 
 Then the log and logs resampled from it are simulated under EASY; the source makes 1,000 of each.
-Their jobs, utilizations, mean waits and mean bounded slowdowns are set beside those of the log.
-Shares of the runs have intervals by Wilson, medians by their order, means by Student's t, and the
-ratio of the largest to the least mean wait by drawing runs anew, all of 95 %. The margin of a
-published share is 0.1, that of a published median difference 0.25 %, that of the ratio a factor of
-two. "Around" the log's value is taken for at least one run of twenty on either side, "nearly all"
-for nine of ten, "largely" for three of four, "most" for more than half, "near" full utilization for
-0.95.
+Their numbers of jobs, utilizations, mean waits and mean bounded slowdowns are compared with those
+of the log. All intervals are of 95 %: of shares of the runs by Wilson, of medians by order
+statistics, of means by Student's t, and of the ratio of the largest to the least mean wait by
+resampling the runs. The margin of a published share is 0.1, that of a published median difference
+0.25 %, that of the ratio a factor of two. "Around" the log's value means at least one run of twenty
+on either side, "nearly all" nine of ten, "largely" three of four, "most" more than half, "near"
+full utilization 0.95.
 
-The utilization is that between the first and the last submission: the end of a log would count as
-idle time. "Generally below" is at least three runs of four. Response times behave like waits if the
-rank correlation of their means over the runs is at least 0.9; slowdowns are the most varied if
-their coefficient of variation is above those of all other metrics. The study `zakay-load` has more
-and fewer users.
+The utilization is that between the first and the last submission, because the end of a log would
+count as idle time. "Generally below" is at least three runs of four. Response times behave like
+waits if the rank correlation of their means over the runs is at least 0.9. Slowdowns vary most if
+their coefficient of variation is above those of all other metrics. The study `zakay-load` changes
+the number of users.
 
-"In most cases the most extreme differences were not more than 10-20 %" cannot hold of the waits
-by the source's own figures: elsewhere in the thesis, the largest mean wait of 100 such simulations
-is 2.7 to 17 times the least. In a resampled log users come together who did not, and nobody waits
-for better times: in some months more work arrives than the machine can do, as it never did for long
-in the log.
+"In most cases the most extreme differences were not more than 10-20 %" contradicts the source's own
+figures of waits: elsewhere in the thesis, the largest mean wait of 100 such simulations is 2.7 to
+17 times the least. In a resampled log, the combination of users differs from that of the original,
+and users do not wait for better times. So in some months more work arrives than the machine can do,
+which never lasts long in the original log.
 
 Jobs larger than the machine are dropped.
 """
@@ -374,7 +374,7 @@ def _share(flags: "pd.Series") -> tuple[float, float, float]:
 
 
 def _spread(values: "np.ndarray") -> tuple[float, float, float]:
-    """Ratio of the largest to the least, and its interval by drawing runs anew."""
+    """Ratio of the largest to the least, and its interval by resampling the runs."""
     import numpy as np
 
     drawn = np.random.default_rng(0).choice(values, (1000, values.size))

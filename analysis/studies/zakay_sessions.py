@@ -1,30 +1,29 @@
 """Sessions and batches by arrival in four logs.
 
-How many jobs ran, and in how many batches and sessions, if a silence of more than 60 minutes
-between two arrivals ends a session; the share of sessions longer than 1,000 min by other ways to
-delimit them; and what the text says of the figures, measured. Intervals, of what is estimated from
-a curve, are of users drawn anew; shares, the longest session and the largest difference of two
-curves are about this log alone and have none.
+The study counts the jobs that ran, and their batches and sessions if more than 60 minutes between
+two arrivals end a session; it computes the share of sessions longer than 1,000 min by other
+methods, and tests the claims of the text on the figures. Quantities estimated from a curve have
+intervals by resampling users. Shares, the longest session and the largest difference of two curves
+describe this log alone and have no intervals.
 
 Counts and shares in the text are exact, to half of their last digit, in the same version of a log;
 in another one the margin is 5 %. The margin of shares read off a logarithmic axis is a tenth of a
-decade, that of the longest session 50 min. "More than 17.7 % in SDSC-DS" (section 6) is a slip of
-the text for SDSC-SP2, of which the figure and the rest of the paragraph speak. That Max+Cut and
-Last+Cut differ only marginally is taken for less than 5 % of the sessions at every length; that
-Last and Max have no discontinuity, for a jump of a quarter at most. The jumps are those of
-`analysis.sessions.jumps`. The source judges by eye where the curves level off; the rule here is
-that of `suggest_threshold`.
+decade, that of the longest session 50 min. "More than 17.7 % in SDSC-DS" (section 6) is an error in
+the text for SDSC-SP2, the log of the figure and of the rest of the paragraph. Max+Cut and Last+Cut
+differ "only marginally" if less than 5 % of the sessions differ at every length. Last and Max have
+no discontinuity if the jump is at most a quarter. The jumps are those of `analysis.sessions.jumps`.
+The source judges by eye where the curves level off; the rule here is that of `suggest_threshold`.
 
-More words in numbers: by day is 7:30 to 17:30 on weekdays, and "many more" sessions an hour are
-twice as many; "most" is more than half; the slope "changes little" from 25 to 200 min if it falls
-there by at most a tenth of its fall from 1 min on; distributions are "very close" or "the same" if
-the largest difference of the cumulative shares (K-S) is at most 0.1, those of lengths above 2 min;
-"large" think times are those above 8 h; "very many" jobs are a hundred; "clear" is a jump of more
-than a quarter. Arrival is best if no other way has fewer faults, as `compare_session_methods`
-counts them: too many sessions above 16 h, and a jump at the cut or threshold.
+Further words of the source are given numbers: by day is 7:30 to 17:30 on weekdays, and "many more"
+sessions an hour are twice as many; "most" is more than half; the slope "changes little" from 25 to
+200 min if it falls there by at most a tenth of its fall from 1 min on; distributions are "very
+close" or "the same" if the largest difference of the cumulative shares (K-S) is at most 0.1, those
+of lengths above 2 min; "large" think times are those above 8 h; "very many" jobs are a hundred;
+"clear" is a jump of more than a quarter. Arrival is best if no other method has fewer faults by
+`compare_session_methods`: too many sessions above 16 h, and a jump at the cut or threshold.
 
-The source does not say which versions of the logs it took; those named here are the ones that
-N. Zakay's thesis (2018, Table 1.1) lists.
+The source does not state which versions of the logs it used; those named here are listed in N.
+Zakay's thesis (2018, Table 1.1).
 """
 
 import math
@@ -240,7 +239,7 @@ def _claims(log: Log, ours: Found) -> Iterator[Result]:
     for what, bound in (("sessions", 0.5), ("batches", 0.75)):
         claim = above(f"share of {what} with one job", bound, "section 3")
         low, high = ours.one_job[what]
-        note = f'the text says "generally"; of users drawn anew {low:.3f} to {high:.3f}'
+        note = f'the text says "generally"; resampled users: {low:.3f} to {high:.3f}'
         yield Result(log, claim, float(ways[f"single_job_{what}"]["Arrival"]), note=note)
 
     low, high = (end / 60 for end in threshold.interval)

@@ -1,26 +1,27 @@
-"""Users drawn anew, who react or do not, in eight logs.
+"""Resampled users who react or do not, in eight logs.
 
-Logs are resampled as long as they are. Their users submit by timestamps, or they are fluid: then
-the simulation is trace-based and user-oriented (TBUOS), and long-term users who are done pause and
-begin again. Both are simulated under EASY and first come, first served, which meet the same users.
+Logs are resampled with the original length. Their users submit by timestamps, or they are fluid:
+then the simulation is trace-based and user-oriented (TBUOS), and long-term users who have finished
+pause and begin again. Both are simulated under EASY and first come, first served, with the same
+users.
 
-Table I prints the largest mean wait of 100 runs over the least. That depends on chance, there as
-here: if the logarithms of mean waits were normal, those of such ratios would have a standard
-deviation of 12 % of their mean. Twice that is the margin. Our interval is by drawing runs anew
-(95 %), as far above ours as below, for no larger ratio can be drawn; of fewer runs than the source
-has it has no upper end.
+Table I prints the largest mean wait of 100 runs over the least. This ratio depends on chance in the
+source and here: if the logarithms of mean waits were normal, those of such ratios would have a
+standard deviation of 12 % of their mean. The margin is twice that. The interval (95 %) comes from
+resampling the runs. It extends as far above our value as below, because resampling cannot give a
+larger ratio; with fewer runs than in the source it has no upper end.
 
-The other claims stand in the text, or are what the figures are said to show. Shares of runs have
-intervals by Wilson, ratios of two simulations of the same run by Student's t on their logarithms.
-The words are taken so: "much" is a factor of two, "common" half of the runs, "no simulation" less
-than one run in twenty, "similar" a difference of at most 5 %, "quite different" and "considerably"
-one of 10 % or more, "about 20 %" up to 22 %.
+The other claims are those of the text, or conclusions that it draws from the figures. Shares of
+runs have intervals by Wilson, ratios of two simulations of the same run by Student's t on their
+logarithms. Words of the source are given numbers: "much" is a factor of two, "common" half of the
+runs, "no simulation" less than one run in twenty, "similar" a difference of at most 5 %, "quite
+different" and "considerably" one of 10 % or more, "about 20 %" up to 22 %.
 
-Throughput is the number of jobs that have ended by the end of the period in which users submit, an
-hour of that period. Sessions that were skipped come again a week later, as this chapter says; that
-on feedback has another rule. The source gives CTC-SP2 430 nodes in one simulation and 336 in the
-other; the other has 338 here, as the log says. Jobs larger than the machine are dropped, and so are
-those that never ran or whose user is unknown.
+Throughput is the number of jobs that end in the period in which users submit, per hour. Skipped
+sessions are repeated a week later, as in this chapter; the chapter on feedback has another rule.
+The source gives CTC-SP2 430 nodes in one simulation and 336 in the other; the other has 338 here,
+as in the log. Jobs larger than the machine, jobs that never ran and jobs of unknown users are
+dropped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,20 +1,20 @@
 """Throughput of users who react under EASY and UPS.
 
-Logs are resampled as long as they are, and simulated under EASY and under UPS by load and by
-recency. Where users react they are fluid: the simulation is trace-based and user-oriented (TBUOS),
-and long-term users who are done pause and begin again. All schedulers meet the same users, so
-differences are taken run by run. The source shows histograms of 100 runs (Figures 8 and 9) and says
-what is to be seen in them; it gives no figures.
+Logs are resampled with the original length and simulated under EASY and under UPS by load and by
+recency. Users who react are fluid: the simulation is trace-based and user-oriented (TBUOS), and
+long-term users who have finished pause and begin again. All schedulers have the same users, so
+differences are computed within each run. The source shows histograms of 100 runs (Figures 8 and 9)
+and describes them in words, without figures.
 
-Throughput is the number of jobs that have ended by the end of the period in which users submit, an
-hour of that period. Differences are in percent of EASY's throughput, with intervals of 95 % by
-Student's t. "Does not change noticeably" is taken for at most 1 % either way. Of the weights of the
-users' priorities the source names 0 and 1; 0.5 is its example.
+Throughput is the number of jobs that end in the period in which users submit, per hour. Differences
+are in percent of EASY's throughput, with intervals of 95 % by Student's t. "Does not change
+noticeably" means at most 1 % in either direction. The source names 0 and 1 as weights of the users'
+priorities; 0.5 is its example.
 
-Sessions that were skipped come again a week later, as this chapter says; that on feedback has
-another rule. UPS "is based on EASY", and differs from it in orders alone: so both backfill by the
-same rule, that of the reading. Jobs larger than the machine are dropped, and so are those that
-never ran or whose user is unknown.
+Skipped sessions are repeated a week later, as in this chapter; the chapter on feedback has another
+rule. UPS "is based on EASY", and differs from it only in orders: so both backfill by the same rule,
+that of the reading. Jobs larger than the machine, jobs that never ran and jobs of unknown users are
+dropped.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,30 +1,30 @@
 """Long-term and temporary users, and their dependence.
 
-First Table V. How many users there are whose first and last job lie more than 12 weeks apart
-(long-term), how many others whose jobs do not all lie within 4 weeks of the begin or the end of the
-log (temporary), and how many jobs they submitted. Jobs that never ran and jobs of unknown user are
-left out.
+First Table V: the number of long-term users, with more than 12 weeks between first and last job;
+the number of temporary users, which are all others except those with all jobs in the first or the
+last 4 weeks of the log; and the number of jobs that each kind submitted. Jobs that never ran and
+jobs of unknown users are left out.
 
-The text says 4 weeks, but its numbers of temporary users are those of 60 days, from second 0 of the
-log (which may be days before the first submission) and to the last submission: no other whole
-number of days gives users and jobs of KTH-SP2 exactly, the same version of the log, nor those of
-SDSC-SP2; LANL-CM5 comes out exactly too. That rule was found by trying; the source does not state
-it. Counts are exact in the same version of a log; in another one the margin is 5 %.
+The text states 4 weeks, but its numbers of temporary users result from 60 days, counted from second
+0 of the log (which may be days before the first submission) and to the last submission. No other
+whole number of days gives the exact users and jobs of KTH-SP2, which is the same version of the
+log, or those of SDSC-SP2; LANL-CM5 agrees exactly too. This rule was found by trials; the source
+does not state it. Counts are exact in the same version of a log; in another one the margin is 5 %.
 
-Then what the text says of them. "Many users" are a quarter of them at least. The periods of
-activity of long-term users are uniform between 12 weeks and the length of the log if the largest
-difference of the cumulative shares (Kolmogorov and Smirnov's distance, K-S) is at most 0.1, the
-lengths of sessions similar if it is at most 0.2: as in `zakay-resampling-uses` for "very similar"
-and "generally similar". New users count in the first 4 weeks and after them.
+Then the claims on these users. "Many users" are at least a quarter of them. The periods of activity
+of long-term users are uniform between 12 weeks and the length of the log if the largest difference
+of the cumulative shares (the Kolmogorov-Smirnov distance, K-S) is at most 0.1, and the lengths of
+sessions are similar if it is at most 0.2. These are the bounds of `zakay-resampling-uses` for "very
+similar" and "generally similar". New users are counted in the first 4 weeks and after them.
 
 Last, whether users are independent. A day is overloaded by one user who submits more work in it
-than the machine can do in a day; the jobs of all others on it and the day after are compared with
-those on the same weekdays. What users have in common is the sum of the covariances of the hourly
-numbers of jobs of any two of them; the part of the cycle is that of their means by hour of the
-week. "A large part" is half at least.
+than the machine can do in a day. The number of jobs of all other users on this day and the next is
+compared with that on the same weekdays. The dependence between users is the sum of the covariances
+of the hourly numbers of jobs of all pairs of users. The part explained by the cycle is that of the
+means by hour of the week. "A large part" is at least half.
 
-The source does not say which versions of the logs it took; those named here are the ones that
-N. Zakay's thesis (2018, Table 1.1) lists.
+The source does not state which versions of the logs it used; those named here are listed in N.
+Zakay's thesis (2018, Table 1.1).
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ FOLDER = Path(analysis.studies.__file__).parent
 ROOT = FOLDER.parents[1]
 
 #: What the reason begins with where no study shows an item.
-REASONS = ("definition: ", "setting: ", "background: ", "log not at hand: ", "not measured")
+REASONS = ("definition: ", "setting: ", "background: ", "log not available: ", "not measured")
 
 
 def answered():

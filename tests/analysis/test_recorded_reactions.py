@@ -13,7 +13,7 @@ from analysis import reproduction
 from analysis.reproduction import ALL_LOGS
 from analysis.studies import recorded_reactions as study
 from analysis.studies.recorded_reactions import windows
-from analysis.studies.recorded_reactions.foretelling import (
+from analysis.studies.recorded_reactions.forecasting import (
     BIN,
     bins_of,
     counts,

@@ -54,7 +54,7 @@ def test_the_study_on_two_small_logs(tmp_path, rng):
     assert pairs.claim.agrees == pytest.approx((0.05, 0.15))
     go_on = rows["SDSC-SP2", "go on within 20 min after R1", "printed"]
     assert (go_on.claim.published, go_on.low) == (0.72, None)
-    assert go_on.note.startswith("users drawn anew: ")
+    assert go_on.note.startswith("resampled users: ")
     falls = "bins of response time with a lower probability to go on than the one before"
     assert rows["all", falls, "direction"].verdict == "reproduced"
     assert rows["all", falls, "direction"].note == "without SDSC-Par, CTC-SP2, SDSC-BLUE"
@@ -73,7 +73,7 @@ def test_the_study_on_two_small_logs(tmp_path, rng):
     [(15, "reproduced"), (14, "reproduced"), (17, "contradicted"), (13, "contradicted")],
 )
 def test_medians_agree_within_a_tenth(figure, verdict, monkeypatch):
-    """R2S1 is 15 min, where users drawn anew give from 12 to 18 min."""
+    """R2S1 is 15 min, where resampled users give from 12 to 18 min."""
     bins = [(f"R{i}", f"S{j}") for i in range(1, 6) for j in range(1, 6)]
     row = {f"S{j}": "20" for j in range(1, 6)}
     published = [{"response_bin": f"R{i}", **row} for i in range(1, 6)]
@@ -88,7 +88,7 @@ def test_medians_agree_within_a_tenth(figure, verdict, monkeypatch):
     *medians, rises, along, lowest = shmueli_behaviour._medians(reactions)
     assert len(medians) == 25
     (median,) = [r for r in medians if r.claim.quantity == "median think time after R2S1 (min)"]
-    assert (median.verdict, median.note) == (verdict, "users drawn anew: 12 to 18")
+    assert (median.verdict, median.note) == (verdict, "resampled users: 12 to 18")
     assert (rises.ours, rises.verdict) == (19, "contradicted")  # R3S1 is 15 min, too
     assert (along.ours, along.verdict) == (5, "reproduced")  # S2 after S1, but in R2 S3 after S2
     assert (lowest.ours, lowest.verdict) == (4, "contradicted")  # R2S2 is shorter

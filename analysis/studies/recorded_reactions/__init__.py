@@ -1,67 +1,66 @@
 """Do recorded users react? Outages as experiments.
 
-Both theses rest on the claim that users react to the service that they get, and submit less where
-the system is loaded. An outage loads a system, whatever its users do. So this study foretells what
-users of four logs did after outages that the logs suggest, from the weeks before, by users of each
-behaviour, and scores that against what was recorded.
+Both theses rest on the claim that users react to the service that they get, and submit less when
+the system is loaded. An outage loads a system independently of its users. So this study predicts
+what users of four logs did after inferred outages. The predictions use the weeks before and users
+of each behaviour, and are scored against the recorded activity.
 
-Outages are those inferred at a confidence of 0.9 and more that last an hour or longer and have no
-other one a day before or after. Only one kind of evidence counts: jobs waited while none ran. Where
-the evidence is that nothing was submitted, it would answer the question beforehand. Submissions
-during an outage say little even so, for the hosts that take them may have been down too: they are
-drawn, and not scored. An outage ends with the first start of a waiting job, whatever is submitted
-later. The 24 h after that are scored, in bins of 3 h: submissions, sessions that begin, and the
-jobs that wait at the end of a bin.
+Outages are those inferred at a confidence of at least 0.9 that last an hour or longer, with no
+other outage a day before or after. Only one kind of evidence counts: jobs waited while none ran. An
+outage inferred from missing submissions would bias the test. Submissions during an outage are drawn
+in the figures but not scored, because the hosts that accept them may have been down too. An outage
+ends with the first start of a waiting job. The 24 h after that are scored, in bins of 3 h:
+submissions, sessions that begin, and the jobs that wait at the end of a bin.
 
 Templates are the up to four nearest of the eight weeks before in which the machine was up at the
-same hours, two at least. The jobs of a template, from three days before the outage on, stand in for
-what would have been submitted without it. They are simulated under EASY with the outage and
-without, by open, adjusted, distribution based and fluid users, and by users who go on with a
-session by p(r) (`users.ByResponse`), fitted on the log without the days about outages. Whatever
-else users draw from is in the templates, and those of an outage end before it. The forecast is the
-mean that the templates recorded, changed as the outage changes the simulation. All behaviours have
-the same base and differ in their reaction alone. The change is the mean over all windows of a log,
-earlier and later, as four templates are few; with the axis `change` it is that of each outage. Jobs
-of unknown users are left out.
+same hours; at least two are required. The jobs of a template, from three days before the outage on,
+represent the submissions without the outage. They are simulated under EASY with and without the
+outage, by open, adjusted, distribution based and fluid users, and by users who continue a session
+with probability p(r) (`users.ByResponse`), fitted on the log without the days around outages. All
+other inputs of the users are in the templates, and those of an outage end before it. The forecast
+is the recorded mean of the templates, changed by the effect of the outage in the simulation. All
+behaviours have the same base and differ only in their reaction. The change is the mean over all
+windows of a log, earlier and later, because four templates are few; with the axis `change` it is
+that of each outage. Jobs of unknown users are left out.
 
-The score of a count is the logarithm of its probability under a negative binomial law of the
-foretold mean, whose size is fitted on the controls. With a given size the true mean scores best in
-the long run, whatever the law. Scores are sums over the day, less those of open users, in the mean
-over outages, with intervals by Student's t (95 %).
+The score of a count is the logarithm of its probability under a negative binomial distribution with
+the forecast as mean; its size parameter is fitted on the controls. With a given size, the true mean
+has the best expected score, whatever the true distribution. A gain is the score summed over the day
+minus that of open users, as a mean over outages, with intervals by Student's t (95 %).
 
 The control of an outage is the same hours of the nearest week after it in which the machine was up,
-foretold from the weeks before in the same way, as if it had been down. No reaction is possible
-there. What a behaviour gains in controls it gains by something else, such as a falling level of
-activity, so the test of submissions and sessions is the gain after outages less that in controls.
-For waiting jobs there is no fair control, as all forecasts hold the queue that the outage leaves;
-their gain also depends on the hosts that were down and on the site's scheduler, which was not EASY.
+predicted in the same way, as if the machine had been down. No reaction is possible there. A gain in
+controls has other causes, such as a falling level of activity, so the test of submissions and
+sessions is the gain after outages minus that in controls. For waiting jobs there is no fair
+control, because all forecasts include the queue that the outage leaves; their gain also depends on
+the hosts that were down and on the site's scheduler, which was not EASY.
 
-The power of the test is its share of findings, intervals above 0, on synthetic logs of known users:
-drawn from each log and moved by whole weeks, so that no recorded reaction is left, then simulated
-through the same outages as open, fluid or p(r) users, ten logs of each, foretold with one run a
-template. Weeks of such logs resemble each other more than recorded ones do, so the power may be
-overstated. The gain in them is also compared with the recorded one.
+The power of the test is its share of findings, intervals above 0, on synthetic logs of known users.
+Their users are drawn from each log and moved by whole weeks, so that no recorded reaction is left.
+Then they are simulated through the same outages as open, fluid or p(r) users, ten logs of each
+kind, predicted with one run per template. Weeks of such logs are more alike than recorded ones, so
+the power may be overstated. The gain in them is also compared with the recorded one.
 
-A scheduled outage shows by draining (of five or more jobs that started in the last 6 h, 90 % were
-to end by its start) or by another outage within eight weeks at the same hour of the week; a
-surprise by half of the machine still in use ten minutes before. The others are unclear: use fell
-slowly while little was started, before maintenance or because the scheduler had stopped. Scheduled
-outages are simulated as announced a day ahead.
+An outage is classified as scheduled if the machine was drained (of five or more jobs that started
+in the last 6 h, 90 % were to end by its start) or if another outage within eight weeks has the same
+hour of the week. It is a surprise if half of the machine was still in use ten minutes before. The
+others are unclear: the load fell slowly while few jobs started, before maintenance or because the
+scheduler had stopped. Scheduled outages are simulated as announced a day ahead.
 
-What comes out, over 116 outages: no users who react foretell submissions after outages better than
-open ones do, and the loss is as large in controls. On synthetic logs the test finds fluid users in
-nine of ten cases, and p(r) users in nine for submissions and ten for sessions; where users are open
-it finds them in one of forty. So had recorded users reacted in submissions as fluid users do, or in
-either as p(r) users do, it would most likely show, and recorded gains are below those of such
-users. Sessions stay open: the gain of fluid users is as near to that of such users as to none, and
-in the 24 h after outages sessions are a tenth fewer than controls lead to expect. The queue after
-unclear outages is foretold better by users who react, but there is no control for it. A reaction
-may be hidden: in HPC2N hardly anything is submitted during outages, and in the mean half more than
-usual in the 3 h after. Users seem to catch up with what the hosts did not take, which no behaviour
-foretells.
+The results, over 116 outages: no model of reacting users predicts submissions after outages better
+than open users do, and the loss is as large in controls. On synthetic logs the test finds fluid
+users in nine of ten cases, and p(r) users in nine for submissions and ten for sessions; for open
+users it has one finding in forty. So a reaction in submissions like that of fluid users, or in
+either quantity like that of p(r) users, would most likely show, and the recorded gains are below
+those of such users. For sessions the result is open: the gain of fluid users is as near to that of
+such users as to none, and in the 24 h after outages sessions are a tenth fewer than the controls
+suggest. Users who react predict the queue after unclear outages better, but there is no control for
+it. A reaction may be hidden: in HPC2N hardly anything is submitted during outages, and on average
+half more than usual in the 3 h after. Users seem to submit later what the hosts did not accept,
+which no behaviour predicts.
 
-Two kinds of outages cannot be compared: four are surprises, 75 scheduled and 37 unclear. What is
-pooled, smoothed and bounded here was settled with recorded results in sight, not before.
+Two kinds of outages cannot be compared: four are surprises, 75 scheduled and 37 unclear. Pooling,
+smoothing and bounds were chosen with the recorded results known, not before.
 """
 
 from collections.abc import Iterator, Mapping
@@ -102,8 +101,8 @@ THESIS = "E. Shmueli, section 1.2.1; N. Zakay, chapter on feedback, section I"
 #: What a test is to find where it is so, and may find where it is not so.
 POWER, SIZE = 0.8, 0.05
 
-#: What controls are fair to: the queue that an outage leaves is no reaction, and is foretold there
-#: by all users, by open ones most.
+#: Quantities with a fair control. The queue is not one: an outage leaves a queue without any
+#: reaction, and all users predict it, open ones most of all.
 CONTROLLED = ("submissions", "sessions")
 
 #: Kinds of outages, in the order of claims; see `windows.kinds_of`.
@@ -177,7 +176,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 
 def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
     """Compare the time after outages with the weeks before: users of a loaded system do less."""
-    from analysis.studies.recorded_reactions.foretelling import QUANTITIES, SCORED
+    from analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED
 
     for hours, n_bins in ((6, 2), (24, None)):
         counted = slice(SCORED.start, None if n_bins is None else SCORED.start + n_bins)
@@ -209,10 +208,10 @@ def _shares(found: "list[Played]", q: int, counted: slice) -> "Gains":
 
 
 def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator[Result]:
-    """Say whether users who react foretell better than open ones, and better than in controls."""
+    """Test whether users who react predict better than open ones, and better than in controls."""
     import numpy as np
 
-    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
 
     for q, quantity in enumerate(QUANTITIES):
         for users in REACTING:
@@ -233,7 +232,7 @@ def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Resu
     """Report the same by kind of outage: scheduled, a surprise, or unclear."""
     import numpy as np
 
-    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
     from analysis.studies.recorded_reactions.measuring import TESTED
 
     kinds = np.array([item.kind for item in found])
@@ -254,7 +253,7 @@ def _power(
 
     And whether recorded users gain as much as those who are so.
     """
-    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
     from workloadkit.experiments.intervals import share_interval
 
     for q, quantity in enumerate(QUANTITIES):
@@ -294,7 +293,7 @@ def _as_such(log: Log, words: str, recorded: Result, tests: list[Result]) -> Res
 
 def _tested(gain: "Gains", q: int) -> "Gains":
     """Return what is tested: the gain after outages, less that in controls where these are fair."""
-    from analysis.studies.recorded_reactions.foretelling import QUANTITIES
+    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
 
     return gain[:, 0, q] - gain[:, 1, q] if QUANTITIES[q] in CONTROLLED else gain[:, 0, q]
 

@@ -1,4 +1,4 @@
-"""Recorded and foretold activity by hours from an outage."""
+"""Recorded and predicted activity by hours from an outage."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.reproduction import Drawing, Log
-from analysis.studies.recorded_reactions.foretelling import (
+from analysis.studies.recorded_reactions.forecasting import (
     BIN,
     N_AFTER,
     N_BEFORE,
@@ -15,7 +15,7 @@ from analysis.studies.recorded_reactions.foretelling import (
     QUANTITIES,
     SCORED,
 )
-from analysis.studies.recorded_reactions.scores import Played, change_of, foretold
+from analysis.studies.recorded_reactions.scores import Played, change_of, forecast
 from analysis.studies.recorded_reactions.users import BEHAVIOURS
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ LINES = ("recorded", "fluid", "adjusted", "distribution", "open", "p(r)")
 
 
 def draw_log(log: Log, found: Sequence[Played], *, pooled: bool) -> Drawing:
-    """Draw what was recorded and foretold about the outages of a log, in the mean."""
-    title = f"{log.name}: means of {len(found)} outages, recorded and foretold"
+    """Draw the recorded and the predicted activity around the outages of a log, as means."""
+    title = f"{log.name}: means of {len(found)} outages, recorded and predicted"
     name = f"after-outages-{log.name.lower()}"
     return Drawing(name, title, table_of(found, pooled=pooled), plot_hours, (10.0, 7.5))
 
@@ -59,7 +59,7 @@ def table_of(found: Sequence[Played], *, pooled: bool = True) -> pd.DataFrame:
     lines = {"recorded": [case.observed for case in cases]}
     for users in BEHAVIOURS:
         change = change_of(found, users) if pooled else None
-        lines[users] = [foretold(case, users, change) for case in cases]
+        lines[users] = [forecast(case, users, change) for case in cases]
     whole = np.array([case.whole for case in cases])[:, None, :]
     n_whole = np.where(whole.any(axis=0), whole.sum(axis=0), np.nan)
     rows = []

@@ -1,4 +1,4 @@
-"""The tasks: outages of recorded logs, and whole logs whose users are known, foretold."""
+"""Tasks: predictions for the outages of recorded logs, and for synthetic logs of known users."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reproduction import Log
-from analysis.studies.recorded_reactions.foretelling import RUNS, play
+from analysis.studies.recorded_reactions.forecasting import RUNS, play
 from analysis.studies.recorded_reactions.scores import Played, gains
 from analysis.studies.recorded_reactions.synthetic import population_of, synthetic_log
 from analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users

@@ -1,4 +1,4 @@
-"""How well counts were foretold: log scores of negative binomials, and gains over open users."""
+"""How well counts were predicted: log scores of negative binomials, and gains over open users."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.studies.recorded_reactions.foretelling import QUANTITIES, SCORED, Case, react
+from analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED, Case, react
 
-#: Between what sizes the best is sought: a foretold mean is never surer than to about a fifth.
+#: Range of the fitted size: the relative standard error of a predicted mean is at least about 1/5.
 SIZES = (0.05, 20.0)
 
 
@@ -21,11 +21,11 @@ class Played(NamedTuple):
 
 
 def log_score(count: ArrayLike, mean: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """Return the logarithm of the chance of a count by the negative binomial law.
+    """Return the log probability of a count under the negative binomial distribution.
 
-    Its variance is mean + mean² / size. With a given size the score is the best in the long run for
-    the true mean, whatever the law of the counts: to foretell fewer because counts are mostly low
-    gains nothing.
+    Its variance is mean + mean² / size. With a given size, the true mean has the best expected
+    score, whatever the distribution of the counts: predictions below the mean score less, even if
+    most counts are low.
 
     Examples
     --------
@@ -70,13 +70,13 @@ def change_of(found: Sequence[Played], users: str) -> NDArray[np.float64]:
     return mean
 
 
-def foretold(case: Case, users: str, change: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return what users are foretold to do in a window, by the change of all, or by its own."""
+def forecast(case: Case, users: str, change: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the forecast of users in a window, by the given change or that of the window."""
     return react(case.base, *(case.played[users] if change is None else change))
 
 
 def gains(found: Sequence[Played], users: str, *, pooled: bool = True) -> NDArray[np.float64]:
-    """Return by how much users foretell the day after better than open ones.
+    """Return the gain of users over open ones in the prediction of the day after.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def gains(found: Sequence[Played], users: str, *, pooled: bool = True) -> NDArra
         for which, case in enumerate((each.outage, each.placebo)):
             if case is not None:
                 ours, theirs = (
-                    log_score(case.observed, foretold(case, name, change), size)[:, SCORED]
+                    log_score(case.observed, forecast(case, name, change), size)[:, SCORED]
                     for name, change in both
                 )
                 gain[place, which] = (ours - theirs).sum(axis=1)

@@ -34,7 +34,7 @@ def synthetic_log(
     *,
     interrupted: str = "requeue",
 ) -> Trace:
-    """Return a log of the same time, whose users behave as given, through the same outages.
+    """Return a log of the same time and outages, with users of the given behaviour.
 
     First users are drawn, each moved by some weeks, so that nothing is left of what the recorded
     ones may have done about outages. What they submit by timestamps, served without outages, is the

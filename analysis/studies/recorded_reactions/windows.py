@@ -62,7 +62,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(trace: Trace) -> list[Pair]:
-    """Find the outages of a log that can be foretold from the weeks before.
+    """Find the outages of a log that can be predicted from the weeks before.
 
     Parameters
     ----------

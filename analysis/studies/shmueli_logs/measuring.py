@@ -21,7 +21,7 @@ _SEED = 31
 #: The largest number below 0.
 _BELOW_ZERO = float(np.nextafter(0.0, -1.0))
 
-#: Kinds of jobs whose response times met what their users expected, or did not (Figure 4.7).
+#: Kinds of jobs by whether users could expect their response times (Figure 4.7).
 KINDS = {"wait": "short waits", "run": "short runs"}
 
 

@@ -1,34 +1,34 @@
 """Closed, mixed and re-open users: Figures 3 to 8.
 
-The chapter's models by formulas and simulated, with the parameters of its figures where it tells
-them: µ = 1, which stands for a job in ten minutes; Z = 5 in Figure 3; λ = 0.5 with p = 0.36 and
-0.47 in Figure 4; λ = 0.5 and Z = 1 in Figure 5; Z = 1 in Figures 7 and 8, with p = e^(-r) and
-Shmueli's 0.8 / (0.5 r + 1). Figure 6 does not say what is varied: here p, and the arrivals. Figure
-8 does not say λ: here 0.2 and 0.8. The figures give no numbers, so the claims are what the text
-says of them.
+The chapter's models are solved by formulas and simulated, with the parameters of the figures where
+the chapter gives them: µ = 1, which represents a job in ten minutes; Z = 5 in Figure 3; λ = 0.5
+with p = 0.36 and 0.47 in Figure 4; λ = 0.5 and Z = 1 in Figure 5; Z = 1 in Figures 7 and 8, with p
+= e^(-r) and Shmueli's 0.8 / (0.5 r + 1). Figure 6 does not state what varies: here p, and the
+arrivals. Figure 8 does not state λ: here 0.2 and 0.8. The figures give no numbers, so the claims
+are those of the text.
 
-A run of the re-open model has 10,000 users, as in the source, after 2,000 whom nobody measures.
+A run of the re-open model has 10,000 users, as in the source, after 2,000 users of the warm-up.
 Queue length counts the jobs that wait. Throughput per user is the mean number of jobs of a user
-over the mean time in the system: the mean of the users' own quotients depends on the few who had
-one very short job and left, and grows with the length of a run where p(0) is below 1.
+over the mean time in the system. The mean of the users' own quotients would depend on the few who
+had one very short job and left, and would grow with the length of a run if p(0) is below 1.
 
-Intervals of means are by Student's t over the runs (95 %). What the text says in words stands for
-numbers of ours: something has a value, "has no impact" or "hardly differs" if it is within 5 % of
-it, or of a factor of 1; so near are also the values of formulas and limits that the source prints,
-for its limits are not quite reached in the figures. "Much", "precipitously" and "dramatically" are
-taken for a factor of two, and "moderately" for less; "nearly linearly" for a distance from the line
-of at most 10 % of the drop. A system does not saturate if the number at the server grows by less
-than a quarter of its mean, from the first half of a run to the second. What the text says grows or
-drops is a claim of its own. Notes give what the formulas say: exact for a constant p, else those of
+Intervals of means are by Student's t over the runs (95 %). Words of the source are given numbers. A
+quantity has a value, "has no impact" or "hardly differs" if it is within 5 % of the value, or of a
+factor of 1. Values of formulas and limits printed in the source also agree within 5 %, because the
+figures do not quite reach the limits. "Much", "precipitously" and "dramatically" mean a factor of
+two, and "moderately" less; "nearly linearly" means a distance from the line of at most 10 % of the
+drop. A system does not saturate if the number at the server grows by less than a quarter of its
+mean from the first half of a run to the second. Each statement that a quantity grows or drops is a
+separate claim. Notes give the results of the formulas: exact for a constant p, otherwise those of
 the chain, which is an approximation.
 
-Contradicted are, first, statements that forget the think time or mix two parameters: think times do
-change the throughput per user, and users do not send the same number of jobs where p is varied.
-With both falling p the throughput per user drops over all λ by as much as in Figure 5 or more; it
-is between equal throughputs that it drops by less. And two statements on Shmueli's p: the
-throughput per user does not start higher than with the exponential p, but for the mean of
-quotients; and the run times of last jobs are biased less, not more, as e^(-r) goes from 1 to almost
-0 within a few run times, and 0.8 / (0.5 r + 1) slowly.
+The results contradict two statements that ignore the think time or mix two parameters: think times
+do change the throughput per user, and the number of jobs of a user is not the same for all p. With
+both falling p the throughput per user drops over all λ by as much as in Figure 5 or more; the drop
+is smaller only between equal throughputs. Two statements on Shmueli's p are contradicted as well.
+The throughput per user does not start higher than with the exponential p, except as the mean of
+quotients. The run times of last jobs are less biased, not more, because e^(-r) falls from 1 to
+almost 0 within a few run times, and 0.8 / (0.5 r + 1) slowly.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ from analysis.studies.zakay_queueing.simulations import Task, simulate
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Set the chapter's statements beside simulations, and draw its figures."""
+    """Compare the chapter's statements with simulations, and draw its figures."""
     points = all_points()
     found = dict(zip(points, each(simulate, [Task(p, plan.runs) for p in points]), strict=True))
     yield from compare_closed(found)

@@ -55,7 +55,7 @@ THINK = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 CONSTANTS = (0.36, 0.47)
 THINKING = {p: tuple(reopened(0.5, p, Z) for Z in THINK) for p in CONSTANTS}
 
-#: Figure 5: p constant, from nobody to near saturation, and beyond it.
+#: Figure 5: p constant, from 0 to near saturation, and beyond it.
 CHANCES = (0.0, 0.06, 0.12, 0.18, 0.24, 0.3, 0.36, 0.4, 0.44, 0.46, 0.48)
 GROWING = tuple(reopened(0.5, p) for p in CHANCES)
 BEYOND = reopened(0.5, 0.55)

@@ -1,4 +1,4 @@
-"""What the chapter says of re-open users whose p falls with the response time."""
+"""Claims of the chapter on re-open users if p falls with the response time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ _FROM, _TO = 0.52, 0.94
 
 
 def compare_reacting(runs: Runs) -> Iterator[Result]:
-    """Figure 7: each form of p, then one beside the other."""
+    """Figure 7: each form of p, then the two compared."""
     for p in at.WORDS:
         yield from _feedback(runs, p)
         yield from _per_user(runs, p)
@@ -120,7 +120,7 @@ def _waits(runs: Runs, p: str) -> Iterator[Result]:
 
 
 def _forms_apart(runs: Runs) -> Iterator[Result]:
-    """Shmueli's p beside the exponential one."""
+    """Shmueli's p compared with the exponential one."""
     import numpy as np
 
     shmueli, exponential = (at.REACTING[p] for p in (SHMUELI, EXPONENTIAL))

@@ -16,7 +16,7 @@ USERS, BEFORE, AFTER = 10_000, 2_000, 2_000
 #: Where the users never leave: how long the queue fills, and is measured.
 FILLING, MEASURED = 2_000.0, 20_000.0
 
-#: Run times at which their distributions are told.
+#: Run times at which their distributions are computed.
 TIMES = tuple(x / 10 for x in range(61))
 
 

@@ -27,7 +27,7 @@ def reaches(
     kind: Kind = "ours",
     main: bool = False,
 ) -> Result:
-    """Return the result for something that has a value; to `NEAR`, unless told otherwise."""
+    """Return the result for a quantity that has a value, with the margin `NEAR` by default."""
     width = NEAR * abs(value) if within is None else within
     agrees = (value - width, value + width)
     claim = between(words, agrees, place, kind, published=value, main=main)

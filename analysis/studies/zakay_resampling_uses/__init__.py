@@ -73,7 +73,7 @@ from analysis.studies.zakay_resampling_uses.statements import (
 #: Runs of logs with flurries, and of mixed logs, for one run of all else.
 MANY = 5
 
-#: Original logs whose flurries the source shows, and in which figures; that of NASA stands in.
+#: Original logs with flurries that the source shows, and the figures; NASA replaces a missing log.
 FLURRIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "SDSC-SP2": ("SDSC-SP2-1998-3", ("14", "16")),
     "LANL-CM5": ("LANL-CM5-1994-3", ("15", "16, top row", "16")),

@@ -317,7 +317,7 @@ def _uniformity(trace: "Trace") -> dict[str, float]:
 
 
 def _overtaking(trace: "Trace", new: "Trace") -> float:
-    """Share of the successive jobs of a user whose order is another one in a shaken log.
+    """Share of pairs of successive jobs of a user that have another order in a shaken log.
 
     Examples
     --------

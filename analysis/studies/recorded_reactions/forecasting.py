@@ -1,4 +1,4 @@
-"""What users submit about an outage, as recorded and as foretold by templates that react to it."""
+"""Activity of users around an outage: recorded, and predicted from templates that react to it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from workloadkit.sessions import delimit_sessions
 from workloadkit.simulation.simulate import simulate
 from workloadkit.trace import Trace
 
-#: What is foretold.
+#: Predicted quantities.
 QUANTITIES = ("submissions", "sessions", "waiting jobs")
 
 #: Length of a bin [s]; bins before an outage, in its first hours, and after it.
@@ -24,18 +24,18 @@ BIN, N_BEFORE, N_DURING, N_AFTER = 3 * 3600, 4, 2, AFTER // (3 * 3600)
 #: The bins after an outage, which are scored.
 SCORED = slice(N_BEFORE + N_DURING, None)
 
-#: Runs of users who draw.
+#: Runs for users with random decisions.
 RUNS = 3
 
-#: How many templates the level of the day counts for.
+#: Weight of the mean level of the day, in templates.
 LEVEL = 0.25
 
-#: Added to what is divided, and least that is foretold. [jobs or sessions a bin]
+#: Addend of both parts of a quotient, and least prediction. [jobs or sessions per bin]
 ONE, SOME = 1.0, 0.1
 
 
 class Events(NamedTuple):
-    """When jobs were submitted, sessions began and jobs started: each ascending. [s]."""
+    """Times at which jobs were submitted, sessions began and jobs started, each ascending [s]."""
 
     submit: NDArray[np.float64]
     begin: NDArray[np.float64]
@@ -164,10 +164,10 @@ def mean_week(recorded: NDArray[np.float64]) -> NDArray[np.float64]:
 def react(
     base: NDArray[np.float64], without: NDArray[np.float64], with_: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what is foretold: the base, changed as the simulations are by the outage.
+    """Return the prediction: the base, changed by the effect of the outage in the simulations.
 
-    Submissions and sessions by the factor, for there cannot be fewer than none; the queue by the
-    difference, for most of it is the outage's own.
+    Submissions and sessions change by the factor, because they cannot be negative; the queue
+    changes by the difference, because most of it is caused by the outage.
 
     Examples
     --------
