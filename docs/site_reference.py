@@ -47,7 +47,7 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
 #: The JSON Schema of each command's `--json`.
 SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 
-#: Classes of Python's own, whose members are not described again.
+#: Python's built-in classes; their members are not described again.
 _PYTHON = "object, tuple, dict, Exception, BaseException, Protocol"
 
 
