@@ -12,8 +12,8 @@ import pandas as pd
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import check_choice, printable
 from workloadkit.rules import (
-    beside,
     bursts,
+    companions,
     counts,
     dates,
     header,
@@ -46,7 +46,7 @@ RULES: tuple[LogRule, ...] = tuple(
         header,
         counts,
         dates,
-        beside,
+        companions,
     )
     for rule in module.RULES
 )
