@@ -1,4 +1,4 @@
-"""What a log or a schedule tells, as tables and plots."""
+"""Analysis of logs and schedules, as tables and plots."""
 
 import lazy_loader
 

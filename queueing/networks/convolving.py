@@ -105,7 +105,7 @@ def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
     numbers = np.zeros((queues.size, N.size))  # mean, by station and class
     weights = thinking
     for place, others in _without_each(stations, thinking):
-        alone = _added(stations[place], _nobody(N))
+        alone = _added(stations[place], _no_stations(N))
         both = alone * others[(slice(None, None, -1),) * N.size]
         everything = both.sum()
         if not everything > _LEAST:
@@ -219,7 +219,7 @@ def _delay(load: Floats, N: np.ndarray) -> Floats:
     return weights
 
 
-def _nobody(N: np.ndarray) -> Floats:
+def _no_stations(N: np.ndarray) -> Floats:
     """Return the constants of a network without stations."""
     weights = np.zeros(N + 1)
     weights[(0,) * N.size] = 1

@@ -88,7 +88,7 @@ class ReopenChain(NamedTuple):
     def moves(self) -> list[Move]:
         """Return the transitions with n jobs at the servers and k thinking users of each kind."""
         kinds, _, behind = self.choices
-        nobody = (0,) * len(kinds)
+        no_change = (0,) * len(kinds)
 
         def arrive(n: Ints, k: Ints) -> Floats:
             return np.full(n.shape, self.lam)
@@ -96,7 +96,7 @@ class ReopenChain(NamedTuple):
         def leave(n: Ints, k: Ints) -> Floats:
             return self.service(n) * (1.0 - behind[n - 1])
 
-        found = [Move(1, nobody, arrive), Move(-1, nobody, leave)]
+        found = [Move(1, no_change, arrive), Move(-1, no_change, leave)]
         for i, (Z, follows) in enumerate(kinds):
             one = tuple(int(i == j) for j in range(len(kinds)))
 
@@ -199,8 +199,8 @@ def solve_chain(
         )
     # omitted states must be rare relative to the users present
     bound = BOUND * min(max(lam * S, _SELDOM), 1.0)
-    nobody_thinks = _without_thoughts(lam, p, S, servers, bound)
-    thought = thoughts(Z, _longest(nobody_thinks, S, servers) if isinstance(Z, Form) else 0.0)
+    none_thinking = _without_thoughts(lam, p, S, servers, bound)
+    thought = thoughts(Z, _longest(none_thinking, S, servers) if isinstance(Z, Form) else 0.0)
 
     def line(count: int) -> ReopenChain:
         return ReopenChain(lam, S, servers, choices(p, thought, S, count, servers))
@@ -208,11 +208,11 @@ def solve_chain(
     alone = line(1)
     if lam * S <= _SELDOM * (1.0 - alone.choices.behind[0]):
         return alone.never_meeting()
-    count = nobody_thinks.size
+    count = none_thinking.size
     if not alone.choices.kinds:
         levels = np.arange(count)
-        nobody = np.empty((0, count), np.intp)
-        return line(count).summary(levels, nobody, nobody_thinks, beyond(nobody_thinks))
+        no_kinds = np.empty((0, count), np.intp)
+        return line(count).summary(levels, no_kinds, none_thinking, beyond(none_thinking))
     while True:
         share, thinking = line(count).first_look()
         if beyond(share) <= bound / 16:

@@ -149,8 +149,10 @@ def _solved(point: _Point, p: Probability) -> MixedChainState:
             share = _without_thoughts(point, behind)
             if beyond(share) <= bound:
                 level = np.arange(point.N, count)
-                nobody = np.array([np.full(share.size, point.N), np.zeros(share.size, np.intp)])
-                return _summary(point, behind, Stationary(level, nobody, share, beyond(share)))
+                coordinates = np.array(
+                    [np.full(share.size, point.N), np.zeros(share.size, np.intp)]
+                )
+                return _summary(point, behind, Stationary(level, coordinates, share, beyond(share)))
         else:
             share, closed, opened = _first_look(point, behind)
             if beyond(share) <= bound / 16:
