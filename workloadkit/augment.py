@@ -73,8 +73,8 @@ def add_utility(
     the highest of N, the lowest mean. The default follows the text:
     mean = (N − priority − 0.5) / N · globmax.
 
-    The deadline of the text is twice the recorded wait. A job that waits as recorded, and whose
-    value is read at its end, has lost all value if it runs for longer than it waited. In the three
+    The deadline of the text is twice the recorded wait. If a job waits as recorded and its value
+    counts at its end, all value is lost if it runs for longer than it waited. In the three
     weeks of SDSC-BLUE simulated in [1]_, under EASY, this affects more than three quarters of the
     jobs, whereas in the tables of [1]_ the best quarter keeps at least 90 % of the start value.
     With ``deadline="wait+run"`` it keeps 86 %.

@@ -100,7 +100,7 @@ def jump_at_limit(
     dict
         `way`, the name of the method; `method`, `threshold` [s], `cut` [s], `limit` [s]; the number
         of sessions in the bin below the threshold or around the cut, `at`, and in the bin above the
-        threshold or, on average, in the four bins around that of the cut, `beside`; the `jump`, by
+        threshold or, on average, in the four bins around that of the cut, `nearby`; the `jump`, by
         `drop` or `peak`, and its 95 % interval, `jump_low` and `jump_high`.
     """
     edges, measure, at = (STEP_EDGES, drop, 1) if way.cut is None else (PEAK_EDGES, peak, 2)
@@ -112,7 +112,7 @@ def jump_at_limit(
         **way._asdict(),
         "limit": way.limit,
         "at": int(counts[at]),
-        "beside": float(counts[2] if way.cut is None else np.delete(counts, at).mean()),
+        "nearby": float(counts[2] if way.cut is None else np.delete(counts, at).mean()),
         "jump": float(measure(counts)),
         "jump_low": low,
         "jump_high": high,

@@ -301,7 +301,7 @@ def _table_of_jumps(jumps: pd.DataFrame) -> Table:
     columns = {
         "limit": ("limit", duration),
         "at": ("sessions at the limit", count),
-        "beside": ("sessions next to it", number),
+        "nearby": ("sessions next to it", number),
     }
     text = shown(data, columns)
     text["jump"] = shown_intervals(data, "jump", number)

@@ -281,8 +281,8 @@ def _eliminate(states: _States, moves: Sequence[Move]) -> tuple[list[Floats], Fl
         some = slice(begin[n], begin[n + 1])
         onward = sum(flow[some] * inverse[place[some]] for place, flow in ups)
         block = -sum(onward[:, source[some]] * flow[some] for source, flow in downs)
-        # rows sum to the rate of moves down, which gives the diagonal without a difference, whose
-        # error would grow from level to level if the chain drifts upwards
+        # rows sum to the rate of moves down. This gives the diagonal without a subtraction; the
+        # error of a subtraction would grow from level to level if the chain drifts upwards
         diagonal = block.flat[:: block.shape[0] + 1]
         block.flat[:: block.shape[0] + 1] = down[some] - (block.sum(axis=1) - diagonal)
         onwards[n] = onward

@@ -155,11 +155,11 @@ def test_the_jump_of_a_threshold_and_of_a_cut_by_hand():
     # below 1 h, at 1 h, and above, all in the bins next to the limit, and in the outer ones
     length = np.repeat([2500.0, 3600, 3601, 5000], [15, 30, 5, 10])
     found = jump_at_limit(Way("arrival", 3600.0), length, user, weights)
-    assert (found["limit"], found["at"], found["beside"]) == (3600, 30, 5)
+    assert (found["limit"], found["at"], found["nearby"]) == (3600, 30, 5)
     assert found["jump"] == pytest.approx(30 / 5 / math.sqrt(15 / 30 * 5 / 10))
     length = np.repeat([3100.0, 3300, 3600, 3900, 4300], [4, 8, 36, 8, 4])
     found = jump_at_limit(Way("last", 1200.0, 3600.0), length, user, weights)
-    assert (found["limit"], found["at"], found["beside"], found["jump"]) == (3600, 36, 6, 6)
+    assert (found["limit"], found["at"], found["nearby"], found["jump"]) == (3600, 36, 6, 6)
 
 
 def test_jumps_of_known_size_are_found_with_intervals():

@@ -297,7 +297,7 @@ def test_errors_name_options_as_the_command_line_does(run, log, tmp_path):
             "leave them out with --oversize drop",
         ),
         ("scale_runs is 0; it must be positive", "--scale-runs is 0; it must be positive"),
-        ("interrupted goes with outages, which", "--interrupted goes with --outages, which"),
+        ("interrupted requires outages, which", "--interrupted requires --outages, which"),
         ("offered_load and scale_arrivals both", "--offered-load and --scale-arrivals both"),
         ("a.swf: its procs is odd", "a.swf: its procs is odd"),
     ):

@@ -136,7 +136,7 @@ def test_one_scheduler_is_simulated_at_a_time(run, log):
 def test_what_becomes_of_interrupted_jobs_is_asked_only_with_outages(run, log):
     code, out, err = run(log, "--interrupted", "lose")
     assert (code, out) == (2, "")
-    assert err == "error: --interrupted goes with --outages, which is not given\n"
+    assert err == "error: --interrupted requires --outages, which is not given\n"
 
 
 def test_without_a_trace_the_sample_is_simulated(run):
@@ -536,8 +536,8 @@ def test_users_of_a_site_show_what_became_of_their_sessions(run):
         (["--users", "adjusted", "--offered-load", 1], "the load of users adjusted follows from"),
         (["--users", "adjusted", "--skip-rare"], "--skip-rare is for users who submit by their"),
         (["--resampled", "--no-pause"], "--no-pause is for users who react"),
-        (["--no-pause"], "--no-pause goes with --resampled"),
-        (["--weeks", 0], "--weeks goes with --resampled"),
+        (["--no-pause"], "--no-pause requires --resampled"),
+        (["--weeks", 0], "--weeks requires --resampled"),
         (["--scale-runs", 0], "--scale-runs is 0; it must be positive"),
         (["--scale-arrivals", 2, "--offered-load", 1], "both set the submit times; give one"),
     ],

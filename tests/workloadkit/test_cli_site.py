@@ -143,7 +143,7 @@ def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
         (("--users", "1000001"), "or a range such as 50-250, up to 1,000,000"),
         (("--users", "5-40"), "--users is '5-40', and a step of 50 leads beyond it"),
         (("--users", "5-7", "--step", 5), "a step of 5 leads beyond it; give a smaller --step"),
-        (("--users", "5", "--step", 2), "--step goes with a range of --users, such as 5-250"),
+        (("--users", "5", "--step", 2), "--step requires a range of --users, such as 5-250"),
         (("--users", "5", "--sessions", 2), "give one of the two"),
         (("--sessions", 2, "--leave", "1h"), "--leave is for --users, not for --sessions"),
         (("--sessions", 2, "--patience", "1h"), "--patience is for --users, not for --sessions"),

@@ -101,7 +101,7 @@ WRONG = [
     (settings.Simulate, {"warmup": "1w"}, "warmup is '1w'; it is a number"),
     (settings.Simulate, {"scale_runs": 0}, "scale_runs is 0; it must be positive"),
     (settings.Simulate, {"engine": "fast"}, "engine is 'fast'; known: compiled, python"),
-    (settings.Simulate, {"interrupted": "lose"}, "interrupted goes with outages"),
+    (settings.Simulate, {"interrupted": "lose"}, "interrupted requires outages"),
     (
         settings.Simulate,
         {"offered_load": 0.5, "scale_arrivals": 2},
@@ -118,7 +118,7 @@ WRONG = [
     (settings.Classify, {"begin": "now"}, "begin is 'now'; it is a number"),
     (settings.Augment, {"points": 1001}, "points is 1001; it is a whole number from 0 to 1,000"),
     (settings.Augment, {"sd": -1}, "sd is -1; it must be 0 or more"),
-    (settings.Generate, {"load_by": "users"}, "load_by goes with load, which is not given"),
+    (settings.Generate, {"load_by": "users"}, "load_by requires load, which is not given"),
     (settings.Site, {"leave": -1}, "leave is -1 s; it is 0 or more"),
     (settings.Site, {"weeks": 52_001}, "a site is simulated for a thousand years"),
     (settings.Queueing, {"quantiles": (0.5, 1)}, "quantiles is 1; it lies between 0 and 1"),

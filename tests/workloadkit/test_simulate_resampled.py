@@ -106,7 +106,7 @@ def test_resampled_users_who_react_are_simulated(run, path):
 def test_what_goes_with_resampling_needs_it(run, path, options):
     code, out, err = run("simulate", path, *options)
     assert (code, out) == (2, "")
-    assert err == f"error: {options[0]} goes with --resampled: a log is as it is\n"
+    assert err == f"error: {options[0]} requires --resampled\n"
 
 
 def test_a_log_that_cannot_be_resampled_is_said(run, tmp_path):
@@ -247,7 +247,7 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
 def test_the_command_says_where_its_options_do_not_go_together(run, path):
     code, _, err = run("sweep", path, "--weeks", 9)
     assert code == 2
-    assert err.startswith("error: --weeks goes with --load-by users")
+    assert err.startswith("error: --weeks requires --load-by users")
     code, _, err = run("sweep", path, "--load-by", "jobs")
     assert code == 2
     assert err.startswith("error: load_by is 'jobs'; known: arrivals, users")

@@ -52,7 +52,7 @@ FEWEST_JOBS = 20
 _MEANING = {
     "in_use": "maximum number of processors in use",
     "largest_job": "processors of the largest job",
-    "powers_of_two": "share of the parallel jobs whose processors are a power of two",
+    "powers_of_two": "share of the parallel jobs on a power of two of processors",
     "requested_time": "longest requested time",
 }
 

@@ -193,7 +193,7 @@ def as_options(message: str, command: Any) -> str:
         name, option = parameter.name, parameter.opts[-1]
         message = message.replace(f" ({option} ", f" {name}=(")
         message = re.sub(rf"{name}='([\w-]+)'(?: {name}=\(\1\))?", rf"{option} \1", message)
-        first, second = r" is | goes with | requires |: ", r"(?<=goes with )|(?<=requires )"
+        first, second = r" is | requires |: ", r"(?<=requires )"
         message = re.sub(rf"^{name}(?={first})|(?:{second}){name}\b", option, message)
         if "_" in name:
             message = re.sub(rf"(?<![\w'.-]){name}(?![\w'=(-])", option, message)

@@ -1,8 +1,8 @@
-"""Defaults of options from a TOML file: that of the user, or the one that --config names.
+"""Defaults of options from a TOML file: the user's file, or that of --config.
 
-The file has a table for each command, such as ``[simulate]`` or ``[experiment.run]``, whose keys
-are the command's options without their dashes. Keys before the first table hold for all commands
-that have such an option. The working directory is never searched.
+The file has a table for each command, such as ``[simulate]`` or ``[experiment.run]``. Its keys are
+the command's options without dashes. Keys before the first table apply to all commands with such an
+option. The working directory is never searched.
 """
 
 import os

@@ -57,15 +57,15 @@ def generate(
     name, jobs, procs = make.__name__, settings.jobs, settings.procs
     like, over, offered_load = settings.like, settings.over, settings.load
     if like and name != "jann97":
-        raise ParameterError(f"--like goes with jann97, not with {name}")
+        raise ParameterError(f"--like requires the model jann97, not {name}")
     if over and name != "tsafrir":
-        raise ParameterError(f"--over goes with tsafrir, not with {name}")
+        raise ParameterError(f"--over requires the model tsafrir, not {name}")
     if over and (jobs is not None or procs is not None):
         raise ParameterError("--over excludes --jobs and --procs: the log has its own")
     if jobs is None and not over:
         raise ParameterError("--jobs is missing")
     if settings.load_by == "users" and not over:
-        raise ParameterError("--load-by users goes with --over: the jobs of a model have no users")
+        raise ParameterError("--load-by users requires --over: the jobs of a model have no users")
     load_by = settings.load_by or "arrivals"
     check_outputs(output, inputs=[like, over])
     chosen = seed_of(seed)

@@ -25,15 +25,15 @@ def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> An
 
 
 def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of the settings that it takes.
+    """Generate the options of a command from its classes of settings.
 
-    A parameter of the command whose type is a class of settings stands for an option for each of
-    them; the command receives one object.
+    If a parameter of the command has a class of settings as its type, the command gets an option
+    for each setting, and receives one object of the class.
 
     Parameters
     ----------
     *left_out : str
-        Settings without option.
+        Settings that do not become options.
     """
 
     def made(command: Callable[..., None]) -> Callable[..., None]:

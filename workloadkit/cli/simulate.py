@@ -122,7 +122,7 @@ def simulate(
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
     for option, value in of_resampling:
         if value is not None and not resampled:
-            raise ParameterError(f"{option} goes with --resampled")
+            raise ParameterError(f"{option} requires --resampled")
     if no_pause and who == "open":
         raise ParameterError("--no-pause is for users who react: others follow the log")
     if skip_rare and who != "open":

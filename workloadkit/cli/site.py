@@ -1,4 +1,4 @@
-"""`workloadkit site`: a site whose users need no log."""
+"""`workloadkit site`: simulation of a site, with users that need no log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,7 +106,7 @@ def site(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Simulate a site whose users react to the service.
+    """Simulate a site with users who react to the service.
 
     Shows, for each number of users and each scheduler, utilization, jobs per hour, jobs per
     session, mean response [min] and mean slowdown, unless results go to stdout. Fields 17 and 18
@@ -170,7 +170,7 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
             )
     if not dash:
         if step is not None:
-            raise ParameterError(f"--step goes with a range of --users, such as {low}-250")
+            raise ParameterError(f"--step requires a range of --users, such as {low}-250")
         return [int(low)]
     if int(high) < int(low):
         raise ParameterError(f"--users is {users!r}; the range ends before it begins")

@@ -106,7 +106,7 @@ def sweep(
             raise ParameterError(f"--scheduler {name} is given twice")
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and settings.load_by != "users":
-        raise ParameterError("--weeks goes with --load-by users")
+        raise ParameterError("--weeks requires --load-by users")
     settings = replace(settings, users=users_named(settings.users))
     chosen = {name: scheduler_named(name) for name in scheduler or ("fcfs", "easy")}
     reacting = kind_of_users(settings.users, trace) != "open"

@@ -166,7 +166,7 @@ def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
     for name in get_args(Format):
         if name != "swf" and import_module(f"workloadkit.io.{name}").looks_like(lines):
             return source, name
-    return source, "swf"  # whose reader reports errors
+    return source, "swf"  # the SWF reader reports errors
 
 
 class _Named(io.BufferedReader):

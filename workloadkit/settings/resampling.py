@@ -14,7 +14,7 @@ Unit = Literal["user", "session", "batch", "job"]
 #: Where long-term users are in their activity in week 0: see `Resample`.
 Start = Literal["period", "activity"]
 
-#: A user whose first and last job are further apart than this is long-term (Zakay, Feitelson 2014,
+#: A user with more time than this between first and last job is long-term (Zakay, Feitelson 2014,
 #: section 4). [s]
 LONG_TERM = read_duration("12w")
 

@@ -162,7 +162,7 @@ class Settings:
             declared.check(getattr(self, name))
             needed = declared.setting.goes_with
             if needed and name in changed and needed not in changed:
-                raise ParameterError(f"{name} goes with {needed}, which is not given")
+                raise ParameterError(f"{name} requires {needed}, which is not given")
 
     @classmethod
     def of(cls, settings: "Settings | None", keywords: Mapping[str, Any]) -> Self:

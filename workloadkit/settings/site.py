@@ -1,4 +1,4 @@
-"""The settings of a site whose users need no log."""
+"""The settings of a simulated site, with users that need no log."""
 
 from dataclasses import dataclass
 from math import inf
@@ -190,4 +190,4 @@ class StaticSite(_Drawn, _Weeks, _Sessions):
 
 @dataclass(frozen=True)
 class Site(_Drawn, _Reacting, _Weeks, _Users):
-    """The settings of a site whose users come and go."""
+    """The settings of a site with users who arrive and leave."""

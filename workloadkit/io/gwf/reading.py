@@ -38,8 +38,8 @@ def read_gwf(source: Source) -> Trace:
     Users, groups, executables, queues and partitions that are not all whole numbers become 1, 2,
     … in order of the jobs; queues and partitions get the numbers in the header (``Queue: 2
     night``). `Trace.sidecar` has their names, and the columns after the 16th. Submit times in
-    seconds since 1970 become seconds of the log, whose header then states UnixStartTime. Each line
-    is a job, regardless of its number and status. Repairs are listed in `Trace.repairs`.
+    seconds since 1970 become seconds of the log; the header then has UnixStartTime. Each line is a
+    job, regardless of its number and status. Repairs are listed in `Trace.repairs`.
 
     Parameters
     ----------
