@@ -1,23 +1,24 @@
-"""What the Standard Workload Format promises, and metrics.
+"""Statements of the Standard Workload Format on logs and metrics.
 
-First what the document says of files that follow it (section 2.3), counted in the logs of the
-archive, which came into being over twenty years and several versions of the standard; a promise is
-kept if there is no exception. `workloadkit validate` knows many more rules.
+First, what the document states of logs in its format (section 2.3). The study counts exceptions in
+the logs of the archive, which were made over twenty years and several versions of the standard. A
+log follows a statement if there is no exception. `workloadkit validate` checks many more rules.
 
-Then what it says of metrics (section 1.2): that different ones may rank schedulers in conflicting
-orders. Each log is simulated under eight schedulers. Two metrics contradict each other if they
-prefer different ones of two schedulers, each by 1 % or more. Response time and slowdown are named
-as such a pair, and objective functions that differ in one weight alone: for these the mean wait is
-taken, once of all jobs alike and once weighted by their processors. Jobs larger than the machine
-are dropped, and estimates that are outlived raised to the run times.
+Then, what it states of metrics (section 1.2): different metrics may rank schedulers in conflicting
+orders. Each log is simulated under eight schedulers. Two metrics contradict each other if, for some
+pair of schedulers, they prefer different ones, each by at least 1 %. The document names two such
+pairs of metrics. One is response time and slowdown. The other is objective functions that differ
+only in a weight: here the mean wait of all jobs, unweighted and weighted by processors. Jobs larger
+than the machine are dropped. If a job runs longer than its estimate, the estimate is raised to the
+run time.
 
-The same simulations show how much depends on the workload: two logs disagree about two schedulers
-if they prefer different ones, each by 1 % or more, and "depends greatly" is taken for a factor of
-two between the logs. Two statements of E. Shmueli's thesis (2008) about such replays are looked at
-with them: that packing jobs more tightly "usually" shortens averages, taken for most of the logs,
-and that utilization does not depend on the scheduler, taken for 1 % between any two. Outages
-"count" if those that a log suggests, with a confidence of 90 % at least, change the mean wait under
-EASY by 1 % or more. Jobs of queue 0 are the interactive ones, as the standard has it.
+The same simulations show how much results depend on the workload. Two logs disagree about two
+schedulers if they prefer different ones, each by at least 1 %; "depends greatly" means a factor of
+two between the logs. They also test two statements of E. Shmueli's thesis (2008) about such
+replays: that packing jobs more tightly "usually" shortens averages, which means in most logs, and
+that utilization does not depend on the scheduler, which means a difference of at most 1 % between
+any two. Outages "count" if those inferred from a log, at a confidence of at least 90 %, change the
+mean wait under EASY by at least 1 %. Jobs of queue 0 are the interactive ones, as in the standard.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -175,7 +176,7 @@ def _metrics(schedule: "Schedule") -> dict[str, float]:
 
 
 def _conflicts(values: Mapping[Log, Sequence[Mapping[str, float]]]) -> Iterator[Result]:
-    """Say in how many logs two metrics contradict each other, and of which schedulers."""
+    """Count the logs in which two metrics contradict each other, and name the schedulers."""
     place, count = "section 1.2", 0
     for one, other in combinations(METRICS, 2):
         against = {log: _against(of_log, one, other) for log, of_log in values.items()}
@@ -239,7 +240,7 @@ def _outages(
 
 
 def _against(values: Sequence[Mapping[str, float]], one: str, other: str) -> list[str]:
-    """List the pairs of schedulers of which two metrics prefer different ones."""
+    """List the pairs of schedulers for which two metrics prefer different ones."""
     return [
         f"{SCHEDULERS[i]} and {SCHEDULERS[j]}"
         for i, j in combinations(range(len(values)), 2)

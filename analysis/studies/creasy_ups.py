@@ -1,28 +1,29 @@
 """CREASY against UPS: throughput and fairness.
 
-Both are EASY with the jobs first that let users go on: CREASY looks at each job, UPS at each user.
-The thesis that proposed UPS names that as its merit over CREASY, for it coordinates, and does not
-spread resources among users too thinly; it leaves to future work to compare them. Here both serve
-users who are resampled from a log and are fluid (trace-based user-oriented simulation, TBUOS), all
-schedulers the same ones, as in the study of UPS and EASY.
+Both are EASY with another order, which prefers jobs that are likely to make their users continue.
+CREASY considers single jobs, UPS users. The thesis that proposed UPS names this as its advantage
+over CREASY, because UPS coordinates the jobs of a user and does not divide resources among too many
+users. It leaves the comparison to future work. Here both schedule users who are resampled from a
+log and are fluid (trace-based user-oriented simulation, TBUOS). All schedulers have the same users,
+as in the study of UPS and EASY.
 
-That CREASY gains throughput over EASY is a claim of its author, from synthetic users. That UPS has
-more than CREASY is what the merit comes to, in our words.
+That CREASY has a higher throughput than EASY is a claim of its author, from synthetic users. That
+UPS has a higher one than CREASY is this project's wording of the advantage.
 
-Throughput is the number of jobs that have ended by the end of the period in which users submit, an
-hour of that period. Differences are taken run by run, in percent of EASY's throughput, with
-intervals of 95 % by Student's t. CREASY has its largest weight of criticality, 6000, and UPS its
-largest weight of the users' priorities, 1, and one half, with which no job starves.
+Throughput is the number of jobs that end in the period in which users submit, per hour. Differences
+are computed within each run, in percent of EASY's throughput, with intervals of 95 % by Student's
+t. CREASY has its largest weight of criticality, 6000. UPS has its largest weight of the users'
+priorities, 1, and one half, with which no job starves.
 
 All backfill by the same rule, that of the reading: CREASY inherits EASY's, and UPS is based on
 EASY.
 
-A scheduler that favours some users may treat others badly. Fairness is measured by the users' mean
-bounded slowdowns: Jain's index of them, which is 1 where all users are served alike, and the 90th
-percentile over the median, how much worse the worst served tenth fares; and by the share of jobs
-that start later than first come, first served would have started the same arrivals. As users react,
-what arrives differs between schedulers; dependencies are never violated. No source says which of
-the two is fairer: that CREASY is as fair as EASY, and UPS fairer than CREASY, are claims to test.
+A scheduler that prefers some users may treat others badly. Fairness is measured by the users' mean
+bounded slowdowns: Jain's index, which is 1 if all are equal, and the 90th percentile over the
+median. It is also measured by the share of jobs that start later than first come, first served
+would start the same submissions. Because users react, submissions differ between schedulers;
+dependencies are never violated. No source states which of the two is fairer. The study tests
+whether CREASY is as fair as EASY, and UPS fairer than CREASY.
 """
 
 from collections.abc import Iterator, Mapping

@@ -142,7 +142,7 @@ class Found:
         return sum(sign * ratio > 0 for ratio in self.weeks) / len(self.weeks)
 
     def week(self, number: int) -> float:
-        """R of a week, of which the first is number 1; NaN if there is none."""
+        """R of a week, numbered from 1; NaN if there is none."""
         return self.weeks[number - 1] if number <= len(self.weeks) else nan
 
 

@@ -1,20 +1,21 @@
 """Four logs week by week: run times and estimates.
 
-What the source says of the logs that it schedules: run times (section 1, Figure 1), processors,
-estimates, and the four classes of jobs that divide a whole log equally by run time, of which each
-should have a quarter of the jobs of every week (Figure 1(g)-(h)). Figure 1 is drawn again.
+The study tests the statements of the source on its logs: run times (section 1, Figure 1),
+processors, estimates, and the four classes that divide the jobs of a whole log equally by run time.
+Each class should have a quarter of the jobs of every week (Figure 1(g)-(h)). The study reproduces
+Figure 1.
 
-The source describes these in words, and these numbers stand for them. Run times are "very skewed"
-if their skewness is above 1. What "varies considerably" in a log has a coefficient of variation
-above 1, that of exponentially distributed values; from week to week, it differs by a factor of two
+Words of the source are given numbers. Run times are "very skewed" if their skewness is above 1. A
+quantity that "varies considerably" in a log has a coefficient of variation above 1, that of an
+exponential distribution; one that varies considerably from week to week differs by a factor of two
 between the 90th and the 10th percentile of the weeks. A week misses the equal split if a class has
 less than half, or more than one and a half times, of its quarter. "Mostly" is more than half, and a
-job ends "early" in the first tenth of its estimate. Crashed jobs are those that the log calls
-failed (status 0) and that ended before their estimate, though some of these may have been stopped a
-moment before it; where a log has none, nothing can be said.
+job ends "early" in the first tenth of its estimate. Crashed jobs are those that failed according to
+the log (status 0) and ended before their estimate; some of these may have been stopped a moment
+before it. If a log has no such jobs, the input is missing.
 
-A number of jobs agrees with a printed one within 1 %. Of SDSC-BLUE the first 104 weeks are taken,
-as in the source. Nothing is random.
+A number of jobs agrees with a printed one within 1 %. As in the source, only the first 104 weeks of
+SDSC-BLUE are used. Nothing is random.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,29 +1,29 @@
-"""Classes of jobs, and users who mind fairness.
+"""Classes of jobs, and users sensitive to fairness.
 
-What the last chapter of the thesis leaves to future work, and what each changes. "Daytime jobs are
-known to be different from the jobs submitted during the night; interactive jobs are usually lighter
-and much more critical to the users compared to the heavy batch jobs that execute over nights and
-weekends." Users "are also sensitive to fairness in the system". And with all that CREASY is "to
-demonstrate that it can still significantly improve user productivity".
+The last chapter of the thesis leaves three extensions to future work; this study measures their
+effects. "Daytime jobs are known to be different from the jobs submitted during the night;
+interactive jobs are usually lighter and much more critical to the users compared to the heavy batch
+jobs that execute over nights and weekends." Users "are also sensitive to fairness in the system".
+With these, CREASY is "to demonstrate that it can still significantly improve user productivity".
 
-First what the logs show of the classes. Then sites as in the study of CREASY, half a year at a
-machine of 128 processors, with times between the jobs of a batch drawn, too. Their users draw all
-that they do from batches of one class: those of days, nights and weekends, interactive and other
-ones, or both. The curve by which they continue a
-session is the published one, or one that fits each class; so that a change comes of the classes
-alone, the fitted curves of classes are compared with one fitted curve of all jobs. Users who mind
-fairness go on less likely by the share of the jobs that came while theirs waited and were started
-before it, with a weight of one half or 1. The last site has it all.
+First, the study describes the classes in the logs. Then it simulates sites as in the study of
+CREASY, half a year on a machine of 128 processors, and also draws the times between the jobs of a
+batch. Users draw everything from batches of one class: day, or night and weekend; interactive, or
+other; or both distinctions. The curve of the probability to continue is the published one, or one
+fitted to each class. The fitted curves of classes are compared with one fitted curve of all jobs,
+so that a difference is due to the classes alone. For users sensitive to fairness, the probability
+to continue falls with the share of the jobs that arrived while theirs waited and started before it,
+with a weight of one half or 1. The last site has all extensions.
 
-The limit on run times holds in each class, so that no class loses its share of the jobs. Where
-kinds are drawn, jobs are therefore longer on average than without, by a tenth: a part of what
-response times grow by is due to the limit.
+The limit on run times applies within each class, so that each class keeps its share of the jobs.
+With classes, jobs are therefore a tenth longer on average than without: a part of the increase of
+response times is due to the limit.
 
-All sites and schedulers of a run begin with the same seed, and differences are taken run by run,
-with intervals of 95 % by Student's t. As users react, their paths soon part: pairing leaves little
-less variance than there would be without. The source has no numbers here. It "intentionally chose
-not to make this distinction", as more detail than discussing feedback needs: in our words, classes
-change throughput, and what CREASY gains, by less than 10 %, or 10 points.
+All sites and schedulers of a run begin with the same seed, and differences are computed within each
+run, with intervals of 95 % by Student's t. Because users react, the simulations soon diverge, and
+pairing hardly reduces the variance. The source has no numbers here. It "intentionally chose not to
+make this distinction", as more detail than a discussion of feedback needs. In numbers of this
+project: classes change throughput by less than 10 %, and the gain of CREASY by less than 10 points.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ PLACE = "chapter 6"
 
 INTERACTIVE = Axis(
     "interactive",
-    '"interactive jobs": nothing is said of how they are identified',
+    '"interactive jobs": how to identify them is not stated',
     {
         "auto": "those of queue 0 where a log has any, else those that run for up to 5 min",
         "run": "in all logs those that run for up to 5 min",

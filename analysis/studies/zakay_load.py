@@ -1,27 +1,28 @@
 """More and fewer users: what changes, and what stays.
 
 In three logs the number of users is multiplied by factors from 0.8 to 1.5, in that of the OSC
-cluster from 1 to 9, and EASY is simulated; 10 runs for each factor. As in the source, the
-utilization at which a log saturates is that of these runs: their mean at the largest factor at
-which at least half of the runs do not. The utilization is that between the first and the last
+cluster from 1 to 9, and EASY is simulated, with 10 runs for each factor. As in the source, these
+runs give the utilization at which a log saturates: their mean at the largest factor at which at
+least half of the runs do not saturate. The utilization is that between the first and the last
 submission. "Near" full utilization is 0.95. Waits are "very similar" to response times if the rank
 correlation of their means is at least 0.9. Response times are flat and then steep if they rise more
 from the middle third of the utilizations to the upper one than from the lower to the middle.
 
-Then the new logs themselves: with six times the users in the OSC cluster's log (Figure 11), and
-1.2 times in the others. "Very similar" distributions, as those of Figure 4, are at most 0.1 apart,
-"similar" ones 0.2, by the largest difference of the cumulative shares (Kolmogorov and Smirnov's
-distance, K-S): as in `zakay-resampling-uses`. Arrivals and ends of users are smoother if they are
-nearer to uniform ones, without 4 weeks at that end of the log where all who are there count. "Many
-more" jobs are at least twice as many.
+Then the new logs themselves: with six times the users in the OSC cluster's log (Figure 11), and 1.2
+times in the others. Distributions, as those of Figure 4, are "very similar" if the largest
+difference of the cumulative shares (the Kolmogorov-Smirnov distance, K-S) is at most 0.1, and
+"similar" if it is at most 0.2, as in `zakay-resampling-uses`. Arrivals and ends of users are
+smoother if they are nearer to uniform ones, without the 4 weeks at that end of the log in which all
+present users count. "Many more" jobs are at least twice as many.
 
-Last, what crude manipulations by the same factor do. The daily cycle is altered if more submissions
-would have to be moved to other hours of the day than with more users; load and response are tied if
-the mean run time, a response time without any wait, grows by more than 10 %, as it must; powers of
-two are "lost" if at most half as many jobs are of such a size, and "often" means half of them.
+Last, the effects of crude manipulations by the same factor. The daily cycle is altered if more
+submissions would have to move to other hours of the day than with more users. Load and response are
+tied if the mean run time, which is the response time without any wait, grows by more than 10 %.
+Powers of two are "lost" if at most half as many jobs have such a size, and "often" means half of
+them.
 
-Jobs larger than the machine are dropped. The OSC cluster's log has no estimates: its run times are
-taken for them.
+Jobs larger than the machine are dropped. The OSC cluster's log has no estimates; its run times
+replace them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,14 +1,14 @@
 """Twelve logs: when, where and how much was recorded.
 
-The recording period, the processors, the users and the jobs that Table 1.1 lists of each log, and
-what the text says of the logs' sizes, lengths and run times. Counts and months are exact in the
-same version of a log; in another one the margin is 5 %, and a month for the period.
+The study tests the recording period, processors, users and jobs of each log in Table 1.1, and the
+statements of the text on sizes, lengths and run times. Counts and months are exact in the same
+version of a log; in another one the margin is 5 %, and a month for the period.
 
 All lines of a log count as jobs, whether they ran or not, and all known users. "Tens of thousands"
 are at least ten thousand, "several hundred thousand" at least two hundred thousand, six months are
 half a year, "a few years" at most five, "multiple days" at least two, "a couple of minutes to
-perhaps 10 minutes" a mean run time between 2 and 10 minutes. The last is said of the five logs in
-which E. Shmueli measured the probability to go on; the median is noted.
+perhaps 10 minutes" a mean run time between 2 and 10 minutes. This last statement refers to the five
+logs in which E. Shmueli measured the probability to continue; a note has the median.
 """
 
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ def _months(first: str, last: str) -> int:
 
 
 def _together(found: dict[Log, Facts], note: str) -> Iterator[Result]:
-    """Say what holds of every log, or of some."""
+    """Test statements on every log, or on some."""
     if not found:
         return
     place, facts = "2018, section 1.2", list(found.values())

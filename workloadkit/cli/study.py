@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
-from workloadkit.cli.messages import note, progress, say
+from workloadkit.cli.messages import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def study(
         write_json(json, {"studies": [findings.to_dict() for findings in found]})
     if str(json) != "-":
         _show(found)
-    report = say if str(json) == "-" else typer.echo
+    report = write_message if str(json) == "-" else typer.echo
     differing = [findings for findings in found if check and not _is_as_kept(findings, report)]
     if differing:
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from workloadkit.trace import Trace
 
 
 def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
-    """Return the header for a log of which some jobs, and no bursts, are written.
+    """Return the header for a log if only some jobs, and no bursts, are written.
 
     MaxJobs and MaxRecords are updated if they were correct.
 

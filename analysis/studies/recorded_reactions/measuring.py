@@ -15,7 +15,7 @@ from analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users
 from analysis.studies.recorded_reactions.windows import Pair, outside, pairs_of
 from workloadkit.trace import Trace
 
-#: Users whom the test is tried on, besides open ones.
+#: Users in the synthetic logs of the test, in addition to open ones.
 TESTED = ("fluid", "p(r)")
 
 #: Outages in one task.

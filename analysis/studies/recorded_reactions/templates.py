@@ -1,4 +1,4 @@
-"""Weeks that stand in for others, as one log: many are simulated at once."""
+"""Templates, weeks that represent other weeks, joined to one log for simulation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Users who go on with a session by the response time of the work before, in a log's own hours."""
+"""Users who continue a session depending on the previous response time, in the log's hours."""
 
 from dataclasses import dataclass
 from math import ceil

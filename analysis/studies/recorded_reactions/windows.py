@@ -1,4 +1,4 @@
-"""Outages that a log suggests, the weeks that stand in for theirs, and controls."""
+"""Inferred outages of a log, the weeks that represent theirs (templates), and controls."""
 
 from typing import Literal, NamedTuple
 

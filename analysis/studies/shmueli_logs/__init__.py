@@ -1,25 +1,25 @@
 """What five logs look like: sizes, run times, think times.
 
-The counts of the logs (Table 2.1), and the distributions that the source draws of them and then
-simulates with: think times (Figures 3.3, 4.3, 5.2), also by the response time before (Figure 4.4),
-batches (Figures 3.5 to 3.7), sizes, run times and repetitions of sizes (Figures 3.8 to 3.10), the
-short and the long think times (Figure 5.4), hours and days (Figure 5.8). Each is drawn again.
+The study reproduces the counts of the logs (Table 2.1), and the distributions that the source draws
+from them and uses in simulations: think times (Figures 3.3, 4.3, 5.2), also by the previous
+response time (Figure 4.4), batches (Figures 3.5 to 3.7), sizes, run times and repetitions of sizes
+(Figures 3.8 to 3.10), short and long think times (Figure 5.4), hours and days (Figure 5.8).
 
-The source describes its figures in words, and these numbers stand for them, chosen before anything
-was measured. The think times' "steep climb" ends at the knee of their cumulative shares from 0 to 8
-h, the source's longest break: where they lie farthest above a straight line; "about twenty minutes"
-is 10 to 40 min. "A large portion" is a third at least. Think times are "evenly distributed" if
-their cumulative shares depart from a straight line by 0.1 at most, and have "no feature" if no 20
-min hold twice as many as the 20 min before. Distributions, and curves, are "alike" if they differ
-by at most 0.1. What has a "large variance" varies more than exponentially distributed times: its
-coefficient of variation is above 1. "Very short" gaps have a median of a minute at most; a
-distribution is "skewed" if its skewness is above 1; bins of "approximately equal sizes" hold from
-half to one and a half times as many jobs as on average; a correlation of at most 0.3 is "weak";
-"several months" are 90 days at least. Batches "progressively rarer" are looked at up to ten jobs.
+Words of the source are given numbers, chosen before anything was measured. The "steep climb" of the
+think times ends at the knee of their cumulative shares from 0 to 8 h, the source's longest break:
+the point farthest above a straight line; "about twenty minutes" is 10 to 40 min. "A large portion"
+is at least a third. Think times are "evenly distributed" if their cumulative shares differ from a
+straight line by at most 0.1, and have "no feature" if no 20 min have twice as many as the 20 min
+before. Distributions, and curves, are "alike" if they differ by at most 0.1. A "large variance" is
+larger than that of an exponential distribution: the coefficient of variation is above 1. "Very
+short" gaps have a median of at most a minute; a distribution is "skewed" if its skewness is above
+1; bins of "approximately equal sizes" have from half to one and a half times the average number of
+jobs; a correlation of at most 0.3 is "weak"; "several months" are at least 90 days. Whether larger
+batches are "progressively rarer" is tested up to ten jobs.
 
-Negative think times are left out but where the whole distribution is drawn. A count agrees with a
-printed one within 1 %, a number of months within one. All this is of these logs, in which nothing
-is random.
+Negative think times are left out, except where the whole distribution is drawn. A count agrees with
+a printed one within 1 %, a number of months within one. All results describe these logs, in which
+nothing is random.
 """
 
 from collections.abc import Iterator

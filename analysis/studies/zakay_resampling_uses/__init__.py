@@ -2,37 +2,37 @@
 
 First how similar resampled logs are to their source: eight distributions of users and of the week
 (Figure 4), and the daily concentration of jobs in 16 bins (Figure 5), each by the largest
-difference of the cumulative shares (Kolmogorov and Smirnov's distance, K-S). "Very similar", as
-well as agreement "to a high degree", is taken for a distance of at most 0.1: a tenth of the height
-of a graph, and the margin that studies give a printed figure. "Generally similar" is taken for
-twice as much, and "different" for more than that. "A bit below" is a mean of the days that is lower
-by at most 0.1. Figure 4 shows ANL-Intrepid; the text says the same of the other logs. "Slightly
-different" numbers of users differ by at most 10 % from the log's, which counts also those at its
-ends who are not resampled. A long-term user who is regenerated stays one user.
+difference of the cumulative shares (the Kolmogorov-Smirnov distance, K-S). "Very similar", as well
+as agreement "to a high degree", means a distance of at most 0.1: a tenth of the height of a graph,
+and the margin of a printed figure. "Generally similar" means at most 0.2, and "different" more than
+that. "A bit below" is a mean of the days that is lower by at most 0.1. Figure 4 shows ANL-Intrepid;
+the text states the same of the other logs. "Slightly different" numbers of users differ by at most
+10 % from that of the log, which includes the users at its ends who are not resampled. A long-term
+user who begins again stays one user.
 
-Then SDSC-DS, five times longer (Figure 10): the first, third and fifth part, each as a log of its
-own. Its end effects are the shares of users who are first seen in the first 4 weeks and last seen
-in the last 4 weeks; they agree with the log's within 0.1. The source has three such logs; here
-there are as many as runs.
+Then SDSC-DS, five times longer (Figure 10): the first, third and fifth part, each as a separate
+log. End effects are the shares of users who are first seen in the first 4 weeks and last seen in
+the last 4 weeks; they agree with those of the log within 0.1. The source has three such logs; here
+each run has one.
 
 Then flurries as rare behaviours (Figures 14 to 16). The source takes the original logs of SDSC-SP2,
-LANL-CM5 and SDSC-Par and does not print when their flurries begin and end, so these claims lack
-their input. They are tested on another original log, NASA-iPSC, in which user 3 submitted 24,025
-jobs of one processor that its cleaned version leaves out. All jobs of that user count as the
+LANL-CM5 and SDSC-Par and does not print when their flurries begin and end, so the input of these
+claims is missing. They are tested on another original log, NASA-iPSC, in which user 3 submitted
+24,025 jobs of one processor that its cleaned version leaves out. All jobs of that user count as the
 flurry, as those of two users of SDSC-Par do in the source. It lasts as long as the log, 13 weeks,
-so new logs have 52, and temporary users are those of 4 weeks at its ends under each reading.
-"Dramatically" and "much lower" are taken for less than half, "lightly reduced" for a reduction of
-at most a fifth, "approximately the same" for 10 %. A number of flurries agrees with its rate if it
-is nearer to it than to any other rate of the source. The tail of the waits is heavier if more than
-a tenth of the runs exceed what nine tenths of those without flurries do not.
+so new logs have 52 weeks, and temporary users are defined by 4 weeks at its ends in each reading.
+"Dramatically" and "much lower" mean less than half, "lightly reduced" a reduction of at most a
+fifth, "approximately the same" 10 %. A number of flurries agrees with its rate if it is nearer to
+it than to any other rate of the source. The tail of the waits is heavier if more than a tenth of
+the runs exceed the 90th percentile of the runs without flurries.
 
-Last the ideas of section 6.5, which the source states and has not tested; the numbers that stand
-for its words are ours.
+Last, the ideas of section 6.5, which the source states but does not test; the numbers for its words
+are choices of this project.
 
 - Mixing: KTH-SP2 and SDSC-SP2, with half of the users of each and sizes rescaled to 128 processors,
   under EASY. Results are equivalent to averages of results of the two, each resampled alone for the
   same machine, if they differ by at most 10 %. The logs begin with their first submissions.
-- Stationarity: "many" is taken for half of the logs, with at least two stationary segments each. A
+- Stationarity: "many" means half of the logs, with at least two stationary segments each. A
   log is more uniform if it has fewer segments, and if the work of its quarters varies less.
 - Shaking by at most a minute, on KTH-SP2: the perturbation is small if most resampled logs are
   farther from the log's slowdown than any shaken one.

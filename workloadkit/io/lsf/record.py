@@ -102,7 +102,7 @@ def fields_of(line: str) -> list[str]:
 
 
 def parse(fields: list[str]) -> Finish:
-    """Return the fields of a JOB_FINISH record, the positions of which depend on the hosts.
+    """Return the fields of a JOB_FINISH record; their positions depend on the hosts.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Extract the values of given keys from many records, most of which have the same order."""
+"""Extract the values of given keys from many records with mostly the same order."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ class Steps:
         self._alone: dict[str, list[float]] = {}  # memory, CPU time, steps, first line
 
     def end_of_rows(self, job: str, record: int) -> None:
-        """Store the last job of some rows, the steps of which may follow."""
+        """Store the last job of some rows; its steps may follow."""
         self._last = (job, record)
 
     def add(
