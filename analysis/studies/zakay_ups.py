@@ -142,7 +142,7 @@ def measure_all(
     Returns
     -------
     dict of (Log, str) to DataFrame
-        One row a run, one column a measure and scheduler; no rows of a log that is not here.
+        One row per run, one column per measure and scheduler; no rows for a missing log.
     """
     import pandas as pd
 
@@ -200,7 +200,7 @@ def percent_of_easy(throughput: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def mean_of(log: Log, claim: Claim, differences: "pd.Series", note: str = "") -> Result:
-    """Return the result for a mean of the runs; there are none of a log that is not here."""
+    """Return the result for a mean of the runs; a missing log has no runs."""
     from workloadkit.experiments.intervals import mean_interval
 
     return Result(log, claim, *mean_interval(differences), note)

@@ -37,7 +37,7 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.site.distributions import PERIODS, SESSION, SiteDistributions
 from workloadkit.site.empirical import Empirical, Workpool, pooled
 
-#: What the words of the source are taken for; the reasons are in the study's text.
+#: Numbers for words of the source; the reasons are in the study's text.
 ALIKE, LARGE, EVEN, RISE = 0.1, 1 / 3, 0.1, 2.0
 ABOUT_TWENTY = (10.0, 40.0)
 SHORT_GAP, SKEWED, VARIES, WEAK = 60.0, 1.0, 1.0, 0.3
