@@ -265,7 +265,7 @@ def _study(name: str) -> str:
     }
     text.insert(2, "\n".join(f"- {fact}: {value}" for fact, value in facts.items() if value))
     if study.axes:
-        text.append("## Choices that the source leaves open")
+        text.append("## What the source leaves open")
     for axis in study.axes:
         text.append(f"`{axis.name}`: {_plain(axis.words)}.")
         options = ((f"`{option}`", _plain(words)) for option, words in axis.options.items())
