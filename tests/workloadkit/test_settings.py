@@ -109,7 +109,7 @@ WRONG = [
     ),
     (settings.Sweep, {"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
     (settings.Sweep, {"runs": 2.5}, "runs is 2.5; it is a whole number"),
-    (settings.Sweep, {"confidence": 1}, "confidence is 1; it must lie between 0 and 1"),
+    (settings.Sweep, {"confidence": 1}, "confidence is 1; it lies between 0 and 1"),
     (settings.Resample, {"load": 0}, "load is 0; it must be positive"),
     (settings.Resample, {"rare_per_week": -0.1}, "rare_per_week is -0.1; it must be 0 or more"),
     (settings.Resample, {"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
