@@ -132,7 +132,7 @@ def test_engines_agree_on_small_logs(policy):
 @pytest.mark.slow
 @pytest.mark.parametrize("tenths", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_engines_agree_whoever_reacts(policy, tenths):
+def test_engines_agree_for_all_users_who_react(policy, tenths):
     """With tenths of a second two kinds of users each, with outages every third kind.
 
     For each policy, users and these two a kernel is compiled.

@@ -121,7 +121,7 @@ def test_a_report_alone_goes_without_a_log(run, log, tmp_path, option):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_many_logs_are_the_same_bytes_whoever_writes_them(run, log, tmp_path, workers):
+def test_many_logs_are_the_same_bytes_with_any_workers(run, log, tmp_path, workers):
     folder = tmp_path / "many"
     options = ["--count", 5, "--seed", 3, "--workers", workers, "--load", 4]
     code, out, err = run(log, "-o", folder, *options)

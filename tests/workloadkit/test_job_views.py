@@ -252,7 +252,7 @@ def test_with_numbered_processors_a_requeued_job_leaves_them():
 # What the scheduler did, in the schedule
 
 
-def test_what_a_scheduler_stopped_is_told_and_checked():
+def test_jobs_stopped_by_a_scheduler_are_reported_and_checked():
     """A wide job gives way to a narrow one twice; the processors that it had count."""
     columns = {"submit": [0, 5, 20], "run": [30, 10, 10], "procs": [4, 1, 1], "user": [1, 2, 3]}
     trace = wk.Trace.from_columns(columns)

@@ -165,7 +165,7 @@ def test_who_does_the_work_makes_no_difference(log):
     assert alone.to_dict() == together.to_dict()
 
 
-def test_where_runs_saturate_there_is_no_mean_and_the_others_are_told_of_apart(log):
+def test_saturated_runs_have_no_mean_and_the_others_are_reported_separately(log):
     said = r"^\d+ of 24 simulations saturate, so their groups have no mean: \d+ at load .* un"
     with pytest.warns(WorkloadWarning, match=said):
         found = sweep(log, ["fcfs", "easy"], [1, 1.6, 4], load_by="users", runs=4, rng=6)

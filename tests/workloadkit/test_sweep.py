@@ -142,7 +142,7 @@ def test_wait_slowdown_and_utilization_are_measured_unless_told_otherwise(run, l
     ]
 
 
-def test_the_same_seed_gives_the_same_bytes_whoever_does_the_work(run, log, tmp_path):
+def test_the_same_seed_gives_the_same_bytes_with_any_workers(run, log, tmp_path):
     options = ("--load", 0.6, "--runs", 3, "--seed", 2)
     first, second = tmp_path / "1", tmp_path / "2"
     assert run(log, *options, "--json", first)[0] == 0

@@ -163,7 +163,7 @@ def test_missing_columns_are_unknown():
 
 
 @pytest.mark.parametrize("compiled_from", [0, 1 << 30])
-def test_further_columns_are_kept_beside_the_log(compiled_from, tmp_path, monkeypatch):
+def test_further_columns_are_kept_in_the_sidecar(compiled_from, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
     path = tmp_path / "log.swf"
     path.write_text(f"{job(1, 9)} 5 4.25 3\n{job(2, 3)}\n{job(3, 7)} -1\n{job(4, 5)} 0 8\n")

@@ -251,7 +251,7 @@ def test_new_logs_are_made_of_what_lies_inside(site):
 @needs_traces
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
-def test_months_of_real_logs_tell_what_the_whole_log_tells(path):
+def test_months_of_real_logs_agree_with_the_whole_log(path):
     """The utilization too, but for what had not ended when the month did."""
     log = wk.read_swf(path)
     log = log.select(log.ran)
