@@ -29,7 +29,7 @@ class LongQueuePolicy(CompiledPolicy):
     #: Module with the functions `as_trees` and `as_rings`.
     trees: ClassVar[Any]
     #: Part of the state with trees.
-    tree_part: ClassVar[type]
+    tree_part: ClassVar[type[Any]]
 
     def __init__(
         self,
