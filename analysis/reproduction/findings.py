@@ -142,10 +142,14 @@ class Findings(Displayed):
 
 
 def scorecard(found: Sequence[Findings], title: str) -> str:
-    """Return a page about several studies: main claims, and the number of claims by verdict."""
-    main = ((findings.study.name, *shown(r)) for findings in found for r in findings.main)
+    """Return a page about several studies: the number of claims by verdict, and main claims."""
     verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
     counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
+    main = (
+        f"### {f.study.name}: {f.study.title}\n\n{markdown_table(SHOWN, map(shown, f.main))}"
+        for f in found
+        if f.main
+    )
     other = sorted(
         {
             (log.name, log.published, log.version or "missing")
@@ -155,11 +159,14 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         }
     )
     parts = (
-        f"# Scorecard: {title}",
-        "## Main claims",
-        markdown_table(("study", *SHOWN), main),
+        f"# Results of `workloadkit study {title}`",
+        "A claim is reproduced if our 95 % interval lies within its margin, contradicted if it "
+        "lies outside, else too uncertain. "
+        "Its input is missing if a log or a number is not available.",
         "## All claims",
         markdown_table(("study", *VERDICTS), counts),
+        "## Main claims",
+        *main,
         "## Logs whose version differs from the source",
         markdown_table(("log", "version published", "version available"), other),
         f"Made by `workloadkit study {title}`, version {__version__}; "

@@ -30,7 +30,7 @@ from analysis.reproduction import (
     between,
     printed,
 )
-from analysis.reproduction.findings import shown
+from analysis.reproduction.findings import scorecard, shown
 from workloadkit.cli import app
 
 SIZE = Axis("size", "nothing is said of it", {"small": "half", "large": "all"})
@@ -323,6 +323,8 @@ def test_a_scorecard_has_the_main_claims_and_counts_all():
     assert "| all | b |" not in card
     assert "| all | b | 1 | 2 | +1 (+100.00 %) | contradicted | Table 1 |  |" in claims
     assert "| all | d | > 1 |  |  | input missing | Table 1 |  |" in claims
+    main = card.strip().partition("\n\n")[0]
+    assert f"### {RANDOM.name}: {RANDOM.title}\n\n{main}\n" in scorecard([findings], "r")
 
 
 def test_a_difference_from_nothing_has_no_percentage():
