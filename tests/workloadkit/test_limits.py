@@ -86,7 +86,7 @@ def is_long_enough(span):
     try:
         wk.resample(log, rng=1)
     except WorkloadError as error:
-        return "resampling needs 5 at least" not in str(error)
+        return "resampling requires at least 5" not in str(error)
     return True
 
 

@@ -57,5 +57,5 @@ def test_a_line_may_have_a_mebibyte_and_no_more(end):
 
 @pytest.mark.parametrize("sources", [[], 7, None])
 def test_no_source_is_wrong_usage(sources):
-    with pytest.raises(ParameterError, match="give a path"):
+    with pytest.raises(ParameterError, match="it must be a path"):
         list(line_blocks(sources))

@@ -360,18 +360,18 @@ def test_older_versions_have_fewer_fields():
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (record(procs="four"), "no numbers"),
-        (record(submit="1e9"), "no numbers"),
-        (record(end="nan"), "no numbers"),
-        (record(start="1_6"), "no numbers"),
-        (record(start="1-6"), "no numbers"),
-        (record(memory="٣"), "no numbers"),
-        (record(usage=USAGE.replace("4.5", "inf")), "no numbers"),
-        (record().replace(" 0 2 ", " -1 2 "), "no numbers"),
+        (record(procs="four"), "a numeric field is not a number"),
+        (record(submit="1e9"), "a numeric field is not a number"),
+        (record(end="nan"), "a numeric field is not a number"),
+        (record(start="1_6"), "a numeric field is not a number"),
+        (record(start="1-6"), "a numeric field is not a number"),
+        (record(memory="٣"), "a numeric field is not a number"),
+        (record(usage=USAGE.replace("4.5", "inf")), "a numeric field is not a number"),
+        (record().replace(" 0 2 ", " -1 2 "), "a numeric field is not a number"),
         (record().replace(" 0 2 ", " 0 99 "), "truncated"),
-        (record().replace(" 0 2 ", " 99999999999 2 "), "no numbers"),
+        (record().replace(" 0 2 ", " 99999999999 2 "), "a numeric field is not a number"),
         ('"JOB_FINISH" "10.1"', "truncated"),
-        (record(name="w").replace('"w"', '"w"x'), "quotes"),
+        (record(name="w").replace('"w"', '"w"x'), "unbalanced quotes"),
     ],
 )
 def test_malformed(line, why):
@@ -389,7 +389,7 @@ def test_absurd_numbers_are_unknown_or_no_job():
 
 def test_streams_are_refused_with_what_to_give():
     for line in ('"JOB_FINISH2" "10.1" 1409 12 "userId" "500"', '{"jobId": 7}'):
-        with pytest.raises(wk.FormatError, match=r"line 1: is a stream .*give lsb\.acct"):
+        with pytest.raises(wk.FormatError, match=r"line 1: is a stream .*use lsb\.acct"):
             read(line)
 
 

@@ -216,7 +216,11 @@ def test_a_name_with_parameters():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lublin2", "unknown model 'lublin2'; known: lublin, feitelson96, jann97, downey97, cirne"),
+        (
+            "lublin2",
+            r"unknown model 'lublin2'; did you mean lublin\? known: lublin, feitelson96, jann97, "
+            "downey97, cirne",
+        ),
         ("", "unknown model ''"),
         ("lublin:load=1", "model lublin has no parameter 'load'; known: types"),
         ("jann97:x=1", "model jann97 has no parameter 'x'; known: none"),

@@ -156,7 +156,9 @@ def test_the_machine_is_that_of_the_log():
     assert jann97(10, rng=1, like=log).header.procs == 4  # the largest job, where nobody says
     assert jann97(10, rng=1, like=wk.load_sample()).header.procs == 96
     assert jann97(10, rng=1).header.procs == 322
-    with pytest.warns(wk.WorkloadWarning, match="has jobs of up to 4 processors; larger ones than"):
+    with pytest.warns(
+        wk.WorkloadWarning, match="has jobs of up to 4 processors; those larger than"
+    ):
         assert jann97(10, 3, rng=1, like=log).column("procs").max() == 3
 
 

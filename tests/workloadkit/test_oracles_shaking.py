@@ -34,7 +34,7 @@ def trace_of(jobs):
 
 
 @settings(max_examples=80)
-@pytest.mark.filterwarnings("ignore:.*moves on its own:workloadkit.WorkloadWarning")
+@pytest.mark.filterwarnings("ignore:.*so jobs move individually:workloadkit.WorkloadWarning")
 @given(
     jobs=jobs_of_few_users,
     unit=st.sampled_from(["job", "batch", "session", "user"]),

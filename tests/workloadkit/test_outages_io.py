@@ -197,11 +197,11 @@ def test_a_line_may_have_a_mebibyte_and_no_more(end):
         ("1 -1 9 5 1 1 -1", r"field end: before the start at 9 s.*: '5'"),
         ("1 -1 5 9 1 2 3", r"field procs: differs from the number of components, 1.*: '2'"),
         ("1 -1 5 9 1 -1 3", r"field procs: differs from the number of components, 1.*: '-1'"),
-        ("1 -1 5 9 1 2 3 3", r"field components: named twice.*: '3'"),
+        ("1 -1 5 9 1 2 3 3", r"field components: repeated.*: '3'"),
         ("1 -1 5 9 1 2 0 3", r"field components: processors are numbered from 1.*: '0'"),
         ("1 -1 5 9 1 2 -1 3", r"field components: processors are numbered from 1.*: '-1'"),
         ("1 -1 5 9 1 1 -1\r2 -1 5 9 1 1 -1", r"a carriage return within the line"),
-        ("1 -1 5 9 1 1 -1\n\n1 -1 6 9 1 1 -1", r"line 4, field number: there twice: '1'"),
+        ("1 -1 5 9 1 1 -1\n\n1 -1 6 9 1 1 -1", r"line 4, field number: repeated: '1'"),
     ],
 )
 def test_what_cannot_be_is_said_by_line_and_field(text, message):
@@ -239,15 +239,15 @@ def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
     ("outage", "message"),
     [
         ("3 6 5 9 1 1 -1", "1 outage is announced after its start and cannot be planned around: 3"),
-        ("3 -1 5 5 1 1 -1", "1 outage is over as it starts: 3"),
-        ("3 -1 5 9 1 0 -1", "1 outage is of no processor: 3"),
+        ("3 -1 5 5 1 1 -1", "1 outage is of length 0: 3"),
+        ("3 -1 5 9 1 0 -1", "1 outage is without processors: 3"),
         (
             "3 -1 5 9 8 1 -1",
             "1 outage is of an unknown type: 3",
         ),
         (
             "\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 8)),
-            "7 outages are each of no processor: 1, 2, 3, 4, 5 and 2 more",
+            "7 outages are each without processors: 1, 2, 3, 4, 5 and 2 more",
         ),
     ],
 )
@@ -271,7 +271,7 @@ def test_an_outage_of_unknown_start_is_neither_late_nor_short_nor_planned():
 
 def test_five_odd_outages_are_all_named():
     outages = read("\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 6)))
-    assert outages.oddities == ["<stream>: 5 outages are each of no processor: 1, 2, 3, 4, 5"]
+    assert outages.oddities == ["<stream>: 5 outages are each without processors: 1, 2, 3, 4, 5"]
 
 
 def test_a_machine_may_have_had_no_outage():

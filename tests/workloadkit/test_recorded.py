@@ -57,7 +57,7 @@ def test_a_machine_is_written_only_where_it_is_known():
 
 def test_a_job_of_no_run_time_is_not_the_one_that_is_too_many():
     trace = log(job=[7, 8, 9], submit=[0, 10, 10], wait=[0, 0, 0], run=[60, 60, 0], procs=[2, 4, 9])
-    with pytest.warns(WorkloadWarning, match=r"up to 6 processors of 5, .*, first by job 8$"):
+    with pytest.warns(WorkloadWarning, match=r"up to 6 processors of 5: .*, first by job 8$"):
         wk.simulate(trace, "recorded", procs=5)
 
 

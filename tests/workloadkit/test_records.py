@@ -359,7 +359,7 @@ def test_a_key_gives_a_user_and_a_group_of_one_name_different_numbers():
         ({"tz": "Mars/Base"}, "tz is 'Mars/Base'"),
         ({"procs": 0}, "procs is 0"),
         ({"procs": 1.5}, "procs is 1.5"),
-        ({"key": b""}, "key is empty"),
+        ({"key": b""}, "key must be non-empty bytes"),
         ({"key": "k", "anonymize": True}, "key must be non-empty bytes"),
         ({"key": b"k"}, "key requires anonymize"),
     ],

@@ -60,7 +60,7 @@ ORACLES = (
 )
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*says that it is a simulation"),
+    pytest.mark.filterwarnings("ignore:.*describes itself as a simulation"),
     pytest.mark.filterwarnings("ignore:.*all have the same priority"),
 ]
 

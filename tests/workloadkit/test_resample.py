@@ -140,7 +140,7 @@ def test_users_arrive_in_each_week_that_the_new_log_reaches_into(log, weeks, lat
 
 def test_temporary_users_count_for_the_number_of_jobs_too():
     trace = log_of({1: every_week(0, 40), 2: [10.5] * 20})
-    with pytest.raises(ParameterError, match=r"would have some 3.2e\+07 jobs"):
+    with pytest.raises(ParameterError, match=r"would have about 3.2e\+07 jobs"):
         prepare(trace, weeks=1.5e6, arrivals=1)
 
 
@@ -562,7 +562,10 @@ def test_logs_that_cannot_be_resampled(log):
         ({"weeks": np.nan}, "weeks is nan"),
         ({"weeks": "26w"}, "weeks is '26w'; it is a number"),
         ({"weeks": 1e9}, r"weeks is 1e\+09; the end of the log would be out of range"),
-        ({"weeks": 1e6, "long_term_users": 1000}, r"would have some 1.0e\+09 jobs; more than 20,0"),
+        (
+            {"weeks": 1e6, "long_term_users": 1000},
+            r"would have about 1.0e\+09 jobs; the limit is 20,0",
+        ),
         ({"unit": "week"}, "unit is 'week'; known: user, session, batch, job"),
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
         ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
@@ -570,10 +573,10 @@ def test_logs_that_cannot_be_resampled(log):
         ({"begin": 1}, "begin is 1; it must not lie after the first submission, 0 s"),
         ({"begin": -np.inf}, "begin is -inf"),
         ({"begin": "0"}, "begin is '0'; it is a number"),
-        ({"weeks": 0.001, "long_term_users": 10**9}, r"would have some 1.0e\+09 users"),
+        ({"weeks": 0.001, "long_term_users": 10**9}, r"would have about 1.0e\+09 users"),
         ({"load": 1e300}, "requires more than the 2 temporary users in the pool"),
         ({"rare": None}, "rare is None; it must be a list of rare behaviours"),
-        ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it is a whole number"),
+        ({"rare": [(np.nan, 0, 1)]}, "user of a rare behaviour is nan; it must be a whole number"),
         ({"long_term_users": 1.5}, "long_term_users is 1.5; it is a whole number"),
         ({"long_term_users": -1}, "long_term_users is -1; it is a whole number, 0 or more"),
         ({"temporary_users": 3}, "temporary_users 3 requires more than the 2 temporary users"),
@@ -617,7 +620,7 @@ def test_a_count_is_a_whole_number(log, count):
 
 @pytest.mark.parametrize(
     ("trace", "message"),
-    [("a.swf", "read it first"), (None, "give a Trace|no log"), ([], "no log given")],
+    [("a.swf", "read it first"), (None, "a log is None; it must be a Trace"), ([], "no log given")],
 )
 def test_what_is_no_log_is_refused(trace, message):
     with pytest.raises(ParameterError, match=message):
@@ -625,7 +628,7 @@ def test_what_is_no_log_is_refused(trace, message):
 
 
 def test_a_table_is_no_log(log):
-    with pytest.raises(ParameterError, match="a log is of type DataFrame; give a Trace"):
+    with pytest.raises(ParameterError, match="a log is of type DataFrame; it must be a Trace"):
         wk.resample(log.jobs)
 
 

@@ -442,7 +442,9 @@ def test_several_logs_are_mixed(log):
 
 
 def test_what_cannot_be_is_said(log):
-    with pytest.raises(ParameterError, match=r"^unit is 'batch'; users who react are drawn whole"):
+    with pytest.raises(
+        ParameterError, match=r"^unit is 'batch'; users who react are drawn as 'user'"
+    ):
         wk.simulate(log, "easy", "adjusted", population="resampled:unit=batch")
     with pytest.raises(ParameterError, match="load 99 requires more than the"):
         wk.simulate(log, "easy", "adjusted", population="resampled:load=99")

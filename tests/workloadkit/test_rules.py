@@ -593,7 +593,10 @@ def test_jobs_that_say_nothing_of_a_rule_are_not_counted_as_checked(rule, header
 def test_what_filters_explain_is_said(label, what):
     explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
     assert explained.text == f"{label} is 5, but the log has {what} and filters removed 2"
-    assert wk.validate(log({label: "4", **FILTER})).findings[0].text == f"{label} is 4, {what}"
+    assert (
+        wk.validate(log({label: "4", **FILTER})).findings[0].text
+        == f"{label} is 4, but the log has {what}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -675,7 +678,7 @@ def test_the_first_second_of_a_machine_used_twice():
     assert str(finding.offenders[0]) == "job 2: second 109, busy 12"
     more = {2: {"wait": 0}, 3: {"submit": 60, **NO_WAY}}
     finding = wk.validate(log(jobs=more))["machine-used-once"]
-    assert "up to 14 busy; MaxProcs is 8; first: job 2: second 50, busy 12" in finding.text
+    assert "up to 14 busy, but MaxProcs is 8; first: job 2: second 50, busy 12" in finding.text
 
 
 def test_lines_of_jobs_are_counted_with_their_parts():

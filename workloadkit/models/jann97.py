@@ -104,8 +104,8 @@ def jann97(
     n_jobs, machine = check_counts(jobs, REFERENCE if procs is None else procs)
     if like is not None and machine < largest:
         warnings.warn(
-            f"{like.name} has jobs of up to {largest} processors; larger ones than the machine of "
-            f"{machine} are left out or truncated",
+            f"{like.name} has jobs of up to {largest} processors; those larger than the machine "
+            f"of {machine} are left out or truncated",
             WorkloadWarning,
             stacklevel=3,
         )

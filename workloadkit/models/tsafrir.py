@@ -98,8 +98,8 @@ def tsafrir(
 
     Notes
     -----
-    Left out: users (hence the similarity of a user's estimates), sessions, repeated jobs, weekends
-    and feedback.
+    Left out: the similarity of a user's estimates, users, sessions, repeated jobs, weekends and
+    feedback.
 
     References
     ----------
