@@ -345,15 +345,16 @@ def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float)
         f"{plural(numbers['procs']['p50'], 'processor')}; {share(serial)} of the jobs are serial "
         f"and {share(powers)} use a power of two."
     )
-    median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]
-    if long == 0:
-        waits = "At least 95 % of the jobs did not wait"
-    elif median > 0:
-        waits = f"The median wait is {duration(median)}"
-    else:
-        waits = "Half of the jobs did not wait (median wait 0 s)"
-    if long > 0:
-        waits += f"; 5 % of the jobs waited {duration(long)} or more"
+    if numbers["wait"]["count"]:
+        median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]
+        half = (
+            f"The median wait is {duration(median)}"
+            if median > 0
+            else "Half of the jobs did not wait (median wait 0 s)"
+        )
+        waits = f"{half}; 5 % of the jobs waited {duration(long)} or more"
+        if long == 0:
+            waits = "At least 95 % of the jobs did not wait"
         slowdown = number(numbers["bounded_slowdown"]["mean"])
         text += f" {waits}. The mean bounded slowdown is {slowdown}."
     return text

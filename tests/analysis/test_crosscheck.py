@@ -353,7 +353,11 @@ def test_what_never_varies_may_differ_by_rounding_only():
 @pytest.mark.parametrize(
     ("model", "parameters", "message"),
     [
-        ("mg1", {"lam": 0.5, "S": 1}, "unknown model 'mg1'; known: mm1, mmc, md1, closed"),
+        (
+            "mg1",
+            {"lam": 0.5, "S": 1},
+            "unknown model 'mg1'; did you mean mm1 or md1\\? known: mm1, mmc, md1, closed",
+        ),
         ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
         ("closed", {"N": 3, "S": 1}, "closed requires Z"),
         ("closed", {"N": 3, "Z": queueing.breaks(1, 2, 3), "S": 1}, "Z is a function; for closed"),
@@ -370,7 +374,11 @@ def test_what_never_varies_may_differ_by_rounding_only():
         ("mm1", {"lam": 0.5, "S": 1, "quantiles": [1.0]}, "quantiles is 1; it lies between"),
         ("mm1", {"lam": 0.5, "S": 1, "quantiles": [0]}, "quantiles is 0; it lies between"),
         ("mm1", {"lam": 0.5, "S": 1, "rng": -1}, "rng is -1; a seed must be 0 or more"),
-        ("reopen", {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1}, "p is 2 after a response"),
+        (
+            "reopen",
+            {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1},
+            r"p is 2 at response time 1e\+09; it must be from 0 to 1",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(model, parameters, message):
@@ -439,9 +447,13 @@ def test_the_interval_is_of_95_percent_by_student_s_t():
 def test_twenty_independent_responses_are_enough():
     point = {"settled": True, "independent": 20}
     _warn([point], 500, 0)  # warnings are errors
-    with pytest.warns(WorkloadWarning, match="at 1 of 2 points a run is worth fewer than 20"):
+    with pytest.warns(
+        WorkloadWarning, match="at 1 of 2 points the responses of a run are worth fewer than 20"
+    ):
         _warn([point, point | {"independent": 19.9}], 500, 0)
-    with pytest.warns(WorkloadWarning, match="at 1 of 1 points a run is worth fewer"):
+    with pytest.warns(
+        WorkloadWarning, match="at 1 of 1 points the responses of a run are worth fewer"
+    ):
         _warn([point | {"independent": math.nan}], 500, 0)
 
 

@@ -207,7 +207,7 @@ def test_what_cannot_be_fitted_is_refused():
     ):
         with pytest.raises(ParameterError, match=message):
             fit_marginal(values)
-    with pytest.raises(ParameterError, match="no family 'normal'; known: exponential"):
+    with pytest.raises(ParameterError, match="unknown family 'normal'; known: exponential"):
         fit_marginal([1, 2, 3], families=["normal"])
 
 

@@ -168,7 +168,7 @@ def test_what_cannot_be_compared_is_refused(rng):
         compare(log(rng), "KTH")
     with pytest.raises(ParameterError, match="unknown section 'weather'; known: load"):
         compare(log(rng), sections=["weather"])
-    with pytest.raises(ParameterError, match="no distribution 'weather'"):
+    with pytest.raises(ParameterError, match="unknown distribution 'weather'"):
         compare(log(rng), sections=[]).plot(Figure().add_subplot(), distribution="weather")
 
 

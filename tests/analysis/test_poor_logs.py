@@ -137,7 +137,7 @@ OF_ONE_LOG = {
 @pytest.mark.parametrize("name", OF_ONE_LOG)
 @pytest.mark.parametrize(
     ("given", "message"),
-    [("log.swf", "trace is 'log.swf'; read it first"), (None, "trace is None; give a Trace")],
+    [("log.swf", "trace is 'log.swf'; read it first"), (None, "trace is None; it must be a Trace")],
 )
 def test_what_is_no_log_is_refused_with_what_to_do(name, given, message):
     with pytest.raises(ParameterError, match=message):

@@ -228,7 +228,7 @@ def test_who_starts_before_an_earlier_job_has_overtaken_it(wait, share):
 def test_whole_weeks_with_more_work_than_the_machine_can_do(submit, run, weeks, broken):
     trace = made(procs=1, submit=(np.array(submit) * WEEK).astype(int), run=run)
     found = assumption(trace, "the load is steady")
-    assert f"{weeks} whole weeks" in found.text
+    assert f"{weeks} complete weeks" in found.text
     assert found.broken == broken
 
 

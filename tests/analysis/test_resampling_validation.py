@@ -128,7 +128,7 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
     notes = found.report().sections[0].notes
     assert notes[0].startswith("The original is compared with 1 resampled log,")
     assert "are left out of the original" in notes[1]
-    assert f"{found.left_out} jobs." in notes[1]
+    assert f"{found.left_out} jobs that never ran, or" in notes[1]
     assert "±" not in found.report().sections[0].finding
 
 
@@ -330,7 +330,7 @@ def test_the_command_compares_the_logs_that_it_writes(run, path, tmp_path):
         (("--report", "{0}/nowhere/a.html"), 1, "nowhere/a.html: cannot be written"),
         (("--report", "{0}/a", "--json", "{0}/a"), 2, "two results cannot both go to"),
         (("{0}/log.swf", "--json", "-"), 2, "compare new logs with one original"),
-        (("--report", "{0}/log.swf"), 2, "is not written over"),
+        (("--report", "{0}/log.swf"), 2, "log.swf, which is not overwritten"),
         (("--count", "2"), 2, "--count writes files; name their folder with -o"),
     ],
 )

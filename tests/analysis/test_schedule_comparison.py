@@ -555,7 +555,7 @@ def test_the_slowdown_ratio_is_drawn_by_week(sample, ax):
 
 def test_machines_of_different_sizes_are_worth_a_line():
     four, eight = (schedules(THREE_WEEKS, "easy", machine=size)[0] for size in (4, 8))
-    message = "are of machines of different sizes: four with procs 4, eight with procs 8"
+    message = "have machines of different sizes: four with procs 4, eight with procs 8"
     with pytest.warns(WorkloadWarning, match=message):
         analysis.compare_schedules({"four": four, "eight": eight})
 

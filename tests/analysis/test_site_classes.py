@@ -153,7 +153,7 @@ def test_a_file_keeps_classes(tmp_path):
         ),
         (
             lambda log: log["classes"]["unknown batch"]["aborted"].update(values=[-1], counts=[1]),
-            "not such a number: '-1'",
+            "not a valid number: '-1'",
         ),
     ],
 )
@@ -257,7 +257,9 @@ def test_what_is_missing_in_a_class_is_that_of_all():
 
 
 def test_classes_have_pools_of_their_own():
-    with pytest.raises(ParameterError, match="classes='both' has pools of its own"):
+    with pytest.raises(
+        ParameterError, match="classes='both' defines its own pools; leave out pools='three'"
+    ):
         wk.users.DynamicSite(classes="both", pools="three")
     with pytest.raises(ParameterError, match="classes is 'two'; known: one, hours, kinds, both"):
         wk.users.StaticSite(classes="two")

@@ -345,7 +345,9 @@ def test_tables_and_figures_over_time_are_of_the_same_interval_and_period():
     ]
     assert table.caption == "Wait by partition and week of submission."
     assert (table.data["end"] - table.data["begin"]).unique().tolist() == [7 * DAY]
-    assert section.figures[0].caption.startswith("By week of submission: the time from eligible to")
+    assert section.figures[0].caption.startswith(
+        "90th percentile of the time from eligible to start, by week of submission"
+    )
 
 
 @pytest.mark.parametrize(("held", "told"), [(0, ""), (4, ""), (5, "0.1 %"), (25, "0.5 %")])

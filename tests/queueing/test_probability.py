@@ -90,7 +90,7 @@ def test_what_is_no_probability_is_named(p, message):
 
 
 def test_tables_are_checked():
-    with pytest.raises(QueueingError, match="must ascend"):
+    with pytest.raises(QueueingError, match="must be ascending"):
         table([1, 1], [0.5, 0.4])
     with pytest.raises(QueueingError, match=r"p is 1\.4 at response time 2"):
         table([1, 2], [0.5, 1.4])

@@ -182,7 +182,7 @@ def test_stability_is_that_of_long_responses():
         ({"method": "best"}, "method is 'best'"),
         ({"method": "mm1", "Z": breaks(1, 2, 3)}, "Z is a breaks"),
         ({"Z": lambda r: r - 3}, "Z is -3"),
-        ({"lam": [0.1, 0.2], "S": [1, 2, 3]}, "shapes"),
+        ({"lam": [0.1, 0.2], "S": [1, 2, 3]}, r"cannot broadcast parameters: lam \(2,\), S \(3,\)"),
         ({"p": hyperbolic(0.8, 0.5), "method": "exact"}, "method 'exact' is for exponential"),
         ({"lam": 0.9, "method": "exact"}, "for light load"),
         ({"method": "fluid"}, "'fluid'"),
@@ -299,7 +299,7 @@ def test_the_fluid_method_takes_functions_of_ones_own_that_are_smooth():
     assert own.R == pytest.approx(form.R, rel=1e-4)
     with pytest.raises(QueueingError, match="table of 2 points, which has no derivative"):
         reopen(0.9, table([0, 100], [0.8, 0]), 1, 1, method="fluid")
-    with pytest.raises(QueueingError, match="p rises"):
+    with pytest.raises(QueueingError, match="p increases with r; method 'fluid'"):
         reopen(0.1, lambda r: 0.8 - 0.5 / (1 + r), 1, 1, method="fluid")
 
 
