@@ -200,7 +200,7 @@ def _work_of_users(trace: Trace) -> tuple:
     unknown = int((jobs["user"] == UNKNOWN).sum())
     if unknown:
         warnings.warn(
-            f"{trace.name}: {unknown:,} jobs of unknown user count as jobs of one user",
+            f"{trace.name}: jobs of unknown user ({unknown:,}) count as jobs of one user",
             WorkloadWarning,
             stacklevel=3,
         )

@@ -227,7 +227,7 @@ def test_values_that_cannot_be(log, how, message):
 
 
 def test_a_table_is_no_log():
-    with pytest.raises(ParameterError, match="trace is of type DataFrame; give a Trace"):
+    with pytest.raises(ParameterError, match="trace is of type DataFrame; it must be a Trace"):
         add_utility(pd.DataFrame(JOBS))
 
 
@@ -374,7 +374,11 @@ def test_shapes_are_drawn_for_everybody_or_of_ones_own():
             "utility function of queue 3, shape a: time 0 of point 2 is not after",
         ),
         ({"shape": ["a"], "time": [0], "value": [1]}, WorkloadError, "shape of shape a ends at"),
-        ({"time": [0, 1], "value": [0, 0]}, WorkloadError, "the shape is worth nothing; it cannot"),
+        (
+            {"time": [0, 1], "value": [0, 0]},
+            WorkloadError,
+            "the shape has the start value 0; it cannot",
+        ),
     ],
 )
 def test_tables_that_cannot_be(log, columns, error, message):
@@ -482,8 +486,8 @@ def test_what_jobs_earn_is_simulated(run, path):
         (["--decay", "linear=x"], 2, "values are numbers"),
         (["--decay", "linear,"], 2, "neither NAME nor NAME=NUMBER"),
         (["--decay", "fast"], 2, "decay is 'fast'"),
-        (["--deadline-factor", "-1"], 2, "deadline_factor is -1"),
-        (["--table", "/nowhere.csv"], 1, "/nowhere.csv: cannot be read: No such file"),
+        (["--deadline-factor", "-1"], 2, "--deadline-factor is -1; it must be positive"),
+        (["--table", "/nowhere.csv"], 1, "/nowhere.csv: no such file"),
         (["-o", "/nowhere/b.swf"], 1, "cannot be written"),
     ],
 )
@@ -507,7 +511,9 @@ def test_processors_used_count_only_where_none_are_requested_and_some_are_used(l
 
 def test_a_deadline_beyond_the_limit_of_what_is_believed_is_refused(log):
     late = log.with_columns(wait=[250, 250, 251, 250])
-    with pytest.raises(ParameterError, match=r"deadline of job 13, 1\.004e\+12 s, is beyond"):
+    with pytest.raises(
+        ParameterError, match=r"deadline of job 13, 1\.004e\+12 s, is above the limit"
+    ):
         add_utility(late, priority=RANKS, deadline_factor=4e9, rng=1)
 
 

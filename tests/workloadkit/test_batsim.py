@@ -140,14 +140,14 @@ def test_no_resources_told():
         ('{"nb_res": 8', "not JSON at column"),
         ("[" * 100_000, "JSON is nested too deeply"),
         ('{"nb_res": ' + "9" * 5000 + "}", "a number has more than 4,300 digits"),
-        ('{"nb_res": NaN}', "not a number of JSON: 'NaN'"),
+        ('{"nb_res": NaN}', "not a JSON number: 'NaN'"),
         ('{"jobs": [], "jobs": []}', "duplicate key: 'jobs'"),
         ('{"nb_res": 8, "jobs": [], "jobs": []}', "duplicate key: 'jobs'"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("{}", "field jobs: the array jobs is missing"),
-        ('{"jobs": {}}', "field jobs: no array: '{…}'"),
+        ('{"jobs": {}}', "field jobs: not an array: '{…}'"),
         ('{"jobs": []}', "field profiles: the object profiles is missing"),
-        ('{"jobs": [], "profiles": []}', "field profiles: no object: '[…]'"),
+        ('{"jobs": [], "profiles": []}', "field profiles: not an object: '[…]'"),
         ('{"jobs": [], "profiles": {}}', "field jobs: the workload has no jobs"),
     ],
 )
@@ -160,7 +160,7 @@ def test_what_is_no_workload(text, message):
 @pytest.mark.parametrize(
     ("jobs", "message"),
     [
-        ([job(), 7], "field jobs[1]: no object: '7'"),
+        ([job(), 7], "field jobs[1]: not an object: '7'"),
         *([[without(key)], f"field jobs[0]: the key {key} is missing"] for key in ("id", "res")),
         ([without("profile")], "field jobs[0]: the key profile is missing"),
         ([without("subtime")], "field jobs[0]: the key subtime is missing"),
@@ -193,7 +193,7 @@ def test_jobs_that_are_refused(jobs, message):
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
-        (7, 'profiles["p"]: no object'),
+        (7, 'profiles["p"]: not an object'),
         ({}, 'profiles["p"]: the key type is missing'),
         ({"type": 1}, 'profiles["p"]: the key type is missing'),
         ({"type": "delay"}, 'profiles["p"]: the key delay is missing'),
@@ -241,7 +241,9 @@ def test_a_job_that_requested_no_processors_asks_for_those_that_it_used():
 
 def test_the_most_resources_are_those_of_32_bits():
     columns = {"submit": [0, 0], "run": [5, 5], "procs": [2**31 - 1, 2**31]}
-    with pytest.warns(wk.WorkloadWarning, match="1 of 2 jobs left out .* no whole number"):
+    with pytest.warns(
+        wk.WorkloadWarning, match="1 of 2 jobs left out .* a fraction of a processor or too many"
+    ):
         text = written(Trace.from_columns(columns))
     assert [made["res"] for made in json.loads(text)["jobs"]] == [2**31 - 1]
 
@@ -331,7 +333,9 @@ def test_the_last_end_of_a_header_is_of_the_jobs_that_are_left():
 
 def test_jobs_that_batsim_cannot_place():
     log = {"submit": [-1, 0, 0, 0], "run": [1] * 4, "procs": [1, 1.5, 3e8, 1]}
-    with pytest.warns(wk.WorkloadWarning, match="1 submitted before second 0, 1 need no whole"):
+    with pytest.warns(
+        wk.WorkloadWarning, match="1 submitted before second 0, 1 need a fraction of"
+    ):
         workload = json.loads(written(Trace.from_columns(log)))
     assert [job["res"] for job in workload["jobs"]] == [300_000_000, 1]
 

@@ -406,7 +406,7 @@ def test_jobs_lost_doubled_and_invented():
     assert lost == {ONCE: "job 4, submitted at 3 s, is missing"}
     doubled = check(rows(right, 0, 1, 2, 3, 3), "easy")
     assert refuted(doubled) == {
-        ONCE: "job 4 is there twice",
+        ONCE: "job 4 occurs twice",
         CAPACITY: "5 of 4 at 3 s, by jobs 1, 4, 4",
     }
     assert doubled.claims[-1].verdict == "not applicable"
@@ -498,7 +498,7 @@ def test_an_offered_load_moves_the_submit_times():
     schedule = wk.simulate(log(), "easy", procs=4, offered_load=2)
     assert_proved(wk.check_schedule(log(), schedule))
     assert_proved(check(schedule.trace(), "easy", offered_load=2))
-    with pytest.warns(wk.WorkloadWarning, match="a simulation of offered_load 2, which is not"):
+    with pytest.warns(wk.WorkloadWarning, match="a simulation of offered_load 2, which differs"):
         report = check(schedule.trace(), "easy")
     assert refuted(report) == {
         SUBMIT: "job 2, matched by number and order, is submitted at 5 s, not 1 s; 2 more"
@@ -642,7 +642,7 @@ def test_a_schedule_that_tells_of_another_simulation_is_worth_a_line(made, check
     schedule = wk.simulate(log(), **made).trace()
     with pytest.warns(wk.WorkloadWarning) as warned:
         check(schedule, "easy", **checked)
-    told = str(warned[0].message).partition(" a simulation of ")[2].partition(", which is not")[0]
+    told = str(warned[0].message).partition(" a simulation of ")[2].partition(", which differs")[0]
     assert sorted(told.split(", ")) == sorted(said.split(", "))
 
 

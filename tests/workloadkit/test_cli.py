@@ -275,7 +275,7 @@ def test_a_log_of_unknown_users_is_worth_a_line(run, tmp_path):
     wk.write_swf(wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}), path)
     code, _, err = run("sessions", path)
     assert code == 0
-    assert err.startswith("warning: anonymous.swf: jobs of unknown user (1) are")
+    assert err.startswith("warning: anonymous.swf: jobs of unknown user (1) count")
     assert "Warning" not in err
 
 

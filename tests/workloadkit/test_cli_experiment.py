@@ -81,11 +81,11 @@ def test_a_shard_may_have_nothing_to_do(run):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("run", "y.toml", "--out", "r"), 1, "error: y.toml: cannot be read: No such file"),
+        (("run", "y.toml", "--out", "r"), 1, "error: y.toml: no such file"),
         (("run", "x.toml"), 2, "Missing option '--out'"),
         (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not K/N, with K from 1"),
         (("run", "x.toml", "--out", "r", "--shard", "x"), 2, "'x' is not K/N"),
-        (("run", "x.toml", "--out", "x.toml"), 1, "error: x.toml: cannot be made: File exists"),
+        (("run", "x.toml", "--out", "x.toml"), 1, "error: x.toml: cannot be created: File exists"),
         (("run", "x.toml", "--out", "r", "--workers", "2", "--dask", "x"), 2, "exclude each other"),
         (
             ("run", "x.toml", "--out", "r", "--dask", "tcp://"),
@@ -108,7 +108,7 @@ def test_results_of_another_experiment_are_refused(run, tmp_path):
     code, out, err = run("run", "x.toml", "--out", "results")
     assert (code, out) == (2, "")
     assert err == (
-        "error: results/results.parquet: has results of another experiment: seed 1, not 2; name "
+        "error: results/results.parquet: has results of another experiment: seed 1, not 2; use "
         "another folder\n"
     )
 

@@ -123,7 +123,10 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("lublin2", "--jobs", 5), "unknown model 'lublin2'; did you mean lublin? known:"),
+        (
+            ("lublin2", "--jobs", 5),
+            "unknown model 'lublin2'; did you mean lublin? known: lublin, feitelson96",
+        ),
         (("lublin",), "--jobs is missing"),
         (("lublin:types=3", "--jobs", 5), "types is '3'; known: one, two, batch, interactive"),
         (("lublin:size=3", "--jobs", 5), "model lublin has no parameter 'size'; known: types"),

@@ -306,7 +306,10 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
         (["--rare", "3:1w-x"], "error: rare '3:1w-x': x is no time"),
         (["--weight", "long=1,long=2"], "error: weights 'long=1,long=2'; long is given twice"),
         (["--rare", "9:1w-2w"], "user 9 has no jobs from 604800 to 1209600 s"),
-        (["--rare-per-week", 1], "error: --rare-per-week is 1, beyond the 0.05 temporary users"),
+        (
+            ["--rare-per-week", 1],
+            "error: --rare-per-week is 1, but only 0.05 temporary users arrive",
+        ),
         (["--count", 0], "Invalid value for '--count'"),
         (["--seed", -1], "Invalid value for '--seed'"),
         (["--weight", "serial"], "error: weights 'serial'; write CLASS=X, as in long=3"),
@@ -331,7 +334,7 @@ def test_a_new_log_without_jobs_is_not_written(run, log, tmp_path):
 
 
 def test_standard_input_is_one_log(run):
-    assert run("-", "-") == (2, "", "error: standard input can be one of the logs, not several\n")
+    assert run("-", "-") == (2, "", "error: standard input can be one log only\n")
 
 
 def test_rare_behaviours_that_never_come_are_worth_a_line(run, log):

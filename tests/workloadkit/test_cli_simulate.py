@@ -533,7 +533,7 @@ def test_users_of_a_site_show_what_became_of_their_sessions(run):
         (["--users", "adjusted:x=1"], "users adjusted has no parameter 'x'; known: none"),
         (["--users", "closed:think=maybe"], "think is 'maybe'; known: none, recorded"),
         (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
-        (["--users", "adjusted", "--offered-load", 1], "the load of users adjusted follows from"),
+        (["--users", "adjusted", "--offered-load", 1], "the load of users adjusted depends on the"),
         (["--users", "adjusted", "--skip-rare"], "--skip-rare is for users who submit by their"),
         (["--resampled", "--no-pause"], "--no-pause is for users who react"),
         (["--no-pause"], "--no-pause requires --resampled"),

@@ -116,7 +116,7 @@ def test_a_log_without_a_job_that_ran_has_no_activities():
 
 
 def test_what_is_no_log_is_refused():
-    with pytest.raises(wk.ParameterError, match="give a Trace"):
+    with pytest.raises(wk.ParameterError, match="trace is None; it must be a Trace"):
         activities(None)
 
 

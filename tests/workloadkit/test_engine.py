@@ -211,7 +211,7 @@ def test_values_of_a_wrong_type_are_named(arguments, message):
 def test_a_log_is_read_before_it_is_swept_or_checked():
     with pytest.raises(ParameterError, match=r"trace is 'log\.swf'; read it first"):
         wk.sweep("log.swf")
-    with pytest.raises(ParameterError, match="trace is None; give a Trace"):
+    with pytest.raises(ParameterError, match="trace is None; it must be a Trace"):
         wk.check_schedule(None, small_trace())
     with pytest.raises(ParameterError, match=r"schedule is 'easy\.swf'; read it first"):
         wk.check_schedule(small_trace(), "easy.swf")

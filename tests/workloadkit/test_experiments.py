@@ -299,7 +299,7 @@ def test_the_result_says_what_made_it_and_is_ready_for_json(log):
 
 def test_a_mapping_names_schedulers_that_are_called_the_same(log):
     two = [wk.schedulers.Easy(), wk.schedulers.Easy()]
-    with pytest.raises(ParameterError, match="two schedulers are called easy"):
+    with pytest.raises(ParameterError, match="two schedulers have the name easy"):
         sweep(log, two, [0.5])
     found = sweep(log, dict(zip("ab", two, strict=True)), [0.5])
     assert found.table["scheduler"].tolist() == ["a", "b"]
@@ -441,7 +441,7 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
         ({"loads": [0.5, 0.5]}, "loads: a value is repeated"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'; known: jobs, "),
         ({"runs": 0}, "runs is 0; it is a whole number, 1 or more"),
-        ({"confidence": 1.0}, "confidence is 1; it must lie between 0 and 1"),
+        ({"confidence": 1.0}, "confidence is 1; it lies between 0 and 1"),
         ({"rng": -1}, "rng is -1"),
         ({"overrun": "ignore"}, "overrun is 'ignore'"),
         ({"offered_load": 0.5}, "unknown setting 'offered_load'; known: procs, "),
@@ -519,7 +519,9 @@ def test_only_the_jobs_that_count_are_later_than_fcfs():
 def test_jobs_larger_than_the_machine_have_no_fcfs():
     columns = {"submit": [0], "wait": [0], "run": [5], "procs": [8]}
     trace = wk.Trace.from_columns(columns, header=wk.Header(("; MaxProcs: 4",)))
-    with pytest.warns(wk.WorkloadWarning, match="more than there are"):
+    with pytest.warns(
+        wk.WorkloadWarning, match="up to 8 processors of 4: more than the machine has"
+    ):
         schedule = wk.simulate(trace, "recorded")
     with pytest.raises(WorkloadError, match="the schedule has jobs larger"):
         later_than_fcfs(schedule)

@@ -233,7 +233,7 @@ def test_a_start_that_could_not_be_taken_off_again_is_not_added(submit):
 
 def test_what_has_no_place_is_said(tmp_path):
     trace = Trace.from_columns({"submit": [0, 1], "preceding_job": [-1, 1]})
-    with pytest.warns(wk.WorkloadWarning, match="no place for preceding jobs and think times$"):
+    with pytest.warns(wk.WorkloadWarning, match="no columns for preceding jobs and think times$"):
         wk.write_gwf(trace, tmp_path / "log.gwf")
 
 

@@ -124,7 +124,7 @@ def test_a_log_without_jobs_has_no_sessions():
 
 def test_jobs_of_unknown_user_are_one_user_with_a_warning():
     trace = trace_of((0, 10), (5, 10), (7, 1), user=[-1, 4, -1])
-    with pytest.warns(wk.WorkloadWarning, match=r"trace: jobs of unknown user \(2\) are taken"):
+    with pytest.warns(wk.WorkloadWarning, match=r"trace: jobs of unknown user \(2\) count"):
         sessions = wk.delimit_sessions(trace)
     assert sessions["session"].tolist() == [0, 1, 0]
 

@@ -177,7 +177,8 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
     numbers = list(range(int(low), int(high) + 1, step or 50))
     if len(numbers) == 1 and int(high) > int(low):  # mostly the default step
         raise ParameterError(
-            f"--users is {users!r}, smaller than the step of {step or 50}; give a smaller --step"
+            f"--users is {users!r}; the step of {step or 50} is larger than the range; "
+            "give a smaller --step"
         )
     return numbers
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 #: Schedulers with their parameters and defaults, within 76 columns.
 SCHEDULERS = """
 fcfs                      arrival order; no job overtakes another
-easy                      arrival order; backfills jobs that do not delay the
-                          first one
+easy                      arrival order; backfills jobs that do not delay
+                          the first one
 conservative              arrival order; backfills jobs that delay no
                           reservation
-reservations:depth=1      arrival order; backfills jobs that do not delay the
-                          first DEPTH ones
+reservations:depth=1      arrival order; backfills jobs that do not delay
+                          the first DEPTH ones
 sjf, ljf                  EASY, the shortest or the longest estimate first
 smallest, largest         EASY, the fewest or the most processors first
 wfp3, unicef, f1          EASY, in orders of wait, estimate and processors
@@ -26,12 +26,12 @@ self-adaptive:threshold=10,weeks=1,forecast=replay|waiting|actual
                           best (more parameters: most, measure, family)
 genetic:window=50,individuals=20,generations=100,mutation=0.1
                           EASY, orders found by a genetic algorithm for the
-                          utility of the jobs (also: queues as above; --seed)
+                          jobs' utility (also: queues as above; --seed)
 recorded                  each job waits as it did in the log
 
 EASY and its orders up to priority-fifo take backfill=ORDER, the order in
-which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and, except
-wfp3 and unicef, reservations=K. They, creasy and user-priority take
+which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
+except wfp3 and unicef, reservations=K. They, creasy and user-priority take
 spare=none (a backfilled job ends by the shadow time; there are no extra
 nodes) and strict=yes (before it).
 """
@@ -43,8 +43,8 @@ closed:think=none|recorded
                           one job at a time, each after the last has ended
 dependent                 wait for the preceding job and the think time in
                           fields 17 and 18 of the log
-adjusted                  wait for the jobs that a batch depends on, then for
-                          the recorded think or inter-arrival time
+adjusted                  wait for the jobs that a batch depends on, then
+                          for the recorded think or inter-arrival time
 distribution:response=last|end
                           likewise, with working hours; a session goes on
                           with a probability that falls with response times
@@ -66,8 +66,8 @@ mixed:rate=R,users=N,think=Z,again=...
                           below, passing users may submit again
 reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
                           users submit again with a probability that may
-                          fall with the response time; think times may depend
-                          on it, too: think=breaks:SHORT,LONG,LIMIT
+                          fall with the response time; think times may
+                          depend on it, too: think=breaks:SHORT,LONG,LIMIT
 """
 
 #: Exports of accounting that `convert` reads, by format.
@@ -107,11 +107,12 @@ and estimates are in seconds.
 
 #: Models of `queueing`, within 76 columns.
 QUEUEING = """
-closed N Z S              the same N users, mean think time Z, mean service S
+closed N Z S              the same N users, mean think time Z, mean
+                          service S
 mixed lam N Z S           closed users, and passing users with one job each;
                           with p= passing users stay by that probability
-reopen lam p Z S          users who arrive, and submit again with probability
-                          p after a response;
+reopen lam p Z S          users who arrive, and submit again with
+                          probability p after a response;
                           method=chain|mm1|mean|fluid|exact
 mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
 mg1 lam S scv             constant, or with that squared coeff. of variation
