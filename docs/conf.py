@@ -1,5 +1,6 @@
 """Configuration of the documentation site, which `make docs` builds."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -60,6 +61,16 @@ autosummary_generate = False  # the pages are there
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 default_role = "code"  # what stands in single backticks
+
+
+def setup(app):
+    """Let a plural follow a name in backticks, as in `JobView`s."""
+
+    def separate(_app, _what, _name, _object, _options, lines):
+        lines[:] = [re.sub(r"(?<=\w)`s\b", r"`\\ s", line) for line in lines]
+
+    app.connect("autodoc-process-docstring", separate)
+
 
 # -- The pages' looks ----------------------------------------------------------
 html_theme = "pydata_sphinx_theme"

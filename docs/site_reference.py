@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -334,9 +334,18 @@ def _described(path: str, name: str) -> str:
         f":orphan:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{package}`.\n\n"
         f".. currentmodule:: {path}\n\n"
     )
+    if inspect.isclass(thing) and (first := _first_names()[thing]) != full:
+        return text + f".. class:: {name}\n\n   The same as :class:`{first}`.\n"
     if inspect.isclass(thing):
         return text + f".. autoclass:: {name}\n   :members:\n   :inherited-members: {_PYTHON}\n"
     return text + f".. {'autofunction' if callable(thing) else 'autodata'}:: {name}\n"
+
+
+@cache
+def _first_names() -> dict[type, str]:
+    """Return the first public name of each class; some have two."""
+    names = [f"{path}.{name}" for package in PACKAGES for path, name in public_names(package)]
+    return {cls: name for name in reversed(names) if inspect.isclass(cls := _object(name))}
 
 
 # -- Text ----------------------------------------------------------------------

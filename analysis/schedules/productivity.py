@@ -46,9 +46,9 @@ class ProductivityComparison(Result):
     weekly : DataFrame
         Arrivals by `hour` of the week, since Monday 0:00 of local time, one column per schedule.
         [1/h]
-        queue : DataFrame
-            Share of the time with at most `waiting` jobs in the queue, one column per schedule; a
-            log with unknown waits has none.
+    queue : DataFrame
+        Share of the time with at most `waiting` jobs in the queue, one column per schedule; a
+        log with unknown waits has none.
     zone : str
         Time zone of the weekly cycle, empty if local time is unknown.
     """

@@ -79,9 +79,8 @@ def reopen(
       others behind is followed with the mean of p over an Erlang response time of m + 1 services;
     - "fluid": for heavy load, and a p that changes slowly over the resulting response times;
     - "mm1": as if all jobs arrived independently at rate X: the solution of X (1 - E p(R)) = lam
-    with
-      R from M/M/c at X, independent of Z. **X is within 6 %, but R is far off**: too long by tens
-      to hundreds of percent as the load grows;
+      with R from M/M/c at X, independent of Z. **X is within 6 %, but R is far off**: too long by
+      tens to hundreds of percent as the load grows;
     - "mean": the same with p(E R) instead of E p(R), with larger errors in X.
 
     The model is stable if lam < c (1 - p(∞)) / S, since users leave after long response times.
