@@ -138,7 +138,9 @@ def _nodes(n: Floats, a: Floats, order: int) -> Iterator[tuple[slice, Floats, Fl
         left = np.minimum(y_peak, (x_drop + np.sqrt(x_drop**2 + 8 * x_drop)) / 2)
         d = ((right + left) * x[:, None] + right - left) / 2
         rise = np.expm1(d)
-        density = np.exp(-rate * (rise - d) - fall * d) * weight[:, None]
+        # d − rise loses its digits near the mode
+        sink = np.where(np.abs(d) < 0.2, log1p_minus(rise), d - rise)
+        density = np.exp(rate * sink - fall * d) * weight[:, None]
         density /= density.sum(axis=0)
         yield block, np.maximum(y_peak + d, 0), np.maximum(peak + rate * rise, 0), density
 
