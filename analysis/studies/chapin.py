@@ -1,4 +1,4 @@
-"""Statements of the Standard Workload Format on logs and metrics.
+"""Conformance to the SWF standard; conflicting metrics.
 
 First, what the document states of logs in its format (section 2.3). The study counts exceptions in
 the logs of the archive, which were made over twenty years and several versions of the standard. A
@@ -49,7 +49,7 @@ SCHEDULERS = (
     *("fcfs", "easy", "conservative", "sjf", "smallest", "largest", "wfp3", "easy:backfill=sjf"),
 )
 
-#: Metrics, and whether more is better.
+#: Metrics, and whether larger is better.
 METRICS: Mapping[str, bool] = {
     "mean response": False,
     "mean slowdown": False,
@@ -60,21 +60,21 @@ METRICS: Mapping[str, bool] = {
     "throughput": True,
 }
 
-#: Pairs that the document names.
+#: Pairs of metrics that the source names.
 NAMED = (("mean response", "mean slowdown"), ("mean wait", "mean wait by processors"))
 
-#: By how much two schedulers differ to be ranked, and by what factor performance differs greatly.
+#: Smallest difference to rank two schedulers, and factor of a great difference.
 APART, GREATLY = 0.01, 2.0
 
 SHMUELI = "E. Shmueli 2008, section {}"
 
 
-#: What packs jobs more tightly, and less.
+#: A scheduler that packs jobs more tightly, and one that packs less.
 EASY, FCFS = "easy", "fcfs"
 
 
 class Simulated(NamedTuple):
-    """A log, and the scheduler that serves it, with outages that the log suggests or without."""
+    """A simulation of a log under a scheduler, with or without inferred outages."""
 
     log: Log
     scheduler: str
@@ -98,7 +98,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def exceptions(log: Log, rng: Any) -> list[tuple[Claim, float]]:
-    """Count what departs from the standard in a log."""
+    """Count exceptions to the standard in a log."""
     trace = log.read()
     found = [
         (at_most("submit time of the first job (s)", 0, "section 2.3, field 2"),
@@ -128,7 +128,7 @@ def _batch_jobs(trace: "Trace") -> list[tuple[Claim, float]]:
 
 
 def _shares(trace: "Trace") -> "list[tuple[tuple[str, str], float]]":
-    """Shares of jobs that depart from what the standard says of their fields."""
+    """Shares of jobs that violate the standard in their fields."""
     import numpy as np
 
     from workloadkit.fields import FIELDS
@@ -191,7 +191,7 @@ def _conflicts(values: Mapping[Log, Sequence[Mapping[str, float]]]) -> Iterator[
 
 
 def _workloads(values: Mapping[Log, Sequence[Mapping[str, float]]]) -> Iterator[Result]:
-    """Say how much the ranking of schedulers, and what they reach, depends on the log."""
+    """Report the dependence of rankings and of performance on the log."""
     place, n, every = "section 1.2", len(values), range(len(SCHEDULERS))
     for metric, more in METRICS.items():
         reached = [[its[metric] for its in of_log] for of_log in values.values()]
@@ -219,7 +219,7 @@ def _workloads(values: Mapping[Log, Sequence[Mapping[str, float]]]) -> Iterator[
 
 
 def _same_utilization(log: Log, of_log: Sequence[Mapping[str, float]]) -> Result:
-    """Say whether the scheduler matters to the utilization."""
+    """Report the effect of the scheduler on the utilization."""
     reached = [its["utilization"] for its in of_log]
     words = "largest difference of the utilization under two schedulers, of the larger"
     claim = at_most(words, APART, SHMUELI.format("3.4.3"), "ours")
@@ -231,7 +231,7 @@ def _same_utilization(log: Log, of_log: Sequence[Mapping[str, float]]) -> Result
 def _outages(
     log: Log, without: Mapping[str, float], with_outages: Mapping[str, float]
 ) -> Iterator[Result]:
-    """Say whether outages count, where a log suggests any."""
+    """Report the effect of inferred outages."""
     if with_outages["outages"]:
         words = "change of the mean wait under EASY by outages that the log suggests"
         change = with_outages["mean wait"] / without["mean wait"] - 1
@@ -251,7 +251,7 @@ def _against(values: Sequence[Mapping[str, float]], one: str, other: str) -> lis
 
 
 def _better(one: float, other: float, more: bool) -> int:
-    """1 if the first is better, -1 if the other is, 0 if they hardly differ."""
+    """Return 1 if the first is better, -1 if the other is, 0 if they hardly differ."""
     if abs(one - other) <= APART * max(abs(one), abs(other)):
         return 0
     return 1 if (one > other) == more else -1

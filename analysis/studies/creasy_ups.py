@@ -65,7 +65,7 @@ CREASY = "creasy"
 #: Weights of the users' priorities.
 WEIGHTS = (0.5, 1.0)
 
-#: What CREASY is compared with.
+#: Schedulers compared with CREASY.
 UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
 
 
@@ -96,13 +96,13 @@ def worst_tenth_of(schedule: "Schedule", period: tuple[float, float]) -> float:
 
 
 def later_of(schedule: "Schedule", period: tuple[float, float]) -> float:
-    """Share of the jobs that start later than by FCFS. [%]."""
+    """Share of the jobs that start later than under FCFS. [%]."""
     from workloadkit.experiments.measuring import later_than_fcfs
 
     return 100 * later_than_fcfs(schedule)
 
 
-#: Measures of fairness in words, by their names; more of the first is fairer, less of the others.
+#: Measures of fairness by name; larger values of the first are fairer, smaller of the others.
 FAIRNESS = {
     "jain": "Jain's index of the users' mean bounded slowdowns",
     "worst tenth": "90th percentile of the users' mean bounded slowdowns over their median",
@@ -150,7 +150,7 @@ def _fairness(
 
 
 def _means(values: "pd.DataFrame", *schedulers: str) -> str:
-    """Say what two schedulers have on average."""
+    """Return a note with the means of two schedulers."""
     if values.empty:
         return ""
     return ", ".join(f"{name} {values[name].mean():.3g}" for name in schedulers)

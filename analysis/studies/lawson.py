@@ -51,26 +51,26 @@ if TYPE_CHECKING:
 QUEUES = 4
 WEEKS = 104
 WEEK = 604800
-#: How near a ratio must be that is printed.
+#: Margin of a printed ratio.
 SHARE, LEAST = 0.5, 0.25
 
 FORECAST = Axis(
     "forecast",
-    '"the waiting jobs are simulated" for a week or two (section 3): not said is what arrives then',
+    '"the waiting jobs are simulated" for a week or two (section 3): arrivals are not specified',
     {
-        "replay": "the jobs of the past weeks arrive once more",
+        "replay": "the jobs of the past weeks arrive again",
         "waiting": "nothing arrives",
-        "actual": "what arrives in the log, known to no real scheduler",
+        "actual": "the actual arrivals of the log, which no real scheduler knows",
     },
 )
 BEGINS = Axis(
     "begins",
-    "the number of queues that the scheduler begins with is not said (section 3.1)",
+    "the initial number of queues is not stated (section 3.1)",
     {"4": "four", "1": "one", "2": "two", "3": "three"},
 )
 CTC = Axis(
     "ctc",
-    '"512 nodes" (section 2.2); the batch partition had 430, and 338 the one of the log here',
+    '"512 nodes" (section 2.2); the batch partition had 430, and 338 in the available log',
     {"512": "512 nodes", "430": "430 nodes", "338": "338 nodes"},
 )
 
@@ -87,23 +87,23 @@ CHOSEN = {"CTC": (2.5, 2), "KTH": (100, 2), "SDSC-SP2": (25, 1), "SDSC-BLUE": (1
 
 
 @dataclass(frozen=True)
-class Run:
+class SchedulerRun:
     """A scheduler to compare with EASY.
 
     Parameters
     ----------
     log : Log
     procs : int, optional
-        Processors of the machine, if not those of the log.
+        Processors of the machine; by default those of the log.
     estimates : {"user", "exact"}
     threshold : float, optional
-        Of the self-adaptive scheduler; without one there are always four queues.
+        Threshold of the self-adaptive scheduler; without one there are four queues.
     weeks : int
-        Length of its simulations.
+        Length of its simulations. [weeks]
     forecast : str
-        What arrives in them.
+        Arrivals in them.
     begins : int
-        Number of queues that it begins with.
+        Initial number of queues.
     """
 
     log: Log
@@ -129,8 +129,8 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The slowdown ratio of a run, of each of its weeks, and what the scheduler decided."""
+class WeeklyRatios:
+    """The slowdown ratio of a run and of its weeks, and the scheduler's decisions."""
 
     ratio: float
     weeks: Sequence[float]
@@ -146,20 +146,20 @@ class Found:
         return self.weeks[number - 1] if number <= len(self.weeks) else nan
 
 
-#: What a log shows: of four queues by their estimates, and of pairs of T and L.
-Fixed = Mapping[str, Found]
-Adaptive = Mapping[tuple[float, int], Found]
+#: Results of a log: four queues by kind of estimates, and pairs of T and L.
+Fixed = Mapping[str, WeeklyRatios]
+Adaptive = Mapping[tuple[float, int], WeeklyRatios]
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Compare the published ratios and decisions with ours."""
     forecast, begins = plan.reading["forecast"], int(plan.reading["begins"])
-    table, runs = _published_ratios(), dict[tuple, Run]()
+    table, runs = _published_ratios(), dict[tuple, SchedulerRun]()
     for log in plan.logs:
         procs = int(plan.reading["ctc"]) if log.name == "CTC" else None
-        runs |= {(log.name, x): Run(log, procs, x) for x in ("exact", "user")}
+        runs |= {(log.name, x): SchedulerRun(log, procs, x) for x in ("exact", "user")}
         runs |= {
-            key: Run(log, procs, "user", *key[1:], forecast, begins)
+            key: SchedulerRun(log, procs, "user", *key[1:], forecast, begins)
             for key in table
             if key[0] == log.name
         }
@@ -185,8 +185,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     yield from _of_ctc(plan.logs, adaptive)
 
 
-def simulate(run: Run, rng: Any) -> Found:
-    """Return the slowdown ratio of a run against EASY, and what its scheduler decided."""
+def simulate(run: SchedulerRun, rng: Any) -> WeeklyRatios:
+    """Return the slowdown ratio of a run against EASY, and its scheduler's decisions."""
     import workloadkit as wk
     from analysis.schedules.relative_slowdown import slowdown_ratio
 
@@ -198,7 +198,7 @@ def simulate(run: Run, rng: Any) -> Found:
     ratio = slowdown_ratio(single, other)
     weeks = ratio.weeks[ratio.weeks["jobs"] > 0]
     means, jobs = weeks["mean"].tolist(), weeks["jobs"].tolist()
-    return Found(ratio.mean, means, jobs, other.history)
+    return WeeklyRatios(ratio.mean, means, jobs, other.history)
 
 
 def first_weeks(log: Log) -> "Trace":
@@ -209,7 +209,7 @@ def first_weeks(log: Log) -> "Trace":
 
 
 def classes(log: Log, rng: Any) -> tuple[str, list[tuple[Claim, float]]]:
-    """Measure what Figure 1 shows of the jobs of each week, and of four classes of them."""
+    """Measure the jobs of each week, and four classes of them, as in Figure 1."""
     import numpy as np
 
     trace = first_weeks(log)
@@ -217,7 +217,7 @@ def classes(log: Log, rng: Any) -> tuple[str, list[tuple[Claim, float]]]:
     submit, run = trace.column("submit"), trace.column("run")
     week = ((submit - submit[0]) // WEEK).astype(np.int64)
     jobs, means, less = [], [], []
-    for number in range(int(week[-1])):  # the last is not whole
+    for number in range(int(week[-1])):  # the last week is incomplete
         of_week = np.sort(run[week == number])
         if of_week.size < 10 * QUEUES:
             continue
@@ -237,7 +237,7 @@ def classes(log: Log, rng: Any) -> tuple[str, list[tuple[Claim, float]]]:
 
 
 def _four_queues(fixed: Mapping[Log, Fixed]) -> Iterator[Result]:
-    """Say what Figure 4 shows, and which logs gain most and least."""
+    """Report the results of Figure 4, and the logs with the largest and smallest gain."""
     a, b = "Figure 4(a)", "Figure 4(b)"
     bounds = {"CTC": 1.2, "SDSC-BLUE": 2.0}
     for log, found in fixed.items():
@@ -267,7 +267,7 @@ def _four_queues(fixed: Mapping[Log, Fixed]) -> Iterator[Result]:
 
 
 def _main(fixed: Mapping[Log, Fixed], adaptive: Mapping[Log, Adaptive]) -> Iterator[Result]:
-    """Say what Figure 6 shows: the self-adaptive scheduler and four queues."""
+    """Report the results of Figure 6: the self-adaptive scheduler and four queues."""
     for log, by_pair in adaptive.items():
         ours, of_log = by_pair[CHOSEN[log.name]].ratio, fixed[log]
         words = "R, online simulation less four queues, users' estimates"
@@ -284,8 +284,8 @@ def _main(fixed: Mapping[Log, Fixed], adaptive: Mapping[Log, Adaptive]) -> Itera
             yield Result(log, claim, ours / exact if exact else nan)
 
 
-def _weeks(log: Log, fixed: Fixed, adaptive: Found) -> Iterator[Result | Drawing]:
-    """Say what Figures 5 and 7 show of single weeks."""
+def _weeks(log: Log, fixed: Fixed, adaptive: WeeklyRatios) -> Iterator[Result | Drawing]:
+    """Report the results of Figures 5 and 7 for single weeks."""
     exact, user = fixed["exact"], fixed["user"]
     words = "share of weeks with R > 0, {}"
     for how, found, place in (
@@ -321,7 +321,7 @@ def _weeks(log: Log, fixed: Fixed, adaptive: Found) -> Iterator[Result | Drawing
 
 
 def _decisions(log: Log, adaptive: Adaptive) -> Iterator[Result]:
-    """Say how often the scheduler looked for a better number of queues, and changed it."""
+    """Report how often the scheduler searched for a better number of queues, and changed it."""
     for row in _table("changes"):
         pair = float(row["T"]), int(row["L"])
         if row["log"] != log.name or pair not in adaptive:
@@ -337,7 +337,7 @@ def _decisions(log: Log, adaptive: Adaptive) -> Iterator[Result]:
 
 
 def _together(table: Mapping[tuple[str, float, int], float], found: Mapping) -> Iterator[Result]:
-    """Say in how many of all experiments there is a loss, and whether L matters."""
+    """Report the number of experiments with a loss, and the effect of L."""
     ours = {key: found[key].ratio for key in table if key in found}
     losses = sum(ratio < 0 for ratio in ours.values())
     whole = len(ours) == len(table)
@@ -354,7 +354,7 @@ def _together(table: Mapping[tuple[str, float, int], float], found: Mapping) -> 
 
 
 def _of_ctc(logs: Sequence[Log], adaptive: Mapping[Log, Adaptive]) -> Iterator[Result]:
-    """Say what Figure 9 shows of CTC: a loss around week 30 where one week is simulated."""
+    """Report the result of Figure 9 for CTC: a loss around week 30 with L = 1."""
     for log in logs:
         if log.name != "CTC":
             continue
@@ -368,7 +368,7 @@ def _of_ctc(logs: Sequence[Log], adaptive: Mapping[Log, Adaptive]) -> Iterator[R
         yield Result(log, claim, share, note=note)
 
 
-def _drawing(log: Log, found: Mapping[str, Found]) -> Drawing:
+def _drawing(log: Log, found: Mapping[str, WeeklyRatios]) -> Drawing:
     """Return R by week of a log, as Figures 5 and 7 show it."""
     import pandas as pd
 

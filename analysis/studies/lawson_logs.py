@@ -47,7 +47,7 @@ SKEWED, VARIES, TWICE, MOSTLY, EARLY = 1.0, 1.0, 2.0, 0.5, 0.1
 #: A class misses its quarter of a week's jobs below and above these shares.
 MISSED = (0.5 / QUEUES, 1.5 / QUEUES)
 
-#: The logs of Figure 1, and what the text prints of one.
+#: The logs of Figure 1, and the numbers printed for one of them.
 FIGURE_1 = ("KTH", "SDSC-SP2")
 KTH_JOBS, KTH_MONTHS = 28_490, ("1996-10", "1997-08")
 
@@ -58,15 +58,15 @@ _PANELS = {
 }
 
 
-class Found(NamedTuple):
-    """What is measured of a log, and its weeks as Figure 1 shows them."""
+class _Found(NamedTuple):
+    """Measurements of a log, and its weeks as in Figure 1."""
 
     claims: Sequence[tuple[Claim, float]]
     weeks: "pd.DataFrame"
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Compare what the source states about its logs with ours."""
+    """Compare the source's statements about its logs with ours."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     for log, its in found.items():
         yield from (Result(log, claim, ours) for claim, ours in its.claims)
@@ -76,7 +76,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
             yield Drawing(name, title, its.weeks, _plot_weeks, size=(9, 6))
 
 
-def look(log: Log, rng: Any) -> Found:
+def look(log: Log, rng: Any) -> _Found:
     """Measure a log."""
     trace = first_weeks(log)
     ran = trace.select(trace.ran)
@@ -86,11 +86,11 @@ def look(log: Log, rng: Any) -> Found:
         claims += _of_weeks(weeks)
     if log.name == "KTH":
         claims += _counts(log.read())
-    return Found(claims, weeks)
+    return _Found(claims, weeks)
 
 
 def _jobs(ran: "Trace") -> Iterator[tuple[Claim, float]]:
-    """Say how run times and processors vary in a log."""
+    """Report the variation of run times and processors in a log."""
     from analysis.distributions.marginals import describe
     from workloadkit.site import Empirical
 
@@ -101,7 +101,7 @@ def _jobs(ran: "Trace") -> Iterator[tuple[Claim, float]]:
 
 
 def _estimates(ran: "Trace") -> Iterator[tuple[Claim, float]]:
-    """Say how estimates differ from run times, and those of crashed jobs."""
+    """Report the accuracy of estimates, also for crashed jobs."""
     import numpy as np
 
     from analysis.distributions.accuracy import run_over_estimate
@@ -131,7 +131,7 @@ def _weeks(ran: "Trace") -> "pd.DataFrame":
     week = ((submit - submit[0]) // WEEK).astype(np.int64)
     bounds = np.quantile(run, np.arange(1, QUEUES) / QUEUES)
     rows = {}
-    for number in range(int(week[-1])):  # the last is not whole
+    for number in range(int(week[-1])):  # the last week is incomplete
         of_week = run[week == number]
         if of_week.size < 10 * QUEUES:
             continue
@@ -144,7 +144,7 @@ def _weeks(ran: "Trace") -> "pd.DataFrame":
 
 
 def _of_weeks(weeks: "pd.DataFrame") -> Iterator[tuple[Claim, float]]:
-    """Say how much weeks differ, and how far classes of the whole log divide them equally."""
+    """Report the variation between weeks, and the shares of the whole log's classes in them."""
     import numpy as np
 
     many, few = np.quantile(weeks["variation"], (0.9, 0.1)) if len(weeks) else (nan, nan)

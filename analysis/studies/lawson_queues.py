@@ -30,28 +30,28 @@ from analysis.reproduction import (
 from analysis.reproduction.sources import without
 from analysis.studies.lawson import CTC, LOGS, first_weeks
 
-#: Numbers of queues, and the one that is looked at more closely.
+#: Numbers of queues, and the one that is examined in detail.
 NUMBERS, FOUR = (2, 3, 4, 8), 4
 
 
-class Task(NamedTuple):
+class _Task(NamedTuple):
     """A log on a machine."""
 
     log: Log
     procs: int | None
 
 
-class Found(NamedTuple):
-    """What a log shows.
+class QueueRatios(NamedTuple):
+    """Slowdown ratios of a log.
 
     Parameters
     ----------
     weeks : mapping of int to sequence of float
         R of each week that has jobs, by the number of queues.
     exact : sequence of float
-        The same of four queues with exact estimates.
+        R of each week, for four queues with exact estimates.
     ratio, with_crashed : float
-        R of four queues, and the same if crashed jobs count.
+        R of four queues, without and with crashed jobs.
     short : float
         Mean wait of short jobs with four queues less that under EASY. [s]
     """
@@ -64,9 +64,9 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare what the source states about fixed numbers of queues with ours."""
+    """Compare the source's statements about fixed numbers of queues with ours."""
     tasks = [
-        Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs
+        _Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs
     ]
     found = dict(zip(plan.logs, each(simulate, tasks), strict=True))
     for log, its in found.items():
@@ -74,7 +74,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield _most_at_ctc(found, without(plan))
 
 
-def simulate(task: Task, rng: Any) -> Found:
+def simulate(task: _Task, rng: Any) -> QueueRatios:
     """Simulate a log under EASY and with each number of queues."""
     import numpy as np
 
@@ -96,7 +96,7 @@ def simulate(task: Task, rng: Any) -> Found:
         metrics.lawson_slowdown(one.wait, one.run), metrics.lawson_slowdown(four.wait, four.run)
     )
     short = one.run <= np.quantile(one.run, 0.25)
-    return Found(
+    return QueueRatios(
         {n: ratio.weeks["mean"].dropna().tolist() for n, ratio in ratios.items()},
         exact.weeks["mean"].dropna().tolist(),
         ratios[FOUR].mean,
@@ -105,8 +105,8 @@ def simulate(task: Task, rng: Any) -> Found:
     )
 
 
-def _of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Compare what the source states about each log with ours."""
+def _of_log(log: Log, found: QueueRatios) -> Iterator[Result]:
+    """Compare the source's statements about each log with ours."""
     import numpy as np
 
     place, numbers = "section 3", [*found.weeks]
@@ -135,8 +135,8 @@ def _of_log(log: Log, found: Found) -> Iterator[Result]:
         yield Result(log, below(words, 0, "section 2.2", "direction"), found.short)
 
 
-def _most_at_ctc(found: Mapping[Log, Found], note: str) -> Result:
-    """Say whether users' estimates cost most weeks at CTC."""
+def _most_at_ctc(found: Mapping[Log, QueueRatios], note: str) -> Result:
+    """Report whether users' estimates cause the most additional losing weeks at CTC."""
     import numpy as np
 
     worse = {

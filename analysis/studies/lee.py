@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LINES = slice(4999, 10000)
 PROCS = 1152
 
-#: Queues from the most urgent to the least; jobs of others are as urgent as the last.
+#: Queues from the most urgent to the least; jobs of other queues count as the last.
 QUEUES = (0, 1, 2, 3, 4, 5)
 N_QUEUES = 24
 
@@ -62,8 +62,8 @@ JOBS = Axis(
     "jobs",
     '"jobs 5,000 to 10,000" (section 7)',
     {
-        "all": "all 5,001, also those that never ran, with the processors that they requested",
-        "ran": "of these, the 4,401 that ran",
+        "all": "all 5,001, including those that never ran, with their requested processors",
+        "ran": "the 4,401 that ran",
     },
 )
 CLOCK = Axis(
@@ -78,7 +78,7 @@ EXACT_LOAD = Axis(
 )
 COMPRESSION = Axis(
     "compression",
-    '"conservative backfilling" is not defined any further',
+    '"conservative backfilling" is not specified further',
     {
         "full": "all reservations are tried again when a job ends",
         "start": "when a job ends early, only those that can start now",
@@ -92,12 +92,12 @@ DEADLINE = Axis(
     {
         "wait+run": "twice the wait and run time",
         "wait": "twice the wait",
-        "wait-at-start": "twice the wait, and utility is that of the start",
+        "wait-at-start": "twice the wait, and utility is evaluated at the start",
         "wait+requested": "twice the wait and requested time",
     },
 )
 
-#: The schedulers by their names in the tables, and how they are called in words.
+#: The schedulers by their names in the tables, and their names in claims.
 SCHEDULERS = {
     "conservative": "conservative:compression={compression}",
     "easy": "easy",
@@ -111,7 +111,7 @@ WORDS = {
     "genetic": "genetic",
 }
 
-#: What the tables print of each schedule, by the names of `Schedule.describe`.
+#: Quantities of the tables, by their names in `Schedule.describe`.
 LEVELS = {
     **{f"wait_p{p}": f"wait_p{p}" for p in (25, 50, 75, 98, 100)},
     **{f"expansion_p{p}": f"expansion_factor_p{p}" for p in (25, 50, 75, 98, 100)},
@@ -121,9 +121,9 @@ LEVELS = {
 }
 EARNED = {name: name for name in ("earned_p25", "earned_p50", "earned_p75")}
 AGGREGATE = "aggregate_utility"
-_PRODUCT = 0.002  # what a product of two printed figures may be off by
-NEARLY = 0.05  # how far apart what is nearly equal may be
-LITTLE = 5  # percent of its start value that a job earns that earns next to nothing
+_PRODUCT = 0.002  # margin of a product of two printed numbers
+NEARLY = 0.05  # margin of "nearly equal"
+LITTLE = 5  # "next to nothing", in percent of the start value
 _TABLES = {"user": "Table 1", "exact": "Table 2"}
 RATIOS = (
     *(("genetic", other) for other in ("conservative", "easy", "priority_fifo")),
@@ -132,19 +132,19 @@ RATIOS = (
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What the schedulers are compared under.
+class UtilitySetting:
+    """The conditions under which schedulers are compared.
 
     Parameters
     ----------
     factor : float
-        What the deadline is of the time that it is a multiple of.
+        Deadline as a multiple of its base time.
     decay : str
         The only kind of decay; empty for a third each.
     points : int
         Inner points of a function.
     arrivals : float
-        What the times of arrival are multiplied by.
+        Factor of the arrival times.
     estimates : {"user", "exact"}
     """
 
@@ -155,7 +155,7 @@ class Setting:
     estimates: str = "user"
 
 
-USUAL = Setting()
+USUAL = UtilitySetting()
 DECAYS = {kind: replace(USUAL, decay=kind, points=3) for kind in ("linear", "exponential", "step")}
 LOADS = {arrivals: replace(USUAL, arrivals=arrivals) for arrivals in (1.0, 0.85, 0.7)}
 FACTORS = {factor: replace(USUAL, factor=factor) for factor in (1.0, 2.0, 3.0)}
@@ -164,18 +164,18 @@ HEAVY_EXACT = replace(HEAVY, estimates="exact")
 BY_USERS = tuple(dict.fromkeys((USUAL, *DECAYS.values(), *LOADS.values(), *FACTORS.values())))
 
 
-class Task(NamedTuple):
-    """An augmentation of the jobs, and the schedulers that meet it in a setting."""
+class UtilityTask(NamedTuple):
+    """An augmentation of the jobs, simulated under schedulers in a setting."""
 
     log: Log
     reading: Reading
-    setting: Setting
+    setting: UtilitySetting
     seed: int
     schedulers: tuple[str, ...]
 
 
-#: What was measured in each run, by setting and scheduler.
-Found = Mapping[Setting, Mapping[str, Sequence[Mapping[str, float]]]]
+#: Measurements of each run, by setting and scheduler.
+Found = Mapping[UtilitySetting, Mapping[str, Sequence[Mapping[str, float]]]]
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
@@ -184,10 +184,14 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     settings, reading = tuple(dict.fromkeys((*BY_USERS, exact, HEAVY_EXACT))), dict(plan.reading)
     for log in plan.logs:
         seeds = each(_draw_seed, range(plan.runs))
-        tasks = [Task(log, reading, s, seed, tuple(SCHEDULERS)) for s in settings for seed in seeds]
-        trials = [Task(log, reading, USUAL, seeds[0], ("genetic",))] * max(plan.runs, 2)
+        tasks = [
+            UtilityTask(log, reading, s, seed, tuple(SCHEDULERS))
+            for s in settings
+            for seed in seeds
+        ]
+        trials = [UtilityTask(log, reading, USUAL, seeds[0], ("genetic",))] * max(plan.runs, 2)
         measured = each(measure, [*tasks, *trials])
-        found: dict[Setting, dict[str, list]] = {}
+        found: dict[UtilitySetting, dict[str, list]] = {}
         for task, by_scheduler in zip(tasks, measured[: len(tasks)], strict=True):
             for name, values in by_scheduler.items():
                 found.setdefault(task.setting, {}).setdefault(name, []).append(values)
@@ -195,8 +199,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _results(log, plan.reading, found, exact, repeated)
 
 
-def measure(task: Task, rng: Any) -> dict[str, dict[str, float]]:
-    """Augment the jobs and simulate the schedulers; return what describes each schedule."""
+def measure(task: UtilityTask, rng: Any) -> dict[str, dict[str, float]]:
+    """Augment the jobs and simulate the schedulers; return the metrics of each schedule."""
     import workloadkit as wk
 
     setting, reading = task.setting, task.reading
@@ -252,7 +256,7 @@ def _draw_seed(run: int, rng: Any) -> int:
 
 
 def _results(
-    log: Log, reading: Reading, found: Found, exact: Setting, trials: Sequence[float]
+    log: Log, reading: Reading, found: Found, exact: UtilitySetting, trials: Sequence[float]
 ) -> Iterator[Result]:
     here = Path(__file__)
     rows = read_table(here.with_name("lee_schedulers.csv"))
@@ -278,7 +282,7 @@ def _results(
 def _gains(
     log: Log,
     found: Found,
-    exact: Setting,
+    exact: UtilitySetting,
     table: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> Iterator[Result]:
     """Compare ratios of aggregate utilities with those of the tables and of the summary."""
@@ -304,7 +308,7 @@ def _gains(
 def _levels(
     log: Log,
     found: Found,
-    setting: Setting,
+    setting: UtilitySetting,
     table: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> Iterator[Result]:
     """Compare columns of the tables with ours."""
@@ -316,9 +320,12 @@ def _levels(
 
 
 def _by_accuracy(
-    log: Log, found: Found, exact: Setting, table: Mapping[tuple[str, str], Mapping[str, str]]
+    log: Log,
+    found: Found,
+    exact: UtilitySetting,
+    table: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> Iterator[Result]:
-    """Exact estimates help all but EASY; under heavy load most of all the genetic scheduler."""
+    """Compare exact with users' estimates, also under heavy load."""
     for name in SCHEDULERS:
         figures = [float(table[estimates, name][AGGREGATE]) for estimates in ("exact", "user")]
         words = f"utility, exact over user estimates, {WORDS[name]}"
@@ -338,7 +345,7 @@ def _by_accuracy(
 
 
 def _by_decay(log: Log, found: Found, claims: Mapping[str, str]) -> Iterator[Result]:
-    """Value that decays exponentially is the hardest to earn, and there search gains most."""
+    """Compare kinds of decay, and the gain of the genetic scheduler for each."""
     for name in SCHEDULERS:
         for kind in ("linear", "step"):
             ours = _over(*(_worth(found, DECAYS[k], name) for k in ("exponential", kind)))
@@ -362,7 +369,7 @@ def _by_decay(log: Log, found: Found, claims: Mapping[str, str]) -> Iterator[Res
 
 
 def _by_load(log: Log, found: Found) -> Iterator[Result]:
-    """Heavier loads favour those who know what jobs are worth."""
+    """Compare the gain of utility-aware schedulers by load."""
     for name in ("priority_fifo", "genetic"):
         for other in ("conservative", "easy"):
             lead = {
@@ -378,7 +385,7 @@ def _by_load(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _by_deadline(log: Log, found: Found) -> Iterator[Result]:
-    """All earn more with later deadlines; EASY bears early ones better than a heavy load."""
+    """Compare deadlines, and for EASY an early deadline with a heavy load."""
     for name in SCHEDULERS:
         for before, after in pairwise(FACTORS):
             ours = _over(*(_worth(found, FACTORS[x], name) for x in (after, before)))
@@ -402,15 +409,15 @@ def _spread(log: Log, figure: str, trials: Sequence[float]) -> Result:
     return Result(log, printed(words, float(figure), "section 6", margin=0.5), ours, low, high)
 
 
-def _values(found: Found, setting: Setting, name: str, metric: str) -> list[float]:
+def _values(found: Found, setting: UtilitySetting, name: str, metric: str) -> list[float]:
     return [run[metric] for run in found[setting][name]]
 
 
-def _worth(found: Found, setting: Setting, name: str) -> list[float]:
+def _worth(found: Found, setting: UtilitySetting, name: str) -> list[float]:
     return _values(found, setting, name, AGGREGATE)
 
 
-def _average(found: Found, setting: Setting, names: Sequence[str]) -> list[float]:
+def _average(found: Found, setting: UtilitySetting, names: Sequence[str]) -> list[float]:
     every = [_worth(found, setting, name) for name in names]
     return [fmean(values) for values in zip(*every, strict=True)]
 
@@ -420,14 +427,14 @@ def _over(values: Sequence[float], by: Sequence[float]) -> list[float]:
 
 
 def _figure(quantity: str, place: str, figure: str, margin: float = MARGIN) -> Claim:
-    """Return the claim of a figure as it is printed, to half of its last digit at least."""
+    """Return the claim of a printed number, with a margin of at least half of its last digit."""
     digits = Decimal(figure)
     half = float(Decimal((0, (5,), int(digits.as_tuple().exponent) - 1)))
     return printed(quantity, float(digits), place, within=max(half, margin * abs(float(digits))))
 
 
 def _ratio(quantity: str, ratio: float, place: str, *, main: bool = False) -> Claim:
-    """Return the claim of a printed ratio, to half of its distance from 1."""
+    """Return the claim of a printed ratio, with a margin of half of its distance from 1."""
     return printed(quantity, ratio, place, within=abs(ratio - 1) / 2, main=main)
 
 
@@ -436,7 +443,7 @@ def _more(quantity: str, place: str) -> Claim:
 
 
 def _result(log: Log, claim: Claim, values: Sequence[float]) -> Result:
-    """Return the mean of the runs with its interval; none where nothing is random."""
+    """Return the mean of the runs with its interval; no interval if nothing is random."""
     from workloadkit.experiments.intervals import mean_interval
 
     if len(values) > 1 and len(set(values)) == 1:

@@ -1,4 +1,4 @@
-"""Properties of the log that the utility functions are based on.
+"""Properties of the log of the utility functions.
 
 The source describes SDSC-BLUE apart from its experiments: the load by time of day and day of the
 week (Figure 6); waits, and therefore deadlines, that depend on the size and priority of jobs
@@ -44,8 +44,8 @@ _SEED = 31
 _HOURS, _DAYS = 24, 7
 
 
-class Found(NamedTuple):
-    """What is measured of the log, and what its figures show."""
+class _Found(NamedTuple):
+    """Measurements of the log, and the data of its figures."""
 
     claims: list[tuple[Claim, float]]
     by_hour: "pd.Series"
@@ -54,7 +54,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Compare what the source states about the log with ours."""
+    """Compare the source's statements about the log with ours."""
     for log, found in zip(plan.logs, each(look, plan.logs), strict=True):
         yield from (Result(log, claim, ours) for claim, ours in found.claims)
         yield Drawing("lee-logs-decays", "Figure 4. What jobs are worth, on average", found.decays,
@@ -68,13 +68,13 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
             yield Drawing(f"lee-logs-{name}", title, data.to_frame(), plot)
 
 
-def look(log: Log, rng: Any) -> Found:
+def look(log: Log, rng: Any) -> _Found:
     """Measure the log."""
     trace = log.read()
     by_hour, by_day = (_by(trace, length, n) for length, n in ((3600, _HOURS), (86400, _DAYS)))
     ran = lines_of(trace)
     claims = [*_load(trace, by_hour, by_day), *_waits(ran), *_under_easy(ran)]
-    return Found(claims, by_hour, by_day, _decays(ran))
+    return _Found(claims, by_hour, by_day, _decays(ran))
 
 
 def _by(trace: "Trace", length: int, n: int) -> "pd.Series":
@@ -94,7 +94,7 @@ def _by(trace: "Trace", length: int, n: int) -> "pd.Series":
 def _load(
     trace: "Trace", by_hour: "pd.Series", by_day: "pd.Series"
 ) -> Iterator[tuple[Claim, float]]:
-    """Say how the load varies, and how heavy it becomes."""
+    """Report the variation of the load, and its maximum."""
     from analysis.load.over_time import load_over_time
     from workloadkit.clock import Clock
 
@@ -111,7 +111,7 @@ def _load(
 
 
 def _waits(ran: "Trace") -> Iterator[tuple[Claim, float]]:
-    """Say how waits go with the size and the priority of jobs."""
+    """Report the correlation of waits with the size and the priority of jobs."""
     import pandas as pd
 
     wait, procs, run = (pd.Series(ran.column(name)) for name in ("wait", "procs", "run"))
@@ -130,7 +130,7 @@ def _waits(ran: "Trace") -> Iterator[tuple[Claim, float]]:
 
 
 def _under_easy(ran: "Trace") -> Iterator[tuple[Claim, float]]:
-    """Say how many jobs do not wait under EASY, and which."""
+    """Report the share of jobs that do not wait under EASY, also by size."""
     import numpy as np
 
     import workloadkit as wk

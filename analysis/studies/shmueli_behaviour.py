@@ -67,22 +67,22 @@ _CONTINUED = {"R1": 0.72, "R2": 0.55}
 #: Shares submitted by day and on weekdays if submissions were spread evenly.
 _EVEN_DAY, _EVEN_WEEKDAYS = 10 / 24, 5 / 7
 
-#: "Very similar": half of the step between the shares that go on after R1 and R2.
+#: "Very similar": half of the step between the shares that continue after R1 and R2.
 _SIMILAR = 0.085
 
-#: A value with the ends of its interval.
+#: A value and the ends of its interval.
 Estimate = tuple[float, float, float]
 
 
-class Task(NamedTuple):
-    """One log, or several combined, with cancelled jobs or without."""
+class BehaviourTask(NamedTuple):
+    """One log, or several combined, with or without cancelled jobs."""
 
     logs: tuple[Log, ...]
     cancelled: str
 
 
-class Found(NamedTuple):
-    """What one log shows, or several combined."""
+class _Found(NamedTuple):
+    """Measurements of one log, or of several combined."""
 
     reactions: "Reactions"
     fit: "Continuation"
@@ -98,8 +98,8 @@ class Found(NamedTuple):
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare the published figures with those of the logs."""
     cancelled = plan.reading["cancelled"]
-    tasks = [Task((log,), cancelled) for log in plan.logs]
-    *alone, combined = each(look, [*tasks, Task(tuple(plan.logs), cancelled)])
+    tasks = [BehaviourTask((log,), cancelled) for log in plan.logs]
+    *alone, combined = each(look, [*tasks, BehaviourTask(tuple(plan.logs), cancelled)])
     found = dict(zip(plan.logs, alone, strict=True))
     note = without(plan)
     for results in (_combined(combined), _across(found)):
@@ -111,7 +111,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
             yield Result(log, result.claim, math.nan)
 
 
-def look(task: Task, rng: Any) -> Found:
+def look(task: BehaviourTask, rng: Any) -> _Found:
     """Measure one log, or several combined."""
     from analysis.load import working_hours
     from analysis.reactions import feedback_signature, followed_jobs
@@ -124,7 +124,7 @@ def look(task: Task, rng: Any) -> Found:
     weights = draw_users(jobs, rng=_SEED)
     its = answered(jobs)
     signature = feedback_signature(traces, rng=_SEED)
-    return Found(
+    return _Found(
         reactions_of(jobs, weights),
         continuation_of(its, weights),
         _differences(its, weights),
@@ -137,10 +137,7 @@ def look(task: Task, rng: Any) -> Found:
 
 
 def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
-    """By bin of response time, how much likelier users go on after a short wait than a short run.
-
-    In the first bin, all jobs have both.
-    """
+    """Probability to continue after a short wait minus after a short run, by response-time bin."""
     import numpy as np
     import pandas as pd
 
@@ -162,7 +159,7 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
 
 
 def _correlation_gap(jobs: "pd.DataFrame", weights: Any) -> Estimate:
-    """Rank correlation of think time with response time, less that with slowdown."""
+    """Rank correlation of think time with response time, minus that with slowdown."""
     from analysis.bootstrap import interval, resampled_rank_correlation
 
     user, think_time = jobs["user"].to_numpy(), jobs["think_time"]
@@ -210,8 +207,8 @@ def _powers_of_two(traces: "Sequence[Trace]") -> float:
     return float(np.mean((size & (size - 1)) == 0)) if size.size else math.nan
 
 
-def _combined(found: Found) -> Iterator[Result]:
-    """Compare what the source takes from the logs combined with ours."""
+def _combined(found: _Found) -> Iterator[Result]:
+    """Compare the source's statements about the combined logs with ours."""
     yield from _medians(found.reactions)
     response = found.reactions.by_response
     words = "bins of response time with a longer median think time than the one before"
@@ -262,8 +259,8 @@ def _medians(reactions: "Reactions") -> Iterator[Result]:
     yield Result(ALL_LOGS, at_least(words, 5, "Table 4.4", "direction"), lowest)
 
 
-def _across(found: dict[Log, Found]) -> Iterator[Result]:
-    """Compare what the source states about one log among others with ours."""
+def _across(found: dict[Log, _Found]) -> Iterator[Result]:
+    """Compare the source's statements about differences between logs with ours."""
     place = "section 4.3"
     medians = {log: its.reactions.by_slowdown["median_think_time"] for log, its in found.items()}
     for name in ("S1", "S2", "S3", "S4", "S5"):
@@ -285,8 +282,8 @@ def _across(found: dict[Log, Found]) -> Iterator[Result]:
     yield _figure(ALL_LOGS, claim, most.negative, *most.negative_interval)
 
 
-def _of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Compare what the source states about each log with ours."""
+def _of_log(log: Log, found: _Found) -> Iterator[Result]:
+    """Compare the source's statements about each log with ours."""
     response = found.reactions.by_response
     words = "bins of response time with a longer median think time than the one before"
     claim = at_least(words, 4, "Figure 4.1", "direction")
@@ -328,13 +325,13 @@ def _of_log(log: Log, found: Found) -> Iterator[Result]:
     yield from _working_hours(log, found)
 
 
-def _gap(log: Log, found: Found, *, main: bool = False) -> Result:
+def _gap(log: Log, found: _Found, *, main: bool = False) -> Result:
     words = "rank correlation with think time: response less slowdown"
     claim = above(words, 0.0, "section 4.3", "direction", main=main)
     return Result(log, claim, *found.correlation_gap)
 
 
-def _working_hours(log: Log, found: Found) -> Iterator[Result]:
+def _working_hours(log: Log, found: _Found) -> Iterator[Result]:
     """Compare the shares by day and on weekdays with ours, and with an even spread."""
     hours = found.hours
     for words, published, even, ours in (
@@ -364,7 +361,7 @@ def _figure(log: Log, claim: Claim, ours: float, low: float, high: float) -> Res
 
 
 def _noted(result: Result, note: str) -> Result:
-    """Return a result with a further note."""
+    """Return a result with an additional note."""
     return replace(result, note="; ".join(part for part in (result.note, note) if part))
 
 

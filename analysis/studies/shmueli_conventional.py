@@ -1,4 +1,4 @@
-"""Replayed logs under FCFS and EASY, compared with the true performance.
+"""Errors of trace replay in predicting FCFS and EASY.
 
 Ten static sessions on a machine of 128 processors are simulated under EASY and under FCFS. Then the
 log of each simulation is replayed under the other scheduler, by its timestamps. Tables 3.2 and 3.3
@@ -70,16 +70,16 @@ NUMBERS, DOUBLE = (5, 10, 20, 40), 20
 #: Processors of a node of SDSC-BLUE.
 NODE = 8
 
-#: What the tables compare, and the names of it in `Schedule.metrics`.
+#: Metrics of the tables, and their names in `Schedule.metrics`.
 METRICS = {"response": "mean_response", "wait": "mean_wait", "slowdown": "mean_slowdown"}
 
-#: The schedulers, and how they are called in words.
+#: The schedulers, and their names in claims.
 WORDS = {"easy": "EASY", "fcfs": "FCFS"}
 
-#: What Figure 3.16 shows, by its name in `Schedule.metrics`.
+#: Metrics of Figure 3.16, by their names in `Schedule.metrics`.
 PRODUCTIVITY = {"throughput_per_hour": "throughput", "utilization": "utilization"}
 
-#: The distributions that sessions draw from, and their names in words.
+#: The distributions that sessions sample, and their names in claims.
 DRAWN = {
     "batch_width": "batch widths",
     "gap": "times between submissions in a batch",
@@ -91,27 +91,23 @@ DRAWN = {
 
 
 class Draws(NamedTuple):
-    """What users draw from: these logs, by a reading."""
+    """The logs whose distributions users sample, and the reading."""
 
     logs: tuple[Log, ...]
     size: str
     repeat: "Repeat"
 
 
-class Task(NamedTuple):
-    """One simulation of so many sessions under a scheduler."""
+class SessionsTask(NamedTuple):
+    """A simulation of a number of sessions under a scheduler."""
 
     draws: Draws
     sessions: int
     scheduler: str
 
 
-class Found(NamedTuple):
-    """What one run measured: under a scheduler, of sessions and of the other's log.
-
-    Of EASY's log also how far its distributions are from those of the logs, and of each scheduler's
-    what it does with it at twice the load.
-    """
+class _Found(NamedTuple):
+    """Measurements of a run: sessions and replays by scheduler, distances of EASY's log."""
 
     sessions: Mapping[str, Mapping[str, float]]
     replayed: Mapping[str, Mapping[str, float]]
@@ -124,7 +120,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     draws = draws_of(plan)
     found = each(measure, [draws] * plan.runs)
     kinds = [(number, scheduler) for number in NUMBERS for scheduler in WORDS]
-    done = each(simulate, [Task(draws, *kind) for kind in kinds for _ in range(plan.runs)])
+    done = each(simulate, [SessionsTask(draws, *kind) for kind in kinds for _ in range(plan.runs)])
     scaled = {kind: done[i * plan.runs : (i + 1) * plan.runs] for i, kind in enumerate(kinds)}
     note = without(plan)
     for results in (_tables(found), _in_words(found), _similar(found), _scaling(found, scaled)):
@@ -132,13 +128,13 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def draws_of(plan: Plan) -> Draws:
-    """Return what users draw from, by the reading of a plan."""
+    """Return the logs and the reading of a plan."""
     repeat = cast("Repeat", plan.reading["repeat"])
     return Draws(tuple(plan.logs), plan.reading["size"], repeat)
 
 
-def measure(draws: Draws, rng: "np.random.Generator") -> Found:
-    """Simulate sessions under both schedulers, and each one's log under the other."""
+def measure(draws: Draws, rng: "np.random.Generator") -> _Found:
+    """Simulate sessions under both schedulers, and replay each log under the other one."""
     import numpy as np
 
     import workloadkit as wk
@@ -154,10 +150,10 @@ def measure(draws: Draws, rng: "np.random.Generator") -> Found:
         if name == "easy":
             drawn = distributions_of(draws.logs, draws.size)
             distance = _distances(_of_simulated(schedule), drawn)
-    return Found(sessions, replayed, doubled, distance)
+    return _Found(sessions, replayed, doubled, distance)
 
 
-def simulate(task: Task, rng: "np.random.Generator") -> dict[str, float]:
+def simulate(task: SessionsTask, rng: "np.random.Generator") -> dict[str, float]:
     """Return the metrics of sessions under a scheduler."""
     import workloadkit as wk
 
@@ -166,7 +162,7 @@ def simulate(task: Task, rng: "np.random.Generator") -> dict[str, float]:
 
 
 def static_site(draws: Draws, sessions: int = SESSIONS) -> Any:
-    """Return the sessions of the source's third chapter."""
+    """Return the static sessions of the source's chapter 3."""
     import workloadkit as wk
 
     return wk.users.StaticSite(
@@ -181,15 +177,15 @@ def static_site(draws: Draws, sessions: int = SESSIONS) -> Any:
 def distributions_of(
     logs: tuple[Log, ...], size: str, interactive: "Interactive" = "auto"
 ) -> "SiteDistributions":
-    """Return the distributions of logs combined, which a process takes from them once.
+    """Return the distributions of combined logs; cached in each process.
 
     Parameters
     ----------
     logs : tuple of Log
     size : {"nodes", "processors"}
-        How large jobs of SDSC-BLUE are.
+        Unit of the sizes of jobs of SDSC-BLUE.
     interactive : {"auto", "queue", "run", "requested_time"}
-        How interactive jobs are identified.
+        Method to identify interactive jobs.
     """
     import numpy as np
 
@@ -218,13 +214,13 @@ def of_ratios(claim: Claim, values: Sequence[float], others: Sequence[float]) ->
     return Result(ALL_LOGS, claim, *ratio_interval(values, others))
 
 
-def _tables(found: Sequence[Found]) -> Iterator[Result]:
+def _tables(found: Sequence[_Found]) -> Iterator[Result]:
     for row in read_table(Path(__file__).with_suffix(".csv")):
         first, second = ("easy", "fcfs") if row["table"].startswith("3.2") else ("fcfs", "easy")
         yield from _row(row, first, second, found)
 
 
-def _row(row: Mapping[str, str], first: str, second: str, found: Sequence[Found]) -> Iterator:
+def _row(row: Mapping[str, str], first: str, second: str, found: Sequence[_Found]) -> Iterator:
     """Compare a row of a table with ours: the log's scheduler, the replay and the true values."""
     columns = ("first_site_level", "second_conventional", "second_site_level")
     of_first, of_replay, of_second = (_number(row[column]) for column in columns)
@@ -256,8 +252,8 @@ def _typical(claim: Claim, values: Sequence[float]) -> Result:
     return of_ratios(claim, values, [1.0] * len(values))
 
 
-def _inaccuracy(claim: Claim, found: Sequence[Found], scheduler: str, metric: str) -> Result:
-    """By how many percent replays under FCFS are too long, and those under EASY too short."""
+def _inaccuracy(claim: Claim, found: Sequence[_Found], scheduler: str, metric: str) -> Result:
+    """Error in percent: replays under FCFS are too long, those under EASY too short."""
     from workloadkit.experiments.intervals import ratio_interval
 
     ratio, low, high = ratio_interval(*_replayed_and_true(found, scheduler, metric))
@@ -267,20 +263,20 @@ def _inaccuracy(claim: Claim, found: Sequence[Found], scheduler: str, metric: st
 
 
 def _replayed_and_true(
-    found: Sequence[Found], scheduler: str, metric: str
+    found: Sequence[_Found], scheduler: str, metric: str
 ) -> tuple[list[float], list[float]]:
     name = METRICS[metric]
     replayed = [x.replayed[scheduler][name] for x in found]
     return replayed, [x.sessions[scheduler][name] for x in found]
 
 
-def _errors(found: Sequence[Found], scheduler: str, metric: str) -> list[float]:
-    """By what factor replays under FCFS are too long, and those under EASY too short."""
+def _errors(found: Sequence[_Found], scheduler: str, metric: str) -> list[float]:
+    """Error as a factor: replays under FCFS are too long, those under EASY too short."""
     pairs = zip(*_replayed_and_true(found, scheduler, metric), strict=True)
     return [replay / true if scheduler == "fcfs" else true / replay for replay, true in pairs]
 
 
-def _in_words(found: Sequence[Found]) -> Iterator[Result]:
+def _in_words(found: Sequence[_Found]) -> Iterator[Result]:
     """Test the claims of the text on the tables."""
     place, after = "section 3.4.1", "of FCFS relative to EASY's: sessions"
     responses, throughputs = (
@@ -311,8 +307,8 @@ def _in_words(found: Sequence[Found]) -> Iterator[Result]:
             yield of_ratios(claim, errors[scheduler, more], errors[scheduler, less])
 
 
-def _similar(found: Sequence[Found]) -> Iterator[Result]:
-    """Say whether the distributions of simulated jobs are those of the logs."""
+def _similar(found: Sequence[_Found]) -> Iterator[Result]:
+    """Compare the distributions of simulated jobs with those of the logs."""
     for name, words in DRAWN.items():
         words = f"{words}: largest difference of the cumulative shares, sessions under EASY"
         claim = at_most(words, 0.05, "section 3.4", "ours")
@@ -320,7 +316,7 @@ def _similar(found: Sequence[Found]) -> Iterator[Result]:
 
 
 def _scaling(
-    found: Sequence[Found], scaled: Mapping[tuple[int, str], Sequence[Mapping[str, float]]]
+    found: Sequence[_Found], scaled: Mapping[tuple[int, str], Sequence[Mapping[str, float]]]
 ) -> Iterator[Result]:
     """Test the claims of the text on larger numbers of sessions."""
 
@@ -363,7 +359,7 @@ def _scaling(
 
 
 def _of_simulated(schedule: Any) -> "SiteDistributions":
-    """Return the distributions of simulated jobs, in the batches in which they were submitted."""
+    """Return the distributions of simulated jobs, by the batches of their submission."""
     import workloadkit as wk
     from workloadkit.site import Empirical
 
@@ -376,7 +372,7 @@ def _of_simulated(schedule: Any) -> "SiteDistributions":
 
 
 def _distances(ours: "SiteDistributions", logs: "SiteDistributions") -> dict[str, float]:
-    """Return the largest differences of cumulative shares, of sizes that fit the machine."""
+    """Return the largest differences of cumulative shares, for sizes that fit the machine."""
     import numpy as np
 
     distances = {}
@@ -409,7 +405,7 @@ def differences(values: Sequence[float], others: Sequence[float]) -> list[float]
 
 
 def _number(text: str) -> float:
-    """Hours of h:mm:ss, or a number.
+    """Parse h:mm:ss as hours, or a number.
 
     Examples
     --------

@@ -79,9 +79,9 @@ LONGEST = Axis(
     "longest",
     '"dominated by small runtime values": those of all jobs need twenty times the published work',
     {
-        "90min": "run times up to 90 min are drawn; found by trying",
-        "1h": "run times up to 1 h are drawn; found by trying",
-        "all": "run times are drawn from those of all jobs",
+        "90min": "run times up to 90 min are sampled; chosen by trial",
+        "1h": "run times up to 1 h are sampled; chosen by trial",
+        "all": "run times are sampled from those of all jobs",
     },
 )
 GAPS = Axis(
@@ -89,13 +89,13 @@ GAPS = Axis(
     "chapter 5 shows no times between the jobs of a batch; chapter 3 does",
     {
         "none": "the jobs of a batch arrive at once",
-        "drawn": "times between the jobs of a batch are drawn, as in chapter 3",
+        "drawn": "times between the jobs of a batch are sampled, as in chapter 3",
     },
 )
 SESSION = Axis(
     "session",
     '"the number of jobs the users submit during their sessions": about as many as batches here',
-    {"jobs": "a session is as long as it has jobs", "batches": "as it has batches"},
+    {"jobs": "the length of a session is in jobs", "batches": "the length is in batches"},
 )
 BASELINE = Axis(
     "baseline",
@@ -106,7 +106,7 @@ BASELINE = Axis(
 #: The limits of run times. [s]
 LIMITS = {"90min": 5400.0, "1h": 3600.0, "all": inf}
 
-#: Columns of Figure 2.1 in words.
+#: Columns of Figure 2.1, and their names in claims.
 COLUMNS = {
     "utilization": "utilization",
     "throughput_per_hour": "jobs an hour",
@@ -115,7 +115,7 @@ COLUMNS = {
     "mean_slowdown": "mean slowdown",
 }
 
-#: What goes up with the weight of criticality, or down, and where it stands.
+#: Quantities that increase or decrease with the weight of criticality, and their places.
 FIGURES = {
     "throughput_per_hour": (1, "Figure 5.10"),
     "jobs_per_session": (1, "Figure 5.10"),
@@ -126,17 +126,17 @@ FIGURES = {
 #: Run times of the classes in Figure 5.12, above the first bound and up to the second. [s]
 CLASSES = {"up to 1 min": (-1, 60), "1 to 10 min": (60, 600), "over 10 min": (600, inf)}
 
-#: By how many points changes may differ that are alike, as two printed ones may.
+#: Largest difference of similar changes. [points]
 ALIKE = 5
 
 Values = Mapping[str, float]
 
-#: What each run measured, by users and weight of criticality.
+#: Measurements of each run, by number of users and weight of criticality.
 Found = Mapping[tuple[int, int], Sequence[Values]]
 
 
-class Task(NamedTuple):
-    """One simulation: what is drawn, by which reading, for how many users, and the weight."""
+class CreasyTask(NamedTuple):
+    """A simulation: logs, reading, number of users and weight of criticality."""
 
     draws: Draws
     reading: Reading
@@ -148,7 +148,9 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Compare the table and the figures with ours."""
     draws, reading = draws_of(plan), dict(plan.reading)
     kinds = [(users, alpha) for users in USERS for alpha in ALPHAS]
-    done = each(measure, [Task(draws, reading, *kind) for kind in kinds for _ in range(plan.runs)])
+    done = each(
+        measure, [CreasyTask(draws, reading, *kind) for kind in kinds for _ in range(plan.runs)]
+    )
     found = {kind: done[i * plan.runs : (i + 1) * plan.runs] for i, kind in enumerate(kinds)}
     note = without(plan)
     for results in (_table, _largest_site, _changes, _sessions, _loads, _classes):
@@ -156,8 +158,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     yield from _drawings(found)
 
 
-def measure(task: Task, rng: "np.random.Generator") -> Values:
-    """Simulate a site; return what the figures show of it."""
+def measure(task: CreasyTask, rng: "np.random.Generator") -> Values:
+    """Simulate a site; return the quantities of the figures."""
     import workloadkit as wk
     from workloadkit.site import Empirical
 
@@ -235,7 +237,7 @@ def _largest_site(found: Found) -> Iterator[Result]:
 
 
 def _changes(found: Found) -> Iterator[Result]:
-    """Say that a larger weight does more, and the last step less than the first."""
+    """Report whether changes increase with the weight, and by less in the last step."""
     most = USERS[-1]
     for column, (sign, place) in FIGURES.items():
         for one, other in pairwise(ALPHAS):
@@ -275,7 +277,7 @@ def _sessions(found: Found) -> Iterator[Result]:
 
 
 def _loads(found: Found) -> Iterator[Result]:
-    """Say that schedulers are alike at the smallest site, and differ more at the largest."""
+    """Report the differences of schedulers at the smallest and at the largest site."""
     few, most = USERS[0], USERS[-1]
     for column in ("throughput_per_hour", "mean_response_min", "mean_slowdown"):
         sign, place = FIGURES[column]
@@ -329,7 +331,7 @@ def _classes(found: Found) -> Iterator[Result]:
 
 
 def _drawings(found: Found) -> Iterator[Drawing]:
-    """Draw Figures 5.10, 5.11 and 5.13, the first two with the figures of Figure 2.1."""
+    """Draw Figures 5.10, 5.11 and 5.13, the first two with the numbers of Figure 2.1."""
     import pandas as pd
 
     from workloadkit.experiments.intervals import mean_interval

@@ -74,11 +74,11 @@ INTERACTIVE = Axis(
     },
 )
 
-#: The schedulers, and how they are called in words.
+#: The schedulers, and their names in claims.
 WORDS = {"fcfs": "FCFS", "easy": "EASY", "creasy:alpha=6000": "CREASY"}
 FCFS, EASY, CREASY = WORDS
 
-#: The settings of each site, by its name in words.
+#: The settings of each site, by its name in claims.
 SITES: Mapping[str, Mapping[str, Any]] = {
     "no classes": {},
     "one fitted curve": {"going_on": "fitted"},
@@ -93,22 +93,22 @@ SITES: Mapping[str, Mapping[str, Any]] = {
 }
 PLAIN, FITTED, *_, ALL = SITES
 
-#: The metrics that are compared, in words.
+#: The compared metrics, and their names in claims.
 METRICS = {
     "throughput_per_hour": "throughput",
     "mean_response": "mean response",
     "mean_slowdown": "mean slowdown",
 }
 
-#: Less than this is little. [% or points]
+#: Threshold of a small change. [% or points]
 LITTLE = 10.0
 
-#: What each run measured, by users, site and scheduler.
+#: Measurements of each run, by number of users, site and scheduler.
 Found = Mapping[tuple[int, str, str], Sequence[Mapping[str, float]]]
 
 
-class Task(NamedTuple):
-    """One run for so many users: all sites and schedulers."""
+class _Task(NamedTuple):
+    """One run of all sites and schedulers, with a number of users."""
 
     draws: Draws
     reading: Mapping[str, str]
@@ -116,9 +116,9 @@ class Task(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Compare classes in the logs, and sites without and with what is new."""
+    """Compare classes in the logs, and sites with and without the extensions."""
     draws, reading = draws_of(plan), dict(plan.reading)
-    tasks = [Task(draws, reading, users) for users in USERS for _ in range(plan.runs)]
+    tasks = [_Task(draws, reading, users) for users in USERS for _ in range(plan.runs)]
     runs = each(measure, tasks)
     found: Found = {
         (users, *kind): [
@@ -128,13 +128,13 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
         for kind in runs[0]
     }
     note = without(plan)
-    (classes,) = each(classes_of, [Task(draws, reading, 0)])
+    (classes,) = each(classes_of, [_Task(draws, reading, 0)])
     for results in (_in_logs(classes), _of_sites(found)):
         yield from (replace(result, note=note) for result in results)
     yield from _drawings(found)
 
 
-def classes_of(task: Task, rng: "np.random.Generator") -> dict[str, "JobClass"]:
+def classes_of(task: _Task, rng: "np.random.Generator") -> dict[str, "JobClass"]:
     """Return the classes of the logs combined, by part of the week and by kind."""
     from workloadkit.site.classes import classes_by
 
@@ -142,7 +142,7 @@ def classes_of(task: Task, rng: "np.random.Generator") -> dict[str, "JobClass"]:
     return classes_by(classes, "hours") | classes_by(classes, "kinds") | classes_by(classes, "both")
 
 
-def measure(task: Task, rng: "np.random.Generator") -> dict[tuple[str, str], dict[str, float]]:
+def measure(task: _Task, rng: "np.random.Generator") -> dict[tuple[str, str], dict[str, float]]:
     """Simulate all sites under all schedulers; return the metrics of each."""
     import workloadkit as wk
 
@@ -164,13 +164,13 @@ def measure(task: Task, rng: "np.random.Generator") -> dict[tuple[str, str], dic
     return measured
 
 
-def _distributions(task: Task) -> Any:
+def _distributions(task: _Task) -> Any:
     interactive = cast("Interactive", task.reading["interactive"])
     return distributions_of(task.draws.logs, task.draws.size, interactive)
 
 
 def _in_logs(classes: Mapping[str, "JobClass"]) -> Iterator[Result]:
-    """Say that interactive jobs are lighter and more critical, and daytime jobs lighter."""
+    """Report whether interactive jobs are lighter and more critical, and daytime jobs lighter."""
     work = {name: _mean_work(its) for name, its in classes.items()}
     for one, other in (("interactive", "batch"), ("day", "night"), ("day", "weekend")):
         words = f"mean node-seconds of the jobs of {one} batches relative to those of {other} ones"
@@ -196,7 +196,7 @@ def _in_logs(classes: Mapping[str, "JobClass"]) -> Iterator[Result]:
 
 
 def _of_sites(found: Found) -> Iterator[Result]:
-    """Say what CREASY still gains, and what each site changes."""
+    """Report the gain of CREASY, and the effect of each site."""
     for users in USERS:
         largest = users == USERS[-1]
         for site in SITES:
@@ -209,7 +209,7 @@ def _of_sites(found: Found) -> Iterator[Result]:
 
 
 def _changes(found: Found, users: int, site: str, settings: Mapping[str, Any]) -> Iterator[Result]:
-    """Compare a site with the one that lacks its classes, or what users mind."""
+    """Compare a site with the one without its classes or its sensitivity to fairness."""
     minds = settings.get("fairness", 0) > 0
     base = FITTED if "going_on" in settings and "classes" in settings else PLAIN
     for metric, metric_words in METRICS.items():
@@ -233,7 +233,7 @@ def _changes(found: Found, users: int, site: str, settings: Mapping[str, Any]) -
 
 
 def _drawings(found: Found) -> Iterator[Drawing]:
-    """Draw what CREASY gains over EASY at each site, and EASY over FCFS."""
+    """Draw the gain of CREASY over EASY, and of EASY over FCFS, at each site."""
     import pandas as pd
 
     from workloadkit.experiments.intervals import mean_interval
@@ -252,7 +252,7 @@ def _drawings(found: Found) -> Iterator[Drawing]:
 
 
 def plot_gains(data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str) -> "Axes":
-    """Draw gains by site, with their intervals, a mark for each number of users."""
+    """Plot gains by site with their intervals, one marker for each number of users."""
     from analysis import style
 
     ax = style.current_axes(ax)
@@ -283,7 +283,7 @@ def _of(found: Found, users: int, site: str, scheduler: str, metric: str) -> lis
 
 
 def _gain(found: Found, users: int, site: str, one: str, other: str) -> list[float]:
-    """Return by how much the throughput of one scheduler is above another's, in percent."""
+    """Return the gain of throughput of one scheduler over another. [%]."""
     pair = (_of(found, users, site, name, "throughput_per_hour") for name in (one, other))
     return changes(*pair)
 

@@ -51,24 +51,21 @@ LOADS = {
     "easy": tuple(round(0.2 + 0.05 * i, 2) for i in range(15)),
 }
 
-#: Violations begin where the share of jobs that have one is above this.
+#: Violations begin where the share of jobs with one exceeds this.
 BEGINS = 0.01
 
 PLACE = "Figure 3.13"
 
 
-class Task(NamedTuple):
-    """Sessions that draw from logs, once, under a scheduler."""
+class _Task(NamedTuple):
+    """One simulation of sessions that sample logs, under a scheduler."""
 
     draws: Draws
     maker: str
 
 
-class Found(NamedTuple):
-    """The load of a log, and the shares of violations of submission and execution.
-
-    The shares are by scheduler and offered load; None is the log as it is.
-    """
+class ViolationShares(NamedTuple):
+    """The load of a log; shares of violations by scheduler and offered load (None: unscaled)."""
 
     load: float
     shares: Mapping[tuple[str, float | None], tuple[float, float]]
@@ -77,14 +74,14 @@ class Found(NamedTuple):
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Test the claims of the text on the figure."""
     draws = draws_of(plan)
-    done = each(measure, [Task(draws, maker) for maker in LOADS for _ in range(plan.runs)])
+    done = each(measure, [_Task(draws, maker) for maker in LOADS for _ in range(plan.runs)])
     of_fcfs, of_easy = done[: plan.runs], done[plan.runs :]
     note = without(plan)
     for results in (_log_of_fcfs(of_fcfs), _log_of_easy(of_easy), _own_loads(of_fcfs, of_easy)):
         yield from (replace(result, note=note) for result in results)
 
 
-def _log_of_fcfs(found: Sequence[Found]) -> Iterator[Result]:
+def _log_of_fcfs(found: Sequence[ViolationShares]) -> Iterator[Result]:
     yield _no_execution("FCFS", found)
     for scheduler, name in WORDS.items():
         words = f"log of FCFS under {name}: load at which violations begin"
@@ -96,7 +93,7 @@ def _log_of_fcfs(found: Sequence[Found]) -> Iterator[Result]:
     yield from _highest("FCFS", "fcfs", found)
 
 
-def _log_of_easy(found: Sequence[Found]) -> Iterator[Result]:
+def _log_of_easy(found: Sequence[ViolationShares]) -> Iterator[Result]:
     yield _no_execution("EASY", found)
     own = [max(x.shares["easy", None]) for x in found]
     words = "log of EASY under EASY: share of jobs in violation at its own load"
@@ -118,13 +115,15 @@ def _log_of_easy(found: Sequence[Found]) -> Iterator[Result]:
     yield from _highest("EASY", "easy", found)
 
 
-def _own_loads(of_fcfs: Sequence[Found], of_easy: Sequence[Found]) -> Iterator[Result]:
+def _own_loads(
+    of_fcfs: Sequence[ViolationShares], of_easy: Sequence[ViolationShares]
+) -> Iterator[Result]:
     words = "load of the log of EASY over that of the log of FCFS"
     claim = above(words, 1.0, "section 3.4.1", "direction")
     yield of_ratios(claim, [x.load for x in of_easy], [x.load for x in of_fcfs])
 
 
-def measure(task: Task, rng: "np.random.Generator") -> Found:
+def measure(task: _Task, rng: "np.random.Generator") -> ViolationShares:
     """Simulate sessions, and replay their log at all loads under both schedulers."""
     import numpy as np
 
@@ -138,17 +137,17 @@ def measure(task: Task, rng: "np.random.Generator") -> Found:
         for load in (None, *LOADS[task.maker]):
             found = wk.violations(wk.simulate(trace, scheduler, offered_load=load))
             shares[scheduler, load] = (found.submission_share, found.execution_share)
-    return Found(work / PROCS / float(submit[-1] - submit[0]), shares)
+    return ViolationShares(work / PROCS / float(submit[-1] - submit[0]), shares)
 
 
-def _no_execution(maker: str, found: Sequence[Found]) -> Result:
+def _no_execution(maker: str, found: Sequence[ViolationShares]) -> Result:
     words = f"log of {maker} under FCFS: largest share of executions in violation at any load"
     claim = printed(words, 0.0, PLACE, within=0)
     return of_runs(claim, [_most(x, "fcfs", 1) for x in found])
 
 
-def _highest(maker: str, scheduler: str, found: Sequence[Found]) -> Iterator[Result]:
-    """Say that loads scaled up break dependencies under EASY, which backfills."""
+def _highest(maker: str, scheduler: str, found: Sequence[ViolationShares]) -> Iterator[Result]:
+    """Report the violations under EASY at the highest load."""
     highest = LOADS[scheduler][-1]
     for kind, name in enumerate(("submissions", "executions")):
         words = f"log of {maker} under EASY: share of {name} in violation at {highest:g}"
@@ -156,24 +155,24 @@ def _highest(maker: str, scheduler: str, found: Sequence[Found]) -> Iterator[Res
         yield of_runs(claim, [x.shares["easy", highest][kind] for x in found], positive=True)
 
 
-def _loads(found: Found, scheduler: str) -> list[float]:
+def _loads(found: ViolationShares, scheduler: str) -> list[float]:
     return sorted(load for who, load in found.shares if who == scheduler and load is not None)
 
 
-def _begins(found: Found, scheduler: str) -> float:
+def _begins(found: ViolationShares, scheduler: str) -> float:
     """Lowest load with submissions in violation; the highest of all if there is none."""
     loads = _loads(found, scheduler)
     return next((x for x in loads if found.shares[scheduler, x][0] > BEGINS), loads[-1])
 
 
-def _most(found: Found, scheduler: str, kind: int, *, below: float = 2.0) -> float:
-    """Largest share of violations at loads below some."""
+def _most(found: ViolationShares, scheduler: str, kind: int, *, below: float = 2.0) -> float:
+    """Largest share of violations at loads below a limit."""
     loads = [load for load in _loads(found, scheduler) if load < below]
     return max((found.shares[scheduler, load][kind] for load in loads), default=0.0)
 
 
-def _linearity(found: Found, scheduler: str) -> float:
-    """Correlation of load and submissions in violation from where they begin; NaN of two loads."""
+def _linearity(found: ViolationShares, scheduler: str) -> float:
+    """Correlation of load and violations from where they begin; NaN for two loads."""
     from math import nan
     from statistics import correlation
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from analysis.reproduction.claims import Kind
 
-#: How long users submit jobs. [weeks]
+#: Period in which users submit jobs. [weeks]
 WEEKS = 3.0
 
 #: Runs of a task, which share the reading of the log.
@@ -62,7 +62,7 @@ EASY, FIFO, GENETIC = "easy", f"priority-fifo:queues={_QUEUES}", f"genetic:queue
 CREASY, UPS = "creasy", ups(1.0, "load")
 UTILITY_AWARE, USER_AWARE = (FIFO, GENETIC), (CREASY, UPS)
 
-#: The schedulers in words.
+#: The schedulers, and their names in claims.
 WORDS = {EASY: "EASY", FIFO: "priority-FIFO", GENETIC: "genetic", CREASY: "CREASY", UPS: "UPS"}
 
 SEARCH = Axis(
@@ -71,7 +71,7 @@ SEARCH = Axis(
     {"10": "10 generations follow the first", "100": "100 generations follow the first"},
 )
 
-#: What is measured of a schedule, and its words.
+#: Measures of a schedule, and their names in claims.
 RATIOS = {
     "utility": "earned utility",
     "throughput": "throughput",
@@ -83,13 +83,13 @@ _LEE, _SHMUELI, _ZAKAY = "Lee, section 7.1", "Shmueli, section 5.5", "Zakay, Fig
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare all schedulers with EASY, and each kind with the other."""
+    """Compare all schedulers with EASY, and the two kinds with each other."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         yield from _results(log, found)
 
 
 def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate so many runs; one row a run, one column a measure and scheduler."""
+    """Simulate the runs of a part; return one row per run, one column per measure and scheduler."""
     import pandas as pd
 
     import workloadkit as wk
@@ -131,7 +131,7 @@ def _columns() -> "pd.MultiIndex":
 
 
 def _results(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
-    """Yield what the sources claim of their schedulers, then what each kind has over the other."""
+    """Yield results for the sources' claims, then for the comparison of both kinds."""
     for name in UTILITY_AWARE:
         yield _ratio(log, found, "utility", name, EASY, _LEE)
     yield _ratio(log, found, "throughput", CREASY, EASY, _SHMUELI)
@@ -158,7 +158,7 @@ def _ratio(
     less: bool = False,
     main: bool = False,
 ) -> Result:
-    """Return by how many percent a scheduler has more of a measure than another one, or less."""
+    """Return the difference of a measure between two schedulers. [%]."""
     values, others = found[measure, name], found[measure, other]
     words = f"{RATIOS[measure]}, {WORDS[name]} over {WORDS[other]} (%)"
     claim = _claim(words, place, less=less, main=main)
@@ -167,7 +167,7 @@ def _ratio(
 
 
 def _share(log: Log, found: "pd.DataFrame", name: str, other: str) -> Result:
-    """Return by how many points a job in the middle earns more under a scheduler than another."""
+    """Return the difference of the median earned share between two schedulers. [points]."""
     from workloadkit.experiments.intervals import mean_interval
 
     values, others = found["share", name], found["share", other]
@@ -182,7 +182,7 @@ def _claim(words: str, place: str = "", *, less: bool = False, main: bool = Fals
 
 
 def _means(values: "pd.Series", others: "pd.Series", name: str, other: str) -> str:
-    """Say what two schedulers have on average."""
+    """Return a note with the means of two schedulers."""
     if values.empty:
         return ""
     return f"{WORDS[name]} {values.mean():.4g}, {WORDS[other]} {others.mean():.4g}"

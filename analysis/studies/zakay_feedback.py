@@ -58,16 +58,16 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
-#: "Close", "much", "hundreds", "about the same" and "about equally" in numbers.
+#: Numbers for "close", "much", "hundreds", "about the same" and "about equally".
 CLOSE, MUCH, HUNDREDS, SAME, EQUALLY = 0.1, 2.0, 100, 0.05, 0.1
 
-#: What is measured of a simulation.
+#: Metrics of a simulation.
 COLUMNS = (
     *("mean_wait", "mean_queue", "throughput", "cycle", "activity", "uneven", "longest", "in_time"),
     "queue_of_log",
 )
 
-#: Users by their column of Table I, and in words.
+#: Users by their column of Table I, and their names in claims.
 WORDS = {
     "conventional": "conventional",
     "adjusted": "adjusted users",
@@ -75,17 +75,17 @@ WORDS = {
     "fluid": "fluid users",
 }
 
-#: A mean with its interval, if it has one.
+#: A mean with its interval, if any.
 Interval = tuple[float, float | None, float | None]
 
-#: Users who draw: their simulations differ from run to run.
+#: Random users, which require several runs.
 RANDOM = ("distribution", "fluid")
 
-#: What was measured, by scheduler and users.
+#: Measurements by scheduler and users.
 Found = Mapping[tuple[str, str], "pd.DataFrame"]
 
 
-class Task(NamedTuple):
+class _Task(NamedTuple):
     """Simulations of one log: by scheduler, users (columns of Table I) and reading."""
 
     log: Log
@@ -99,7 +99,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare the published waits and claims with ours."""
     models = [*(("easy", users) for users in WORDS), ("fcfs", "conventional"), ("fcfs", "fluid")]
     tasks = [
-        Task(log, scheduler, users, plan.runs if users in RANDOM else 1, dict(plan.reading))
+        _Task(log, scheduler, users, plan.runs if users in RANDOM else 1, dict(plan.reading))
         for log in plan.logs
         for scheduler, users in models
     ]
@@ -113,7 +113,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _figures(log, of_log)
 
 
-def simulations(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(task: _Task, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate a log; a row for each run."""
     import numpy as np
     import pandas as pd
@@ -197,7 +197,7 @@ def _waits(log: Log, found: Found | None, row: Mapping[str, str]) -> Iterator[Re
 
 
 def _figures(log: Log, found: Found) -> Iterator[Result]:
-    """Say what the figures show, in numbers."""
+    """Report the statements about the figures, in numbers."""
 
     def result(claim: Claim, ours: Interval) -> Result:
         return Result(log, claim, *ours)
@@ -240,7 +240,7 @@ def _figures(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _users(log: Log, found: Found) -> Iterator[Result]:
-    """Say what the text says of users, and of the queues of the log, in numbers."""
+    """Report the statements about users and queues, in numbers."""
     words = "submissions moved for an even week, adjusted users: about equally"
     claim = at_most(words, EQUALLY, "Figure 5", "ours")
     yield Result(log, claim, *_mean(found["easy", "adjusted"], "uneven"))
@@ -267,7 +267,7 @@ def _users(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _mean(table: "pd.DataFrame", name: str = "mean_wait", over: float = 1.0) -> Interval:
-    """Mean over the runs in units of `over`, and its interval; none where nothing is random."""
+    """Mean over the runs in units of `over`, with its interval if the runs are random."""
     from workloadkit.experiments.intervals import mean_interval
 
     values: Any = table[name] / over

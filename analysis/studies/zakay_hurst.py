@@ -55,16 +55,16 @@ if TYPE_CHECKING:
 UNIT = 3600
 OTHERS = (5, 15, 20, 30)
 
-#: The correlation of a pox plot that is near a line, the bounds of H that the text gives, and what
-#: is kept of the excess of H over 0.5.
+#: The correlation of a pox plot near a line, the text's bounds of H, and the kept share of the
+#: excess of H over 0.5.
 NEAR_LINE, BOUNDS, KEPT = 0.95, (0.6, 0.9), 0.5
 
-#: Hours of the segments that are rearranged.
+#: Length of the rearranged segments. [h]
 SEGMENT = 24
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the published parameters with those of the logs that are here."""
+    """Compare the published parameters with those of the available logs."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     here = zip(plan.logs, each(estimate, plan.logs), strict=True)
     for log, found in [*here, *((log, None) for log in plan.missing)]:
@@ -130,7 +130,7 @@ def remake(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "pd.Da
 
 
 def rearranged(hours: "np.ndarray", rng: "np.random.Generator") -> "np.ndarray":
-    """Put the days of a series of hours in another order; what is no whole day stays at the end.
+    """Rearrange the days of a series of hours; an incomplete day stays at the end.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def rearranged(hours: "np.ndarray", rng: "np.random.Generator") -> "np.ndarray":
 
 
 def _pox(hours: "np.ndarray") -> dict[str, float]:
-    """H by R/S, and how near the points of the pox plot are to a line."""
+    """Return H by R/S, and the correlation of the points of the pox plot."""
     import numpy as np
 
     from analysis.memory.hurst_parameter import hurst, visible
@@ -159,7 +159,7 @@ def _pox(hours: "np.ndarray") -> dict[str, float]:
 
 
 def _made(log: Log, table: "pd.DataFrame") -> Iterator[Result]:
-    """Say of a log's pox plots and of H of what is made of it what the text says."""
+    """Compare the text's statements on pox plots, and on H of derived logs, with ours."""
     from workloadkit.experiments.intervals import mean_interval
 
     of = {str(how): rows for how, rows in table.groupby("how")}
@@ -183,7 +183,7 @@ def _made(log: Log, table: "pd.DataFrame") -> Iterator[Result]:
 def _together(
     made: dict[Log, "pd.DataFrame"], published: dict[str, dict[str, str]], note: str
 ) -> Iterator[Result]:
-    """Say how H of resampled logs differs from that of their originals, over the logs."""
+    """Compare H of resampled logs with that of their originals, over all logs."""
     from workloadkit.experiments.intervals import mean_interval
 
     if not made:

@@ -43,7 +43,7 @@ from analysis.reproduction import (
     printed,
 )
 from analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
-from analysis.studies.zakay_resampling import Part, pools, simulations
+from analysis.studies.zakay_resampling import ResamplingPart, pools, simulations
 from analysis.studies.zakay_resampling_uses.measuring import Likeness, alike
 from analysis.studies.zakay_resampling_uses.statements import SIMILAR, VERY_SIMILAR
 from workloadkit.clock import DAY, WEEK
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
-#: The factors of the numbers of users, and those of what else is measured.
+#: Factors of the numbers of users, and those of the second part.
 FACTORS = {
     "SDSC-DS": (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
     "SDSC-BLUE": (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5),
@@ -62,14 +62,14 @@ FACTORS = {
 }
 HIGHER = {"SDSC-DS": 1.2, "SDSC-BLUE": 1.2, "OSC-Clust": 6.0}
 
-#: What the words mean in numbers.
+#: Numbers that stand for words.
 NEAR_FULL, SAME, MANY_MORE, MOSTLY, GROWS = 0.95, 0.9, 2.0, 0.5, 1.1
 
-#: The end of a log where all users who are there count as arriving or leaving.
+#: The part at either end of a log in which all present users count as arriving or leaving.
 END = 4 * WEEK / DAY
 
 
-class Made(NamedTuple):
+class _MoreUsers(NamedTuple):
     """Results for a log with more users: distances of distributions, and changes, by run.
 
     `crude` has the changes by crude manipulations, and `powers` the shares of jobs with a power of
@@ -85,8 +85,10 @@ class Made(NamedTuple):
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare the published figures and claims with ours."""
     reading = {**plan.reading, "ctc": "338"}
-    loads = [Part(log, reading, plan.runs, x) for log in plan.logs for x in FACTORS[log.name]]
-    originals = [Part(log, reading, 0) for log in plan.logs]
+    loads = [
+        ResamplingPart(log, reading, plan.runs, x) for log in plan.logs for x in FACTORS[log.name]
+    ]
+    originals = [ResamplingPart(log, reading, 0) for log in plan.logs]
     done = each(simulations, [*originals, *loads])
     made = each(with_more_users, [(log, reading, plan.runs) for log in plan.logs])
     for i, log in enumerate(plan.logs):
@@ -101,8 +103,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield Result(log, claim, nan)
 
 
-def with_more_users(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Made:
-    """Resample a log with more users, and change its load by crude means, too."""
+def with_more_users(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> _MoreUsers:
+    """Resample a log with more users, and change its load by crude means."""
     import numpy as np
     import pandas as pd
 
@@ -137,7 +139,7 @@ def with_more_users(task: tuple[Log, Reading, int], rng: "np.random.Generator") 
         "cycle": _moved(day, _hours(faster)),
         "run": float(longer.column("run").mean()) / run,
     }
-    return Made(likeness, table, crude, (_powers_of_two(trace), _powers_of_two(larger)))
+    return _MoreUsers(likeness, table, crude, (_powers_of_two(trace), _powers_of_two(larger)))
 
 
 def _hours(trace: "Trace") -> "np.ndarray":
@@ -151,7 +153,7 @@ def _hours(trace: "Trace") -> "np.ndarray":
 
 
 def _moved(one: "np.ndarray", other: "np.ndarray") -> float:
-    """Share that would have to be moved for one distribution to be the other."""
+    """Return the share that would have to move to turn one distribution into the other."""
     return float(abs(one - other).sum() / 2)
 
 
@@ -172,7 +174,7 @@ def _powers_of_two(trace: "Trace") -> float:
 
 
 def _smoothness(trace: "Trace", begin: float) -> dict[str, float]:
-    """K-S distances of the users' arrivals and ends from uniform ones, but for where all count."""
+    """K-S distances of the users' arrivals and ends from uniform ones, without one end."""
     import numpy as np
 
     from analysis.logs.distributions import LogParts, kolmogorov_smirnov
@@ -192,7 +194,7 @@ def _smoothness(trace: "Trace", begin: float) -> dict[str, float]:
 def _loads(
     log: Log, original: "pd.Series", found: Mapping[float, "pd.DataFrame"]
 ) -> Iterator[Result]:
-    """Say how more and fewer users load the machine, and where it saturates."""
+    """Report the load by number of users, and the saturation point."""
     from workloadkit.experiments.intervals import mean_interval, share_interval
 
     place = "section 6.3"
@@ -235,7 +237,7 @@ def _loads(
 
 
 def _performance(log: Log, found: Mapping[float, "pd.DataFrame"]) -> Iterator[Result]:
-    """Say how waits, response times and utilizations go with the load, where it is stable."""
+    """Report waits, response times and utilizations by load, below saturation."""
     import numpy as np
     import pandas as pd
 
@@ -270,8 +272,8 @@ def _performance(log: Log, found: Mapping[float, "pd.DataFrame"]) -> Iterator[Re
     yield Result(log, claim, share_interval(sum(less), len(less))[0])
 
 
-def _figure_11(log: Log, made: Made) -> Iterator[Result]:
-    """Say how similar a log with more users is to the log."""
+def _figure_11(log: Log, made: _MoreUsers) -> Iterator[Result]:
+    """Report the similarity of a log with more users to the log."""
     from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
@@ -295,8 +297,8 @@ def _figure_11(log: Log, made: Made) -> Iterator[Result]:
     yield Result(log, claim, *values)
 
 
-def _crude(log: Log, made: Made) -> Iterator[Result]:
-    """Say what crude changes of the load do, and more users do not."""
+def _crude(log: Log, made: _MoreUsers) -> Iterator[Result]:
+    """Compare the effects of crude changes of the load with those of more users."""
     from workloadkit.experiments.intervals import mean_interval
 
     place, factor = "section 6.3", f"{HIGHER[log.name]:g}"

@@ -63,11 +63,11 @@ if TYPE_CHECKING:
 
     from analysis.locality.job_pairs import UserJobs
 
-#: Which way of summing up each table shows, and which table that is.
+#: The tables, and the statistic of a user's ratios that each shows.
 MEASURES = {"procs": "average", "requested_time": "identical", "run": "median"}
 TABLES = {"procs": "Table II", "requested_time": "Table III", "run": "Table IV"}
 
-#: The columns of the tables, and what they are here.
+#: The columns of the tables, and the fields of a job.
 COLUMNS = {
     "d0_larger": (0, "nearer_larger"),
     "d01_equal": (0, "equal"),
@@ -80,17 +80,17 @@ COLUMNS = {
 #: "About 70-85 %", to the nearest twentieth, and in how many cases: more than half are most.
 ABOUT, MOST = (0.675, 0.875), 0.5
 
-#: How far a share may be from one of another version of the log.
+#: Margin of a share in another version of the log.
 SHARES = 0.02
 
-#: The largest distance of Figure 1, and the ways to sum up that it shows.
+#: The largest distance of Figure 1, and the statistics that it shows.
 FARTHEST, SHOWN = 10, ("average", "median")
 
-#: "About half" of the stack, a "small" part of it, and how many random orders.
+#: "About half" of the stack, a "small" part of it, and the number of random orders.
 HALF, SMALL, ORDERS = (0.4, 0.6), 0.25, 20
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """Measures of a log: number of users, their shares, depths, and the test by shuffling.
 
     `curves` has the similarity by distance, in a column for each attribute and each kind of mean;
@@ -107,7 +107,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the published shares and depths with those of the logs that are here."""
+    """Compare the published shares and depths with those of the available logs."""
     file = Path(__file__)
     shares = read_table(file.with_suffix(".csv"))
     depths = {row["log"]: row for row in read_table(file.with_name("zakay_locality_depth.csv"))}
@@ -130,7 +130,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield _monotonic(dict(zip(plan.logs, here, strict=True)), without(plan))
 
 
-def look(task: tuple[Log, int], rng: Any) -> Found:
+def look(task: tuple[Log, int], rng: Any) -> _Found:
     """Measure the locality of a log."""
     from analysis.locality.job_pairs import user_jobs
     from analysis.locality.similarity import nearer_of, shuffled_of
@@ -140,7 +140,7 @@ def look(task: tuple[Log, int], rng: Any) -> Found:
     trace = log.read()
     jobs = user_jobs(trace)
     nearer = nearer_of(jobs)
-    return Found(
+    return _Found(
         nearer.n_users,
         nearer.users,
         rounded_shares(jobs),
@@ -152,7 +152,7 @@ def look(task: tuple[Log, int], rng: Any) -> Found:
 
 
 def curves_of(jobs: "UserJobs") -> "pd.DataFrame":
-    """Return the mean similarity over users by distance, for each attribute and way to sum up."""
+    """Return the mean similarity over users by distance, for each attribute and statistic."""
     import numpy as np
     import pandas as pd
 
@@ -167,7 +167,7 @@ def curves_of(jobs: "UserJobs") -> "pd.DataFrame":
 
 
 def rounded_shares(jobs: "UserJobs") -> dict[tuple[int, str], float]:
-    """Return the shares of users by processors, averages being sums of r/n with their rounding."""
+    """Return the shares of users by processors, with averages as running sums of r/n."""
     import numpy as np
 
     from analysis.locality.similarity import DISTANCES
@@ -199,10 +199,10 @@ def _rounded_average(sessions: list, distance: int) -> float:
         ratio = np.minimum.outer(near, far) / np.maximum.outer(near, far)
         ratios.append(ratio.ravel() if distance else ratio[np.triu_indices(near.size, 1)])
     pairs = np.concatenate(ratios)
-    return float(np.cumsum(pairs / pairs.size)[-1])  # in turn: np.sum would add by halves
+    return float(np.cumsum(pairs / pairs.size)[-1])  # running sum: np.sum adds pairwise
 
 
-def _shares(log: Log, row: Mapping[str, str], ours: Found | None) -> Iterator[Result]:
+def _shares(log: Log, row: Mapping[str, str], ours: _Found | None) -> Iterator[Result]:
     """Compare the shares of users of one table with ours."""
     from analysis.locality.similarity import ATTRIBUTES, DISTANCES
 
@@ -224,7 +224,7 @@ def _shares(log: Log, row: Mapping[str, str], ours: Found | None) -> Iterator[Re
         yield Result(log, claim, value, note="; ".join(notes))
 
 
-def _depths(log: Log, row: Mapping[str, str], ours: Found | None) -> Iterator[Result]:
+def _depths(log: Log, row: Mapping[str, str], ours: _Found | None) -> Iterator[Result]:
     from analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
@@ -234,19 +234,19 @@ def _depths(log: Log, row: Mapping[str, str], ours: Found | None) -> Iterator[Re
 
 
 def _figure(log: Log, quantity: str, figure: str, place: str, within: float | None) -> Claim:
-    """Return the claim of a figure: its digits if the version of the log is that of the source."""
+    """Return the claim of a printed number: its digits if the log has the source's version."""
     if not log.is_other:
         within = _rounding(figure)
     return printed(quantity, float(figure), place, within=within)
 
 
 def _rounding(figure: str) -> float:
-    """How far a value may be from a printed one that is the same, rounded."""
+    """Return the rounding error of a printed number."""
     return 0.5 * 10.0 ** -len(figure.partition(".")[2]) + 1e-9
 
 
-def _shuffled(log: Log, ours: Found | None) -> Iterator[Result]:
-    """Figure 2: sessions are of jobs that are alike."""
+def _shuffled(log: Log, ours: _Found | None) -> Iterator[Result]:
+    """Figure 2: similarity of the jobs within sessions."""
     from analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
@@ -261,8 +261,8 @@ def _shuffled(log: Log, ours: Found | None) -> Iterator[Result]:
         yield Result(log, claim, value, low, high, note)
 
 
-def _cases(log: Log, rows: Sequence[Mapping[str, str]], ours: Found | None) -> Iterator[Result]:
-    """Of a log's six cases: how many users are more alike at the shorter distance."""
+def _cases(log: Log, rows: Sequence[Mapping[str, str]], ours: _Found | None) -> Iterator[Result]:
+    """Report the shares of users with more similarity at the shorter distance, in six cases."""
     place = "Tables II to IV and section 3"
     words = "users more alike at the shorter distance less those at the longer, the least of the"
     drops = above(f"share of {words} cases", 0.0, place, "direction", main=True)
@@ -282,8 +282,8 @@ def _cases(log: Log, rows: Sequence[Mapping[str, str]], ours: Found | None) -> I
     yield Result(log, most, n / len(nearer), note=note)
 
 
-def _by_distance(log: Log, found: Found) -> Iterator[Result]:
-    """Figure 1, and how deep values lie without locality."""
+def _by_distance(log: Log, found: _Found) -> Iterator[Result]:
+    """Figure 1, and stack depths without locality."""
     from analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
@@ -312,8 +312,8 @@ def _by_distance(log: Log, found: Found) -> Iterator[Result]:
             yield Result(log, claim, depth / shuffled, depth / high, depth / low)
 
 
-def _monotonic(found: Mapping[Log, Found], note: str) -> Result:
-    """Say in how many cases similarity only falls with the distance: in some, not in all."""
+def _monotonic(found: Mapping[Log, _Found], note: str) -> Result:
+    """Report the share of cases in which similarity decreases monotonically."""
     falls = {
         f"{log.name} {attribute} {way}": bool((of.curves[attribute, way].diff()[1:] <= 0).all())
         for log, of in found.items()
@@ -327,8 +327,8 @@ def _monotonic(found: Mapping[Log, Found], note: str) -> Result:
     return Result(ALL_LOGS, claim, share, note="; ".join(filter(None, (listed, note))))
 
 
-def _of_cases(ours: Found, part: str) -> list[float]:
-    """Return the share of users in each case, always in one order."""
+def _of_cases(ours: _Found, part: str) -> list[float]:
+    """Return the share of users in each case, in a fixed order."""
     exact = ours.users[part].items()
     return [
         *(ours.rounded[place, part] for place in (0, 1)),

@@ -33,17 +33,17 @@ from analysis.reproduction import (
 from analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
 from workloadkit.clock import DAY
 
-#: How far a count may be off in another version of the log.
+#: Margin of a count in another version of the log.
 OTHER = 0.05
 
 YEAR = 365.25 * DAY
 
-#: What the words mean in numbers.
+#: Numbers that stand for words.
 TENS_OF_THOUSANDS, HUNDREDS_OF_THOUSANDS, FEW_YEARS, DAYS = 10_000, 200_000, 5, 2
 
 
 class Facts(NamedTuple):
-    """What a log says of itself: counts, its period, length [years] and run times [min]."""
+    """Counts of a log, its period, length [years] and run times [min]."""
 
     months: float
     period: str
@@ -56,7 +56,7 @@ class Facts(NamedTuple):
     median_run: float
 
 
-#: The columns of the table in words.
+#: The columns of the table, and their names in claims.
 COLUMNS = {
     "months": "months of recording, the first and the last counted",
     "procs": "processors",
@@ -66,7 +66,7 @@ COLUMNS = {
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the published facts with those of the logs that are here."""
+    """Compare the published facts with those of the available logs."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     for log in (*plan.logs, *plan.missing):
@@ -90,7 +90,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def look(log: Log, rng: Any) -> Facts:
-    """Read off a log what the table lists."""
+    """Measure the columns of the table in a log."""
     import numpy as np
 
     from workloadkit.clock import Clock

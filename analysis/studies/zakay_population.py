@@ -1,4 +1,4 @@
-"""Users who leave, stay or do more, depending on the service.
+"""Users who leave or submit more, depending on service.
 
 In trace-based user-oriented simulation (TBUOS), users react by the time of their submissions, but
 the population does not react: long-term users never leave, and temporary ones submit the same jobs
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-#: Schedulers; the reading says more of the first.
+#: Schedulers; the reading specifies the first further.
 EASY, FCFS = "easy", "fcfs"
 
-#: Users who leave: further parameters of fluid users.
+#: Additional parameters of fluid users who leave.
 LEAVE = {
     "leaving after a day": "leave=1d",
     "leaving after a week": "leave=1w",
 }
 
-#: The assumptions: that of the source, and the others.
+#: The source's assumption, and the alternatives.
 SOURCE, STAY, OVERTIME = "as the source", "temporary users by time", "longer sessions"
 OTHERS = (STAY, *LEAVE, OVERTIME)
 
@@ -67,7 +67,7 @@ _FUTURE, _FEEDBACK, _FIGURE_6 = (
     "Figure 6 and section IV.C",
 )
 
-#: What is measured of each run: the measure, the assumption, the scheduler.
+#: Columns of a run: measure, assumption and scheduler.
 COLUMNS = (
     *(
         (what, assumption, by)
@@ -80,7 +80,7 @@ COLUMNS = (
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the assumptions with that of the source."""
+    """Compare the alternatives with the source's assumption."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         for assumption in (SOURCE, *OTHERS):
             yield from _schedulers(log, found, assumption)
@@ -91,7 +91,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate so many runs; one row a run, of the columns `COLUMNS`."""
+    """Simulate the runs of a part; return one row per run, with the columns `COLUMNS`."""
     import numpy as np
     import pandas as pd
 
@@ -140,7 +140,7 @@ def _columns() -> "pd.MultiIndex":
 
 
 def _schedulers(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
-    """Show what the scheduler does to the throughput."""
+    """Report the effect of the scheduler on the throughput."""
     of_log = found["throughput", "log", ""]
     by_easy, by_fcfs = (found["throughput", assumption, by] for by in (EASY, FCFS))
     source = assumption == SOURCE
@@ -179,7 +179,7 @@ def _compared_with_the_source(log: Log, found: "pd.DataFrame", assumption: str) 
 
 
 def _who_left(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Result]:
-    """Show how many users leave."""
+    """Report the share of users who leave."""
     from workloadkit.experiments.intervals import mean_interval
 
     left = {by: found["left", assumption, by] for by in (EASY, FCFS)}
@@ -197,7 +197,7 @@ def _who_left(log: Log, found: "pd.DataFrame", assumption: str) -> Iterator[Resu
 
 
 def _jobs_an_hour(found: "pd.DataFrame", assumption: str) -> str:
-    """Say what the throughputs are on average."""
+    """Return a note with the mean throughputs."""
     if found.empty:
         return ""
     by_easy, by_fcfs = (found["throughput", assumption, by].mean() for by in (EASY, FCFS))
@@ -206,7 +206,7 @@ def _jobs_an_hour(found: "pd.DataFrame", assumption: str) -> str:
 
 
 def _range(waits: "pd.Series", others: "pd.Series") -> str:
-    """Say what mean waits are on average."""
+    """Return a note with the averages of mean waits."""
     if isnan(waits.mean()):
         return ""
     return f"s: {waits.mean():,.0f}, {others.mean():,.0f} {SOURCE}"

@@ -70,13 +70,13 @@ if TYPE_CHECKING:
     from workloadkit.simulation.schedule import Schedule
     from workloadkit.trace import Trace
 
-#: Logs of Tables VI and VII are resampled so often.
+#: Number of resampled logs in Tables VI and VII.
 TABLE_RUNS = 8
 
-#: Runs of a task, so that many can share the work and the same runs come of any number of them.
+#: Runs of a task: small enough to share, and independent of the number of workers.
 PART = 25
 
-#: What is measured of a simulation, in words.
+#: Metrics of a simulation, and their names in claims.
 METRICS = {
     "jobs": "throughput",
     "utilization": "utilization",
@@ -89,8 +89,8 @@ _COLUMNS = ("original", "resampled", "sd")
 _DEPTHS = {"procs": "processors", "requested_time": "requested time", "run": "run time"}
 
 
-class Part(NamedTuple):
-    """Simulations of one log: of itself, or of so many resampled from it."""
+class ResamplingPart(NamedTuple):
+    """Simulations of a log, or of logs resampled from it."""
 
     log: Log
     reading: Reading
@@ -104,8 +104,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     with_estimates = [log for log in logs if log.name not in _NO_ESTIMATES]
     in_tables = [(log, reading) for log in logs]
     sizes = sizes_of_parts(runs, PART)
-    originals = [Part(log, reading, 0) for log in logs]
-    parts = [Part(log, reading, size) for log in with_estimates for size in sizes]
+    originals = [ResamplingPart(log, reading, 0) for log in logs]
+    parts = [ResamplingPart(log, reading, size) for log in with_estimates for size in sizes]
     measured = each(tables, in_tables)
     done = each(simulations, [*originals, *parts])
     n = len(originals)
@@ -120,7 +120,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         for log in with_estimates
     }
     for log, found in of_runs.items():
-        yield from _beside(log, of_log[log], found)
+        yield from _compare_runs(log, of_log[log], found)
     if of_runs:
         yield from _together(of_runs, of_log)
 
@@ -137,8 +137,8 @@ def tables(task: tuple[Log, Reading], rng: "np.random.Generator") -> "pd.DataFra
     return pd.DataFrame([_measure(x) for x in (trace, *new)])
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate a log under EASY, or logs resampled from it; without a row where that cannot be."""
+def simulations(part: ResamplingPart, rng: "np.random.Generator") -> "pd.DataFrame":
+    """Simulate a log under EASY, or logs resampled from it; impossible ones have no row."""
     import pandas as pd
 
     import workloadkit as wk
@@ -151,7 +151,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     rows: list[dict[str, Any]] = []
     try:
         factor = resampling.at_load(part.factor)
-    except ParameterError:  # more temporary users than there are
+    except ParameterError:  # more temporary users than the pool has
         return pd.DataFrame(rows, columns=[*METRICS, "saturated"])
     new = (factor.run_of(i, seed) for i in range(part.runs)) if part.runs else (trace,)
     for log in new:
@@ -170,7 +170,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
 
 
 def _load(schedule: "Schedule") -> dict[str, float]:
-    """Load and utilization of the machine as long as jobs arrive."""
+    """Return load and utilization of the machine while jobs arrive."""
     import numpy as np
 
     from workloadkit import metrics
@@ -183,7 +183,7 @@ def _load(schedule: "Schedule") -> dict[str, float]:
 
 
 def pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
-    """Return the jobs of a log that ran and are of known users, and what resamples them."""
+    """Return the jobs of a log that ran and have known users, and their resampling."""
     from analysis.resampling.measures import comparable
 
     trace = comparable(log.read())
@@ -233,8 +233,8 @@ def _tables(log: Log, found: "pd.DataFrame | None") -> Iterator[Result]:
         yield Result(log, claim, *mean_interval(others, positive=True), note)
 
 
-def _beside(log: Log, original: "pd.Series", runs: "pd.DataFrame") -> Iterator[Result]:
-    """Say how simulations of resampled logs differ from that of the log."""
+def _compare_runs(log: Log, original: "pd.Series", runs: "pd.DataFrame") -> Iterator[Result]:
+    """Compare simulations of resampled logs with that of the log."""
     import numpy as np
 
     from workloadkit.experiments.intervals import median_interval
@@ -274,8 +274,8 @@ def _beside(log: Log, original: "pd.Series", runs: "pd.DataFrame") -> Iterator[R
 def _waits(
     log: Log, original: "pd.Series", runs: "pd.DataFrame", lower: Mapping[str, Any]
 ) -> Iterator[Result]:
-    """Say on which side of the log's the waits and slowdowns of resampled logs lie."""
-    # In words, and the share of the runs above the log's, at least and at most.
+    """Report whether waits and slowdowns of resampled logs are above or below the log's."""
+    # the words, and the smallest and largest share of the runs above the log's
     claims = {
         ("SDSC-BLUE", "mean_wait"): ("largely above", 0.75, 1.0),
         ("HPC2N", "mean_wait"): ("largely above", 0.75, 1.0),
@@ -296,7 +296,7 @@ def _waits(
 
 
 def _varied(log: Log, runs: "pd.DataFrame") -> Iterator[Result]:
-    """Say how response times go with waits, and which metric varies most."""
+    """Report the correlation of response times and waits, and the metric that varies most."""
     if len(runs) < 3:
         return
     place = "section 6.1"
@@ -313,7 +313,7 @@ def _varied(log: Log, runs: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _side(log: Log, lower: "pd.Series | None") -> Iterator[Result]:
-    """Say on which side of the log's the utilizations of resampled logs lie."""
+    """Report whether utilizations of resampled logs are above or below the log's."""
     least, words = {"CTC-SP2": (0.05, "around"), "CEA-Curie": (0.75, "generally below")}.get(
         log.name, (nan, "")
     )
@@ -340,7 +340,7 @@ def _interval_of_variation(runs: "pd.DataFrame") -> tuple[float, float]:
 def _together(
     runs: Mapping[Log, "pd.DataFrame"], original: Mapping[Log, "pd.Series"]
 ) -> Iterator[Result]:
-    """Say in how many cases the log is among its runs, and the runs are near to it."""
+    """Report the shares of cases with the log among its runs, and with runs near the log."""
     apart, outside, count = [], [], 0
     for log, of_runs in runs.items():
         for name in METRICS:
@@ -362,7 +362,7 @@ def _together(
 
 
 def _size(ours: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return an absolute value with its interval, of a value with its interval."""
+    """Return the absolute value of an interval and its centre."""
     ends = sorted((abs(low), abs(high)))
     return abs(ours), 0.0 if low < 0 < high else ends[0], ends[1]
 

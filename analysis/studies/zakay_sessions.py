@@ -67,8 +67,8 @@ PEAKS = ("SDSC-DS", "KTH-SP2")  # figure 12
 
 _SEED = 1  # of the intervals: nothing else is random
 
-#: How far counts may be off in another version of a log, the longest session [min], the jump of a
-#: curve without one, and how large a difference is marginal.
+#: Margins of counts in another version of a log and of the longest session [min], the largest jump
+#: of a continuous curve, and the largest marginal difference.
 OTHER, LONGEST_WITHIN, NO_JUMP, MARGINAL = 0.05, 50, 0.25, 0.05
 
 #: "Many more", "little", "very close" and "very many", and large think times. [s]
@@ -78,13 +78,13 @@ MANY_MORE, LITTLE, CLOSE, VERY_MANY, LARGE = 2.0, 0.1, 0.1, 100, 8 * 3600
 SHORT = 120
 
 
-class Found(NamedTuple):
-    """What a log says: the counts, the comparison, and the longest sessions with a cut [min].
+class _Found(NamedTuple):
+    """Counts of a log, the comparison of methods, and the longest sessions with a cut [min].
 
     `one_job` has the intervals of the shares of sessions and of batches with one job; `by_day` how
-    many sessions begin an hour by day over those at night and on weekends; `jobs` the jobs of each
+    many sessions begin per hour by day over those at night and on weekends; `jobs` the jobs of each
     session; `within` the share of think times below 20 min; `shapes` the largest K-S distance of
-    lengths by different thresholds, by way.
+    lengths by different thresholds, by method.
     """
 
     counts: dict[str, int]
@@ -99,7 +99,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the published counts, shares and claims with those of the logs that are here."""
+    """Compare the published counts, shares and claims with those of the available logs."""
     file = Path(__file__)
     counts = {row["log"]: row for row in read_table(file.with_suffix(".csv"))}
     shares = read_table(file.with_name("zakay_sessions_length.csv"))
@@ -121,8 +121,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield _drops_at_60(found)
 
 
-def look(log: Log, rng: Any) -> Found:
-    """Delimit the sessions of a log in every way."""
+def look(log: Log, rng: Any) -> _Found:
+    """Delimit the sessions of a log by every method."""
     import workloadkit as wk
     from analysis.sessions import compare_session_methods, session_lengths
     from analysis.sessions.ways import WAYS
@@ -136,7 +136,7 @@ def look(log: Log, rng: Any) -> Found:
     }
     with_cut = [session_lengths(trace, **way._asdict()).nlargest(2) for way in WAYS if way.cut]
     longest = max(with_cut, key=lambda length: length.iloc[0]) / 60
-    return Found(
+    return _Found(
         counts,
         compare_session_methods(trace, rng=_SEED),
         {
@@ -153,7 +153,7 @@ def look(log: Log, rng: Any) -> Found:
 
 
 def _by_day(trace: "Trace", session: "pd.Series") -> dict[str, float]:
-    """Sessions that begin an hour by day, over those at night and over those on weekends."""
+    """Sessions that begin per hour by day, over those at night and on weekends."""
     import numpy as np
 
     from analysis.load.hours import DAY_BEGINS, DAY_ENDS
@@ -212,7 +212,7 @@ def _one_job(trace: "Trace", labels: "pd.Series") -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _share_of_long(log: Log, row: dict[str, str], ours: Found) -> Result:
+def _share_of_long(log: Log, row: dict[str, str], ours: _Found) -> Result:
     """Compare a share of sessions over 1,000 min with ours."""
     import numpy as np
 
@@ -233,8 +233,8 @@ def _share_of_long(log: Log, row: dict[str, str], ours: Found) -> Result:
     return Result(log, claim, share, note=f"the curve is steep here: {later:.3f} at 1,050 min")
 
 
-def _claims(log: Log, ours: Found) -> Iterator[Result]:
-    """Measure what the text says of the figures."""
+def _claims(log: Log, ours: _Found) -> Iterator[Result]:
+    """Measure the text's statements about the figures."""
     ways, batches, threshold = ours.ways.ways, ours.ways.batches, ours.ways.threshold
     for what, bound in (("sessions", 0.5), ("batches", 0.75)):
         claim = above(f"share of {what} with one job", bound, "section 3")
@@ -289,8 +289,8 @@ def _claims(log: Log, ours: Found) -> Iterator[Result]:
         yield Result(log, claim, ours.longest, note=note)
 
 
-def _more_claims(log: Log, ours: Found) -> Iterator[Result]:
-    """Measure what the text says in words alone."""
+def _more_claims(log: Log, ours: _Found) -> Iterator[Result]:
+    """Measure the statements that the text makes without numbers."""
     import numpy as np
 
     ways, batches, threshold = ours.ways.ways, ours.ways.batches, ours.ways.threshold
@@ -330,7 +330,7 @@ def _more_claims(log: Log, ours: Found) -> Iterator[Result]:
 
 
 def _nearer(log: Log, curves: "pd.DataFrame") -> Iterator[Result]:
-    """Say at how many think times each way is nearer to what is common."""
+    """Report the shares of think times at which Last, or Max, is nearer to the common ones."""
     import numpy as np
 
     common = (curves["Last, common"] + curves["Max, common"]) / 2
@@ -340,15 +340,15 @@ def _nearer(log: Log, curves: "pd.DataFrame") -> Iterator[Result]:
         ("share of the range of think times at which Last is nearer: most", last < most, value > 0),
         ("share of it above 8 h at which Max is nearer: most", most < last, value > LARGE),
     ):
-        # The share of time, each value standing for that up to the next.
+        # share of time: each value counts up to the next
         width = np.diff(value, append=value[-1])[chosen]
         inside = float(width[which.to_numpy()[chosen]].sum())
         claim = above(words, 0.5, "Figure 5", "ours")
         yield Result(log, claim, inside / width.sum() if width.sum() else math.nan)
 
 
-def _drops_at_60(found: dict[Log, Found]) -> Result:
-    """Say in how many logs the drop at 60 min is clear: in some, but not in most."""
+def _drops_at_60(found: dict[Log, _Found]) -> Result:
+    """Report the share of logs with a clear drop at 60 min."""
     jump = {
         log.name: float(of.ways.ways["jump"]["Arrival"])
         for log, of in found.items()
@@ -362,7 +362,7 @@ def _drops_at_60(found: dict[Log, Found]) -> Result:
 
 
 def _jumps(jumps: "pd.DataFrame") -> "Iterator[Any]":
-    """Rows by way, then by limit."""
+    """Rows by method, then by limit."""
     return jumps.sort_values(["way", "limit"], kind="stable").itertuples()
 
 

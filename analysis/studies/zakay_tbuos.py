@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-#: A mean, or what else there is of the runs, with its interval.
+#: A statistic of the runs, with its interval.
 Interval = tuple[float, float, float]
 
 LOGS = (
@@ -74,26 +74,26 @@ LOGS = (
     *("ANL-Intrepid", "KTH-SP2", "SDSC-DS", "SDSC-SP2"),
 )
 
-#: Schedulers; the reading says more of the first.
+#: Schedulers; the reading specifies the first further.
 EASY, FCFS = "easy", "fcfs"
 
-#: Runs of the source; standard deviation of the range of so many normal values, over its mean.
+#: Runs of the source; relative standard deviation of the range of as many normal values.
 RUNS, SD_OF_RANGE = 100, 0.12
 
-#: What words are taken for: factors, shares of runs, and differences in percent.
+#: Numbers that stand for words: factors, shares of runs, and differences in percent.
 MUCH, COMMON, NO_RUN, SIMILAR, CONSIDERABLE = 2.0, 0.5, 0.05, 5.0, 10.0
 
-#: Mean waits that the source finds under TBUOS: none above the first, usual ones below. [s]
+#: Mean waits under TBUOS in the source: none above the first, common ones below the second. [s]
 LONGEST_WAIT, USUAL_WAIT = 28_800.0, 20_000.0
 
-#: The log that was first simulated on a larger machine, and its size. [nodes]
+#: The log that is simulated on a larger machine, and its size. [nodes]
 RESIZED, LARGER = "CTC-SP2", 430
 
 _FIGURE_4, _FIGURE_5, _FIGURE_6, _FIGURE_7 = (
     f"Figure {n} and section IV.{part}" for n, part in ((4, "B"), (5, "B"), (6, "C"), (7, "C"))
 )
 
-#: What is measured of each run: the measure, the users, the scheduler. The last is of `RESIZED`.
+#: Columns of a run: measure, users and scheduler. The last is for `RESIZED`.
 COLUMNS = (
     *(("mean_wait", users, by) for users in (TIMESTAMPS, FLUID) for by in (EASY, FCFS)),
     *(("throughput", users, by) for users in (TIMESTAMPS, FLUID) for by in (EASY, FCFS)),
@@ -118,7 +118,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 
 def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate so many runs; one row a run, of the columns `COLUMNS`."""
+    """Simulate the runs of a part; return one row per run, with the columns `COLUMNS`."""
     import pandas as pd
 
     import workloadkit as wk
@@ -174,7 +174,7 @@ def _columns() -> "pd.MultiIndex":
 
 
 def _ratios(log: Log, found: "pd.DataFrame", published: Mapping[str, str]) -> Iterator[Result]:
-    """Table I: how far apart the mean waits of the runs are, under EASY."""
+    """Table I: the range of the mean waits of the runs, under EASY."""
     import numpy as np
 
     waits = {
@@ -202,7 +202,7 @@ def _ratios(log: Log, found: "pd.DataFrame", published: Mapping[str, str]) -> It
 def _drawings(
     statistic: "Callable[..., Any]", values: "NDArray[np.float64]"
 ) -> "NDArray[np.float64]":
-    """Return a statistic of the runs, then of each of 1000 drawings of as many: always the same."""
+    """Return a statistic of the runs, then of 1000 resamples of them, with a fixed seed."""
     import numpy as np
 
     if values.size < 2:
@@ -212,7 +212,7 @@ def _drawings(
 
 
 def _interval(values: "NDArray[np.float64]") -> Interval:
-    """Return the first value, and as far to both sides as 95 % of the others reach to one."""
+    """Return the first value, with a symmetric interval that covers 95 % of the others."""
     import numpy as np
 
     ours, low, high = (float(x) for x in (values[0], *np.quantile(values[1:], (0.025, 0.975))))
@@ -257,7 +257,7 @@ def _waits(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _users(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
-    """Figure 5: how users who react differ from others."""
+    """Figure 5: differences between users who react and others."""
     from workloadkit.experiments.intervals import ratio_interval
 
     words = "{}, users who react over others"
@@ -273,7 +273,7 @@ def _users(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _throughputs(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
-    """Figure 6: what the scheduler does to the throughput."""
+    """Figure 6: the effect of the scheduler on the throughput."""
     of_log = found["throughput", "log", ""]
     reacting, others = (
         [found["throughput", users, by] for by in (EASY, FCFS)] for users in (FLUID, TIMESTAMPS)
@@ -308,7 +308,7 @@ def _resized(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _of_all(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
-    """Figure 6: what is so in some log."""
+    """Figure 6: effects in at least one log."""
     tables = {log.name: table for log, table in found.items() if len(table)}
     differs = {
         by: {

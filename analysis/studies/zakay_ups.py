@@ -55,42 +55,42 @@ if TYPE_CHECKING:
     from workloadkit.simulation.populations import ResampledUsers
     from workloadkit.trace import Trace
 
-#: Runs of a task, so that many can share the work and the same runs come of any number of them.
+#: Runs of a task: small enough to share, and independent of the number of workers.
 PART = 10
 
 LOGS = ("SDSC-BLUE", "LANL-CM5", "CTC-SP2", "HPC2N", "KTH-SP2", "SDSC-DS", "SDSC-SP2")
 
-#: What the chapter leaves open: of skipped sessions it has one rule itself.
+#: Axes of the chapter, which has its own rule for skipped sessions.
 AXES = (SPARE, OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, START)
 
-#: Weights of the users' priorities, and what users are put in order by.
+#: Weights of the users' priorities, and the criteria of their order.
 WEIGHTS = (0.0, 0.5, 1.0)
 ORDERS = ("load", "recency")
 
-#: In percent: what is hardly noticed.
+#: Largest change that is not noticeable. [%]
 NOTICEABLE = 1.0
 
-#: A scheduler and behaviours; the reading says more of them.
+#: A scheduler and behaviours; the reading specifies them further.
 EASY = "easy"
 TIMESTAMPS, FLUID = "open", "fluid"
 
 
-#: What is measured of a schedule, given the period in which its users submit: begin and end.
+#: A measure of a schedule, given the begin and end of the period in which its users submit.
 Measure = Callable[["Schedule", tuple[float, float]], float]
 
 
 def throughput_of(schedule: "Schedule", period: tuple[float, float]) -> float:
-    """Jobs that have ended by the end of the period, an hour of it."""
+    """Return the number of jobs that have ended by the end of the period, per hour."""
     begin, end = period
     return float((schedule.end <= end).sum()) / ((end - begin) / 3600)
 
 
-#: What this study measures.
+#: Measures of this study.
 MEASURES: Mapping[str, Measure] = {"throughput": throughput_of}
 
 
-class Part(NamedTuple):
-    """So many runs of one log under some schedulers, with users who behave in some way."""
+class UpsPart(NamedTuple):
+    """Runs of one log under several schedulers, with one behaviour of users."""
 
     log: Log
     users: str
@@ -101,7 +101,7 @@ class Part(NamedTuple):
 
 
 def ups(weight: float, order: str) -> str:
-    """Name UPS with a weight of the users' priorities and what users are put in order by.
+    """Return the name of UPS with a weight of the users' priorities and a criterion.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def measure_all(
 
     sizes = sizes_of_parts(plan.runs, PART)
     parts = [
-        Part(log, users, schedulers, size, dict(plan.reading), measures)
+        UpsPart(log, users, schedulers, size, dict(plan.reading), measures)
         for log in plan.logs
         for users, schedulers in how.items()
         for size in sizes
@@ -163,8 +163,8 @@ def measure_all(
     return {which: pd.concat(tables, ignore_index=True) for which, tables in found.items()}
 
 
-def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate so many runs; one row a run, one column a measure and scheduler."""
+def measure(part: UpsPart, rng: "np.random.Generator") -> "pd.DataFrame":
+    """Simulate the runs of a part; return one row per run, one column per measure and scheduler."""
     import pandas as pd
 
     import workloadkit as wk
@@ -194,7 +194,7 @@ def measure(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
 
 
 def percent_of_easy(throughput: "pd.DataFrame") -> "pd.DataFrame":
-    """Throughputs less EASY's of the same run, in percent of that."""
+    """Return throughputs minus EASY's of the same run, in percent of the latter."""
     easys = throughput[EASY]
     return throughput.sub(easys, axis=0).mul(100 / easys, axis=0)
 
@@ -207,7 +207,7 @@ def mean_of(log: Log, claim: Claim, differences: "pd.Series", note: str = "") ->
 
 
 def spread(throughput: "pd.DataFrame", *schedulers: str) -> str:
-    """Say between which throughputs the runs lie under some schedulers."""
+    """Return a note with the ranges of the throughputs under some schedulers."""
     if throughput.empty:
         return ""
     described = [
@@ -218,19 +218,19 @@ def spread(throughput: "pd.DataFrame", *schedulers: str) -> str:
 
 
 def population_of(log: Log, reading: Reading) -> tuple["Trace", "ResampledUsers"]:
-    """Return the jobs of a log that ran and are of known users, and who draws users from it."""
+    """Return the jobs of a log that ran and have known users, and who draws users from it."""
     trace = jobs_of(log)
     return trace, users_of(trace, reading)
 
 
 def jobs_of(log: Log) -> "Trace":
-    """Return the jobs of a log that ran and are of known users."""
+    """Return the jobs of a log that ran and have known users."""
     trace = log.read()
     return trace.select(trace.ran & (trace.column("user") >= 0))
 
 
 def users_of(trace: "Trace", reading: Reading, weeks: float | None = None) -> "ResampledUsers":
-    """Return who draws users from a log, for so many weeks or as long as the log."""
+    """Return the population that resamples users of a log, for `weeks` or the log's length."""
     import warnings
 
     from workloadkit.errors import WorkloadWarning
@@ -238,12 +238,12 @@ def users_of(trace: "Trace", reading: Reading, weeks: float | None = None) -> "R
 
     settings = {"weeks": weeks, "start": reading["start"], **temporary(reading)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is expected
         return Resampled(**settings).prepare(trace)
 
 
 def _without_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
-    """Figure 8: where users do not react, no scheduler has an effect on the throughput."""
+    """Figure 8: the effect of schedulers on throughput if users do not react."""
     percent = percent_of_easy(throughput)
     for name in percent.columns.drop(EASY):
         claim = between(
@@ -255,7 +255,7 @@ def _without_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _with_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
-    """Figure 9: where users react, UPS lets them do more."""
+    """Figure 9: the effect of UPS on throughput if users react."""
     percent = percent_of_easy(throughput)
     best = ups(WEIGHTS[-1], ORDERS[0])
     for by in ORDERS:
@@ -272,7 +272,7 @@ def _with_feedback(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _logs_apart(throughputs: Mapping[str, "pd.DataFrame"]) -> Iterator[Result]:
-    """Of the logs that the source names, the effect is large in one and small in the other."""
+    """Compare the two logs that the source names for a large and a small effect."""
     percents = [percent_of_easy(throughputs[name]) for name in ("SDSC-BLUE", "HPC2N")]
     for by in ORDERS:
         name = ups(WEIGHTS[-1], by)

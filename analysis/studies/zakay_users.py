@@ -52,22 +52,22 @@ from workloadkit.clock import DAY, WEEK
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
-#: How far a count may be off in another version of the log.
+#: Margin of a count in another version of the log.
 OTHER = 0.05
 
-#: "Many" users, a K-S distance of what is uniform and of what is similar, and "a large part".
+#: "Many" users, the K-S distances of "uniform" and of "similar", and "a large part".
 MANY, UNIFORM, SIMILAR, LARGE = 0.25, 0.1, 0.2, 0.5
 
 #: The longest activity of a temporary user.
 LONG_TERM = 12 * WEEK
 
 
-class Found(NamedTuple):
-    """Of a log: users and jobs by class, what is said of the classes, and the dependence of users.
+class _Found(NamedTuple):
+    """Users and jobs of a log by class, properties of the classes, and dependence of users.
 
-    `new` are new users a week, early and later; `means` the means of a temporary user over those of
-    a long-term one, by what; `others` the jobs of other users on each day that one user overloads
-    and the next, over those on the same weekdays.
+    `new` are new users per week, early and later; `means` the means of a temporary user over those
+    of a long-term one, by quantity; `others` the jobs of other users on each overloaded day and the
+    next, over those on the same weekdays.
     """
 
     counts: dict[tuple[str, str], int]
@@ -81,7 +81,7 @@ class Found(NamedTuple):
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare the published counts and claims with those of the logs that are here."""
+    """Compare the published counts and claims with those of the available logs."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     tasks = [(log, dict(plan.reading)) for log in plan.logs]
     found = dict(zip(plan.logs, each(look, tasks), strict=True))
@@ -97,8 +97,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _claims(log, of_log)
 
 
-def look(task: tuple[Log, Reading], rng: Any) -> Found:
-    """Classify the users of a log, and measure what each class does."""
+def look(task: tuple[Log, Reading], rng: Any) -> _Found:
+    """Classify the users of a log, and measure the activity of each class."""
     import numpy as np
 
     from analysis.logs.distributions import LogParts, kolmogorov_smirnov
@@ -119,7 +119,7 @@ def look(task: tuple[Log, Reading], rng: Any) -> Found:
         "jobs": {name: classes.counts["jobs"][name] / max(n_users[name], 1) for name in kinds},
         "sessions": {name: lengths[name].size / max(n_users[name], 1) for name in kinds},
     }
-    return Found(
+    return _Found(
         {
             (name, what): int(classes.counts[what][name])
             for name in kinds
@@ -136,7 +136,7 @@ def look(task: tuple[Log, Reading], rng: Any) -> Found:
 
 
 def share_of_cycle(trace: "Trace") -> float:
-    """Return how much of what the users of a log have in common is their cycle of the week.
+    """Return the share of the users' common variation that is due to the weekly cycle.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def _common(at: Any, user: Any, size: int, weight: float) -> float:
 
 
 def when_overloaded(trace: "Trace") -> list[float]:
-    """Compare the jobs of all others, on days that one user overloads, with those of other weeks.
+    """Compare the jobs of other users, on days that one user overloads, with other weeks.
 
     Examples
     --------
@@ -225,8 +225,8 @@ def _ratio(value: float, other: float) -> float:
     return value / other if other else nan
 
 
-def _claims(log: Log, found: Found) -> Iterator[Result]:
-    """Say of the classes of users, and of users together, what the text says."""
+def _claims(log: Log, found: _Found) -> Iterator[Result]:
+    """Compare the text's statements about classes of users, and about dependence, with ours."""
     from workloadkit.experiments.intervals import mean_interval
 
     place = "section 4"

@@ -9,7 +9,7 @@ import workloadkit as wk
 from analysis import reproduction, studies
 from analysis.reproduction import ALL_LOGS, Log
 from analysis.studies import lawson
-from analysis.studies.lawson import Found
+from analysis.studies.lawson import WeeklyRatios
 
 
 def test_a_ratio_is_the_same_within_half_of_it():
@@ -18,7 +18,7 @@ def test_a_ratio_is_the_same_within_half_of_it():
 
 
 def test_weeks_of_a_run():
-    found = Found(0.5, [1.0, -2.0, 0.0, 3.0], [5, 5, 5, 5], {})
+    found = WeeklyRatios(0.5, [1.0, -2.0, 0.0, 3.0], [5, 5, 5, 5], {})
     assert (found.share(1), found.share(-1)) == (0.5, 0.25)
     assert found.week(2) == -2
     assert math.isnan(found.week(5))
@@ -26,8 +26,8 @@ def test_weeks_of_a_run():
 
 def test_the_scheduler_begins_as_read():
     log = Log("KTH", "KTH-SP2-1996-2")
-    assert lawson.Run(log, None).scheduler == wk.schedulers.MultiQueue(4)
-    begins = [lawson.Run(log, None, "user", 5.0, 2, "replay", n).scheduler for n in (4, 1)]
+    assert lawson.SchedulerRun(log, None).scheduler == wk.schedulers.MultiQueue(4)
+    begins = [lawson.SchedulerRun(log, None, "user", 5.0, 2, "replay", n).scheduler for n in (4, 1)]
     assert [x.candidates[0].partitions for x in begins] == [4, 1]
     assert all({y.partitions for y in x.candidates} == {1, 2, 3, 4} for x in begins)
     assert {(x.threshold, x.weeks, x.forecast) for x in begins} == {(5.0, 2, "replay")}

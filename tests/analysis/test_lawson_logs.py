@@ -7,7 +7,7 @@ import workloadkit as wk
 from analysis.reproduction import Log, find_logs, run_study
 from analysis.studies import lawson_logs, lawson_queues
 from analysis.studies.lawson import WEEK
-from analysis.studies.lawson_queues import Found
+from analysis.studies.lawson_queues import QueueRatios
 
 
 def test_run_times_and_estimates():
@@ -52,7 +52,7 @@ def test_classes_of_the_whole_log_miss_the_equal_split_of_a_week():
 def test_numbers_of_queues_week_by_week():
     weeks = {2: [1.0, 2.0, -1.0, 0.0], 3: [0.5, 2.0, 1.0, 0.0], 4: [3.0, 0.0, -2.0, 0.0],
              8: [0.0, 0.0, 0.0, 0.0]}  # fmt: skip
-    found = Found(weeks, [2.0, 2.0, 1.0, -1.0], 0.25, 0.5, -60.0)
+    found = QueueRatios(weeks, [2.0, 2.0, 1.0, -1.0], 0.25, 0.5, -60.0)
     rows = {r.claim.quantity: r for r in lawson_queues._of_log(Log("KTH", "", None), found)}
     words = "share of weeks in which the number of queues that is best most often is the best"
     assert (rows[words].ours, rows[words].note) == (0.75, "3 queues")
@@ -62,7 +62,7 @@ def test_numbers_of_queues_week_by_week():
     assert rows[words].ours == pytest.approx(3 - 5 / 3)
     assert rows["R with crashed jobs less R without them"].ours == 0.25
     assert rows["mean wait of short jobs, four queues less EASY, where R > 0 (s)"].ours == -60
-    ctc = Found({4: [-1.0, -1.0]}, [1.0, 1.0], 0, 0, 0)
+    ctc = QueueRatios({4: [-1.0, -1.0]}, [1.0, 1.0], 0, 0, 0)
     together = {Log("CTC", ""): ctc, Log("KTH", ""): found}
     assert lawson_queues._most_at_ctc(together, "").ours == 1.0  # KTH has as many as before
 

@@ -99,7 +99,7 @@ def measured(small, **reading):
     study = studies.load_study("lee")
     (log,) = reproduction.find_logs(study.logs, small)
     reading = dict(reproduction.choose(study.axes, reading))
-    task = lee.Task(log, reading, lee.USUAL, 5, ("conservative", "easy"))
+    task = lee.UtilityTask(log, reading, lee.USUAL, 5, ("conservative", "easy"))
     return lee.measure(task, np.random.default_rng(1))
 
 

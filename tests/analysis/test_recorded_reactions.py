@@ -29,7 +29,7 @@ from analysis.studies.recorded_reactions.scores import (
 )
 from analysis.studies.recorded_reactions.templates import Template, down, one_after_another
 from analysis.studies.recorded_reactions.users import ByResponse, go_on
-from analysis.studies.recorded_reactions.windows import Pair, Window
+from analysis.studies.recorded_reactions.windows import OutageWindow, Pair
 from tests.data import needs_compiler
 from workloadkit.clock import DAY, WEEK
 from workloadkit.experiments.intervals import mean_interval
@@ -63,8 +63,8 @@ def down_at(weeks):
     pairs = []
     for week in weeks:
         start = week * WEEK + DAY + 7 * HOUR
-        outage = Window(start, start + LENGTH, False, (1, 2))
-        control = Window(start + 2 * WEEK, start + 2 * WEEK + LENGTH, False, (1, 3))
+        outage = OutageWindow(start, start + LENGTH, False, (1, 2))
+        control = OutageWindow(start + 2 * WEEK, start + 2 * WEEK + LENGTH, False, (1, 3))
         pairs.append(Pair("unclear", outage, control))
     return pairs
 
@@ -184,7 +184,7 @@ def test_kinds_of_outages():
 
 def test_templates_stand_at_the_same_hours_with_other_users():
     trace = busy(8, np.random.default_rng(6))
-    window = Window(6 * WEEK + 9 * HOUR, 6 * WEEK + 15 * HOUR, False, (1, 3))
+    window = OutageWindow(6 * WEEK + 9 * HOUR, 6 * WEEK + 15 * HOUR, False, (1, 3))
     both, moved = one_after_another(trace, [Template(window, 1), Template(window, 3)])
     submit, user = both.column("submit"), both.column("user")
     n_found = 0

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.reproduction import Log, Plan, choose, find_logs, run_study
 from analysis.studies import shmueli_behaviour
-from analysis.studies.shmueli_behaviour import STUDY, Task, look
+from analysis.studies.shmueli_behaviour import STUDY, BehaviourTask, look
 from tests.analysis.test_reactions import many_users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadWarning, delimit_sessions, read_swf, write_swf
@@ -100,7 +100,7 @@ def test_cancelled_jobs_left_out_are_no_next_submissions(tmp_path):
     write_swf(trace, tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
     log = Log("SDSC-SP2", "", tmp_path / "SDSC-SP2-1998-4.2-cln.swf")
     for cancelled, jobs, median in (("without", 1, 940), ("with", 2, (40 + 840) / 2)):
-        first = look(Task((log,), cancelled), None).reactions.by_response.loc["R1"]
+        first = look(BehaviourTask((log,), cancelled), None).reactions.by_response.loc["R1"]
         assert (first["jobs"], first["median_think_time"]) == (jobs, median)
 
 

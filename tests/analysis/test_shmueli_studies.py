@@ -160,7 +160,7 @@ def violating(task, rng=None):
             submission = 0.0 if early else 0.01 if load < 0.5 else load - 0.48
             late = who == "easy" and load == shmueli_violations.LOADS[task.maker][-1]
             shares[who, load] = submission, 0.003 if late else 0.0
-    return shmueli_violations.Found(0.75 if task.maker == "easy" else 0.5, shares)
+    return shmueli_violations.ViolationShares(0.75 if task.maker == "easy" else 0.5, shares)
 
 
 def test_violations_begin_beyond_one_job_in_a_hundred():
@@ -261,7 +261,7 @@ def test_each_reading_of_the_site_changes_it(folder, monkeypatch, axis, option):
     )
 
     def site(**reading):
-        task = shmueli_creasy.Task(draws, choose(study.axes, reading), 60, 0)
+        task = shmueli_creasy.CreasyTask(draws, choose(study.axes, reading), 60, 0)
         return shmueli_creasy.measure(task, np.random.default_rng(1))
 
     plain, other = site(), site(**{axis: option})

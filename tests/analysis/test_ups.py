@@ -10,7 +10,7 @@ import workloadkit as wk
 from analysis.reproduction import Log, Plan, choose
 from analysis.studies import creasy_ups, zakay_ups
 from analysis.studies.creasy_ups import FAIRNESS
-from analysis.studies.zakay_ups import EASY, Part, measure, percent_of_easy, ups
+from analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
 
 LOGS = [Log(name, name, Path(f"{name}-1.swf")) for name in ("SDSC-BLUE", "HPC2N")]
 
@@ -177,7 +177,7 @@ def test_all_schedulers_meet_the_same_users(tmp_path, monkeypatch):
     wk.write_swf(trace, tmp_path / "log.swf")
     reading = dict(choose(zakay_ups.STUDY.axes, ["spare=strict"]))
     schedulers = (EASY, ups(1, "load"))
-    part = Part(Log("log", "log", tmp_path / "log.swf"), "open", schedulers, 2, reading)
+    part = UpsPart(Log("log", "log", tmp_path / "log.swf"), "open", schedulers, 2, reading)
     found = measure(part, np.random.default_rng(3))["throughput"]
     assert found.shape == (2, 2)
     assert (percent_of_easy(found)[ups(1, "load")] == 0).all()

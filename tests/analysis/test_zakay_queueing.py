@@ -14,7 +14,7 @@ from analysis.studies.zakay_queueing.constant_p import (
     compare_relations,
     compare_think_time,
 )
-from analysis.studies.zakay_queueing.simulations import Task, simulate
+from analysis.studies.zakay_queueing.simulations import PointTask, simulate
 from analysis.studies.zakay_queueing.statements import lies, lies_far, reaches
 from analysis.studies.zakay_queueing.theory import predict
 
@@ -33,7 +33,7 @@ def short(monkeypatch):
 
 
 def test_a_simulated_point_obeys_the_laws(short):
-    runs = simulate(Task(at.reopened(0.5, 0.36), 4), np.random.default_rng(1))
+    runs = simulate(PointTask(at.reopened(0.5, 0.36), 4), np.random.default_rng(1))
     assert len(runs) == 4
     mean = runs.mean()
     assert mean["X"] == pytest.approx(0.5 / 0.64, rel=0.05)
@@ -48,12 +48,12 @@ def test_a_simulated_point_obeys_the_laws(short):
 
 
 def test_a_closed_point_obeys_the_laws(short):
-    mean = simulate(Task(at.CLOSED[4], 4), np.random.default_rng(1)).mean()
+    mean = simulate(PointTask(at.CLOSED[4], 4), np.random.default_rng(1)).mean()
     assert mean["Xc"] * (mean["Rc"] + 5) == pytest.approx(5, rel=0.03)
 
 
 def test_shares_of_run_times_fall_from_one(short):
-    runs = simulate(Task(at.reopened(0.8, at.EXPONENTIAL), 2), np.random.default_rng(1))
+    runs = simulate(PointTask(at.reopened(0.8, at.EXPONENTIAL), 2), np.random.default_rng(1))
     for name in ("last", "continued"):
         shares = runs.filter(like=f"{name}:").to_numpy()
         assert shares.shape == (2, len(simulations.TIMES))

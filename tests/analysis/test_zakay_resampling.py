@@ -11,7 +11,7 @@ import workloadkit as wk
 from analysis import reproduction, studies
 from analysis.reproduction import ALL_LOGS, Log, Plan, choose
 from analysis.studies import zakay_resampling
-from analysis.studies.zakay_resampling import Part, simulations, tables
+from analysis.studies.zakay_resampling import ResamplingPart, simulations, tables
 from tests.data import DATA, needs_compiler, needs_traces
 from workloadkit.experiments.intervals import median_interval
 from workloadkit.provenance import seed_of
@@ -106,7 +106,9 @@ def test_figures_of_tables_are_those_of_the_logs(logs, found):
 
 def test_simulations_are_of_the_log_or_of_resampled_ones(logs):
     log = next(log for log in logs if log.name == "KTH-SP2")
-    (row,) = simulations(Part(log, READING, 0), np.random.default_rng(1)).to_dict("records")
+    (row,) = simulations(ResamplingPart(log, READING, 0), np.random.default_rng(1)).to_dict(
+        "records"
+    )
     schedule = wk.simulate(log.read(), "easy:spare=none", overrun="late")
     for name in ("jobs", "mean_wait", "mean_bounded_slowdown"):
         assert row[name] == schedule.metrics[name]
@@ -117,13 +119,15 @@ def test_simulations_are_of_the_log_or_of_resampled_ones(logs):
     assert row["saturated"] is False
     rng = np.random.default_rng(1)
     seed = seed_of(np.random.default_rng(1))
-    runs = simulations(Part(log, READING, 2, 1.2), rng)
+    runs = simulations(ResamplingPart(log, READING, 2, 1.2), rng)
     expected = [
         new.n_jobs
         for new in wk.resamples(log.read(), 2, load=1.2, rng=seed, edge=60 * 86400, begin=0)
     ]
     assert runs["jobs"].tolist() == expected
-    assert simulations(Part(log, READING, 2, 99.0), rng).empty  # more users than there are
+    assert simulations(
+        ResamplingPart(log, READING, 2, 99.0), rng
+    ).empty  # more users than there are
 
 
 def test_blue_is_judged_by_its_published_share(found):

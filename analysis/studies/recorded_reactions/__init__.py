@@ -92,13 +92,13 @@ if TYPE_CHECKING:
     Gains = NDArray[np.float64]
     Synthetic = dict[tuple[str, str], dict[Log, list[Gains]]]
 
-#: Users who react, in the words of claims.
+#: Names of the reacting users in claims.
 REACTING = ("adjusted", "distribution", "fluid", "p(r)")
 
-#: Where it stands that users react: both theses rest on it.
+#: Sections of both theses on the assumption that users react.
 THESIS = "E. Shmueli, section 1.2.1; N. Zakay, chapter on feedback, section I"
 
-#: What a test is to find where it is so, and may find where it is not so.
+#: Smallest power of the test, and largest share of false findings.
 POWER, SIZE = 0.8, 0.05
 
 #: Quantities with a fair control. The queue is not one: an outage leaves a queue without any
@@ -110,21 +110,21 @@ KINDS = ("scheduled", "surprise", "unclear")
 
 INTERRUPTED = Axis(
     "interrupted",
-    "no log reports what became of the jobs that an outage stopped",
-    {"requeue": "they wait again and run from their beginning", "lose": "they end, failed"},
+    "no log reports what happened to the jobs that an outage stopped",
+    {"requeue": "they wait again and start over", "lose": "they fail"},
 )
 CHANGE = Axis(
     "change",
-    "how far users are changed by an outage is known only from few templates",
+    "the change of users by an outage is known from few templates only",
     {
-        "pooled": "as the templates of all outages and controls of the log are in the mean",
-        "own": "as those of the outage itself are",
+        "pooled": "the mean change over all outages and controls of the log",
+        "own": "the mean change over the templates of the outage",
     },
 )
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Foretell what came after outages, in the logs and in synthetic ones."""
+    """Forecast the activity after outages, in recorded and synthetic logs."""
     import numpy as np
 
     from analysis.studies.recorded_reactions import measuring
@@ -137,7 +137,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     for part, played in zip(parts, each(measuring.play_part, parts), strict=True):
         found.setdefault(part.log, []).extend(played)
     known = [
-        measuring.Known(log, truth, interrupted, pooled)
+        measuring.SyntheticTask(log, truth, interrupted, pooled)
         for log in found
         for truth in ("open", *measuring.TESTED)
         for _ in range(plan.runs)
@@ -191,7 +191,7 @@ def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
 
 
 def _shares(found: "list[Played]", q: int, counted: slice) -> "Gains":
-    """Return what came over what came in templates, in the mean over outages; and of controls."""
+    """Return the activity over the templates' mean, for outages and for controls."""
     import numpy as np
 
     shares = np.full((len(found), 2), np.nan)
@@ -229,7 +229,7 @@ def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator
 
 
 def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Result]:
-    """Report the same by kind of outage: scheduled, a surprise, or unclear."""
+    """Report the gains by kind of outage: scheduled, surprise, or unclear."""
     import numpy as np
 
     from analysis.studies.recorded_reactions.forecasting import QUANTITIES
@@ -284,7 +284,7 @@ def _as_such(log: Log, words: str, recorded: Result, tests: list[Result]) -> Res
         "the power of the test",
         "ours",
     )
-    # of independent means, half the intervals add up as the sides of a right angle
+    # the half-widths of the intervals of independent means add in quadrature
     half = np.hypot(recorded.ours - (recorded.low or 0.0), such.ours - (such.low or 0.0))
     apart = recorded.ours - such.ours
     note = f"{recorded.ours:.3g} in the log, {such.ours:.3g} in logs of such users"

@@ -21,14 +21,14 @@ from analysis.studies.recorded_reactions.users import BEHAVIOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What the hours are counted from, and the middles of the bins. [h]
+#: Reference of the hours, and the midpoints of the bins. [h]
 _HOURS = BIN / 3600
 SIDES = {
     "start": _HOURS * (np.arange(-N_BEFORE, N_DURING) + 0.5),
     "end": _HOURS * (np.arange(N_AFTER) + 0.5),
 }
 
-#: Lines by what they show, those of users in the order of the theme's looks.
+#: Lines of the figure; users in the order of the theme's styles.
 LINES = ("recorded", "fluid", "adjusted", "distribution", "open", "p(r)")
 
 
@@ -45,9 +45,9 @@ def table_of(found: Sequence[Played], *, pooled: bool = True) -> pd.DataFrame:
     Parameters
     ----------
     found : sequence of Played
-        One at least.
+        At least one.
     pooled : bool, default True
-        As of `scores.gains`.
+        See `scores.gains`.
 
     Returns
     -------
@@ -74,12 +74,12 @@ def table_of(found: Sequence[Played], *, pooled: bool = True) -> pd.DataFrame:
 
 
 def plot_hours(data: pd.DataFrame, ax: "Axes | None" = None) -> "list[Axes]":
-    """Draw the quantities one below the other: by the start on the left, by the end on the right.
+    """Plot each quantity in a row: relative to the start (left) and to the end (right).
 
     Parameters
     ----------
     data : DataFrame
-        As of `table_of`.
+        Result of `table_of`.
     ax : Axes, optional
         Default: the current Axes.
     """

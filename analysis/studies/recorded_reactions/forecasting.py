@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from analysis.studies.recorded_reactions.templates import Template, down, one_after_another
 from analysis.studies.recorded_reactions.users import BEHAVIOURS
-from analysis.studies.recorded_reactions.windows import AFTER, Window
+from analysis.studies.recorded_reactions.windows import AFTER, OutageWindow
 from workloadkit.clock import WEEK
 from workloadkit.provenance import seed_of
 from workloadkit.sessions import delimit_sessions
@@ -18,10 +18,10 @@ from workloadkit.trace import Trace
 #: Predicted quantities.
 QUANTITIES = ("submissions", "sessions", "waiting jobs")
 
-#: Length of a bin [s]; bins before an outage, in its first hours, and after it.
+#: Length of a bin [s]; numbers of bins before an outage, in its first hours, and after it.
 BIN, N_BEFORE, N_DURING, N_AFTER = 3 * 3600, 4, 2, AFTER // (3 * 3600)
 
-#: The bins after an outage, which are scored.
+#: The scored bins: those after an outage.
 SCORED = slice(N_BEFORE + N_DURING, None)
 
 #: Runs for users with random decisions.
@@ -43,14 +43,14 @@ class Events(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What came in a window, and what its templates say.
+    """Recorded and simulated activity in a window.
 
     Parameters
     ----------
     observed, base : ndarray, shape (n_quantities, n_bins)
-        What was recorded, and what the templates recorded in the mean.
+        Recorded activity in the window, and mean recorded activity in the templates.
     played : dict of str to ndarray, shape (2, n_quantities, n_bins)
-        What the templates submit by behaviour: without an outage, and with it.
+        Simulated activity in the templates by behaviour: without an outage, and with it.
     whole : ndarray of bool, shape (n_bins,)
         Whether a bin that begins by the start of the outage ends by its end; True of the others.
     """
@@ -71,7 +71,7 @@ def events_of(trace: Trace) -> Events:
 
 
 def bins_of(start: int, end: int) -> NDArray[np.int64]:
-    """Return where the bins of a window begin: by its start until it, then by its end. [s].
+    """Return the begins of the bins of a window, relative to its start, then to its end. [s].
 
     Examples
     --------
@@ -83,7 +83,7 @@ def bins_of(start: int, end: int) -> NDArray[np.int64]:
 
 
 def counts(events: Events, begin: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Count submissions and sessions that begin in bins, and the jobs that wait as these end."""
+    """Count submissions and begins of sessions in bins, and the jobs waiting at their ends."""
     end = begin + BIN
     within = [np.searchsorted(times, end) - np.searchsorted(times, begin) for times in events[:2]]
     waiting = np.searchsorted(events.submit, end) - np.searchsorted(events.start, end)
@@ -92,33 +92,33 @@ def counts(events: Events, begin: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def play(
     trace: Trace,
-    windows: Sequence[Window],
+    windows: Sequence[OutageWindow],
     behaviours: dict[str, Any],
     rng: np.random.Generator,
     *,
     runs: int = RUNS,
     interrupted: str = "requeue",
 ) -> list[Case]:
-    """Let the templates of windows go through their outages.
+    """Simulate the templates of windows with and without their outages.
 
     Parameters
     ----------
     trace : Trace
-        The log, of jobs that ran.
+        Jobs that ran.
     windows : sequence of Window
-        One at least.
+        At least one.
     behaviours : dict of str to object
-        How users behave, by the names of `BEHAVIOURS`.
+        Behaviours of users, by the names of `BEHAVIOURS`.
     rng : Generator
     runs : int, default 3
-        Runs of users who draw, for each template.
+        Runs of random users for each template.
     interrupted : {"requeue", "lose"}
-        What becomes of jobs that the outage stops, see `workloadkit.simulate`.
+        Treatment of jobs that the outage stops, see `workloadkit.simulate`.
 
     Returns
     -------
     list of Case
-        One a window.
+        One for each window.
     """
     events = events_of(trace)
     played: list[dict[str, NDArray[np.float64]]] = [{} for _ in windows]
@@ -144,9 +144,9 @@ def play(
 
 
 def mean_week(recorded: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of templates, drawn a bit towards its own mean over the bins after.
+    """Return the mean of templates, shrunk towards its own mean over the bins after an outage.
 
-    Where a few weeks have nothing, there may be something.
+    A count that is zero in a few weeks may still have a positive mean.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _both(
     rng: np.random.Generator,
     interrupted: str,
 ) -> NDArray[np.float64]:
-    """Return what templates submit without an outage and with it.
+    """Return the activity of templates without an outage and with it.
 
     Returns
     -------

@@ -18,20 +18,20 @@ from workloadkit.trace import Trace
 #: Users in the synthetic logs of the test, in addition to open ones.
 TESTED = ("fluid", "p(r)")
 
-#: Outages in one task.
+#: Number of outages in a task.
 PART = 5
 
 
-class Part(NamedTuple):
-    """Some outages of a log, by their places."""
+class OutagePart(NamedTuple):
+    """Some outages of a log, by their positions."""
 
     log: Log
     places: tuple[int, ...]
     interrupted: str
 
 
-class Known(NamedTuple):
-    """A synthetic log of users who are known, by the names of `BEHAVIOURS`."""
+class SyntheticTask(NamedTuple):
+    """A synthetic log with known users, by the names of `BEHAVIOURS`."""
 
     log: Log
     users: str
@@ -49,7 +49,7 @@ def jobs_and_pairs(log: Log) -> tuple[Trace, list[Pair]]:
 
 @lru_cache(maxsize=4)
 def _behaviours(log: Log) -> dict[str, Any]:
-    """Return how users behave; p(r) is fitted on what is not about an outage."""
+    """Return the behaviours; p(r) is fitted on jobs that are not near an outage."""
     fitted = {"p(r)": fitted_users(outside(*jobs_and_pairs(log)))}
     return {name: fitted.get(name, name) for name in BEHAVIOURS}
 
@@ -59,25 +59,27 @@ def _population(log: Log) -> Any:
     return population_of(jobs_and_pairs(log)[0])
 
 
-def parts_of(log: Log, interrupted: str) -> list[Part]:
+def parts_of(log: Log, interrupted: str) -> list[OutagePart]:
     """Return the tasks of a recorded log."""
     places = range(len(jobs_and_pairs(log)[1]))
     return [
-        Part(log, tuple(places[first : first + PART]), interrupted)
+        OutagePart(log, tuple(places[first : first + PART]), interrupted)
         for first in range(0, len(places), PART)
     ]
 
 
-def play_part(part: Part, rng: np.random.Generator) -> list[Played]:
-    """Let users of every behaviour go through some outages of a log, and their controls."""
+def play_part(part: OutagePart, rng: np.random.Generator) -> list[Played]:
+    """Simulate users of every behaviour in some outages of a log and their controls."""
     trace, pairs = jobs_and_pairs(part.log)
     chosen = [pairs[place] for place in part.places]
     behaviours = _behaviours(part.log)
     return _play_all(trace, chosen, behaviours, rng, part.interrupted)
 
 
-def gains_if_known(known: Known, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
-    """Return the gains over open users in a synthetic log, by the users who are tested."""
+def gains_if_known(
+    known: SyntheticTask, rng: np.random.Generator
+) -> dict[str, NDArray[np.float64]]:
+    """Return the gains over open users in a synthetic log, by tested behaviour."""
     trace, pairs = jobs_and_pairs(known.log)
     behaviours = _behaviours(known.log)
     drawn = synthetic_log(
@@ -104,7 +106,7 @@ def _play_all(
     interrupted: str,
     runs: int = RUNS,
 ) -> list[Played]:
-    """Let the templates of outages and their controls go through outages."""
+    """Simulate the templates of outages and of their controls."""
     windows = [pair.outage for pair in pairs]
     windows += [pair.placebo for pair in pairs if pair.placebo is not None]
     cases = iter(play(trace, windows, behaviours, rng, runs=runs, interrupted=interrupted))

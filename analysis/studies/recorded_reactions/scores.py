@@ -13,7 +13,7 @@ SIZES = (0.05, 20.0)
 
 
 class Played(NamedTuple):
-    """An outage and its control, None where there is none."""
+    """An outage and its control (None if there is none)."""
 
     kind: str
     outage: Case
@@ -29,7 +29,7 @@ def log_score(count: ArrayLike, mean: ArrayLike, size: ArrayLike) -> NDArray[np.
 
     Examples
     --------
-    A size of 1 is the geometric law, here with chances 1/3, 2/9, ...:
+    A size of 1 is the geometric distribution, here with probabilities 1/3, 2/9, ...:
 
     >>> np.exp(log_score([0, 1], 2.0, 1.0)).round(4).tolist()
     [0.3333, 0.2222]
@@ -44,7 +44,7 @@ def log_score(count: ArrayLike, mean: ArrayLike, size: ArrayLike) -> NDArray[np.
 
 
 def fit_size(count: NDArray[np.float64], mean: NDArray[np.float64]) -> float:
-    """Return the size of the negative binomial laws that counts of given means are likeliest by."""
+    """Return the maximum-likelihood size of negative binomial counts with given means."""
     from scipy.optimize import minimize_scalar
 
     def misfit(log_size: float) -> float:
@@ -54,7 +54,7 @@ def fit_size(count: NDArray[np.float64], mean: NDArray[np.float64]) -> float:
 
 
 def sizes_of(found: Sequence[Played]) -> NDArray[np.float64]:
-    """Return the size for each quantity, by the recorded controls about their templates."""
+    """Return the size for each quantity, fitted on the recorded controls and their templates."""
     cases = [each.placebo for each in found if each.placebo is not None]
     if not cases:
         return np.ones(len(QUANTITIES))
@@ -64,7 +64,7 @@ def sizes_of(found: Sequence[Played]) -> NDArray[np.float64]:
 
 
 def change_of(found: Sequence[Played], users: str) -> NDArray[np.float64]:
-    """Return what users submit without an outage and with it, in the mean over all windows."""
+    """Return the mean activity over all windows, without an outage and with it."""
     cases = [case for each in found for case in (each.outage, each.placebo) if case is not None]
     mean: NDArray[np.float64] = np.mean([case.played[users] for case in cases], axis=0)
     return mean
@@ -81,16 +81,16 @@ def gains(found: Sequence[Played], users: str, *, pooled: bool = True) -> NDArra
     Parameters
     ----------
     found : sequence of Played
-        Of one log, one at least.
+        Outages of one log, at least one.
     users : str
     pooled : bool, default True
-        Whether the change by an outage is that of all windows of the log in the mean; else of the
-        window's own templates.
+        Whether the change by an outage is the mean over all windows of the log; otherwise it is
+        that of the window's templates.
 
     Returns
     -------
     ndarray, shape (n_outages, 2, n_quantities)
-        Of the outages and of their controls; NaN where there is none. [nats a day]
+        Gains for outages and controls; NaN where there is no control. [nats per day]
     """
     size = sizes_of(found)[:, None]
     gain = np.full((len(found), 2, len(QUANTITIES)), np.nan)

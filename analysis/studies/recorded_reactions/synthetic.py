@@ -14,14 +14,14 @@ from workloadkit.simulation.populations import Resampled
 from workloadkit.simulation.simulate import simulate
 from workloadkit.trace import Trace
 
-#: What of drawn jobs is kept.
+#: Columns of the resampled jobs.
 COLUMNS = ("submit", "user", *SERVED)
 
 
 def population_of(trace: Trace) -> Any:
-    """Return who draws users from a log: moved by whole weeks, each another way."""
+    """Return the population that resamples users from a log, each moved by whole weeks."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is expected
         return Resampled().prepare(trace)
 
 
@@ -36,15 +36,15 @@ def synthetic_log(
 ) -> Trace:
     """Return a log of the same time and outages, with users of the given behaviour.
 
-    First users are drawn, each moved by some weeks, so that nothing is left of what the recorded
-    ones may have done about outages. What they submit by timestamps, served without outages, is the
-    log that the users given then act out.
+    First users are resampled, each moved by some weeks, so that no recorded reaction to outages
+    remains. Their submissions by timestamps, simulated without outages, are the log on which the
+    given users are based.
 
     Parameters
     ----------
     trace : Trace
     population : object
-        As of `population_of`.
+        Result of `population_of`.
     pairs : sequence of Pair
     users : str or object
         As of `workloadkit.simulate`.
@@ -53,7 +53,7 @@ def synthetic_log(
     """
     outages = down([pair.outage for pair in pairs], trace.header.procs)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # partitions are one machine here
+        warnings.simplefilter("ignore", WorkloadWarning)  # partitions are treated as one machine
         drawn = simulate(
             trace, "easy", population=population, oversize="drop", rng=seed_of(rng)
         ).trace()

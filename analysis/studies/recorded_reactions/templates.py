@@ -5,41 +5,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.studies.recorded_reactions.windows import AFTER, TAIL, WARM_UP, Window
+from analysis.studies.recorded_reactions.windows import AFTER, TAIL, WARM_UP, OutageWindow
 from workloadkit.clock import DAY, WEEK
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.trace import Trace
 
-#: What a simulation needs of jobs, besides when and who.
+#: Columns required by a simulation, except submit times and users.
 SERVED = ("wait", "run", "procs", "requested_procs", "requested_time")
 
-#: From the end of a template to the next, at least: time for all jobs to end. [s]
+#: Smallest gap between templates, in which all jobs can end. [s]
 APART = 4 * WEEK
 
 
 class Template(NamedTuple):
-    """The jobs of some weeks before a window."""
+    """A window, and the distance of the template. [weeks before]."""
 
-    window: Window
+    window: OutageWindow
     back: int
 
 
-def one_after_another(trace: Trace, templates: Sequence[Template]) -> tuple[Trace, list[Window]]:
-    """Return templates as one log, in which none is near the others, or has users in common.
+def one_after_another(
+    trace: Trace, templates: Sequence[Template]
+) -> tuple[Trace, list[OutageWindow]]:
+    """Concatenate templates to one log, with gaps between them and without common users.
 
     Parameters
     ----------
     trace : Trace
     templates : sequence of Template
-        One at least; they may come several times.
+        At least one; a template may occur several times.
 
     Returns
     -------
     trace : Trace
-        Each at the same hours of the week.
+        The templates, each at its original hours of the week.
     windows : list of Window
-        Where the window of each template is in it.
+        The window of each template in the new log.
     """
     submit = trace.column("submit")
     users, code = np.unique(trace.column("user"), return_inverse=True)
@@ -49,7 +51,7 @@ def one_after_another(trace: Trace, templates: Sequence[Template]) -> tuple[Trac
     rows, times, who, moved = [], [], [], []
     for place, (window, back) in enumerate(templates):
         start, end = window.start - back * WEEK, window.end - back * WEEK
-        until = min(end + AFTER + TAIL, window.start)  # nothing of the window itself
+        until = min(end + AFTER + TAIL, window.start)  # exclude the window itself
         row = np.arange(*np.searchsorted(submit, (start - WARM_UP, until)))
         shift = first + place * apart - start // WEEK * WEEK
         rows.append(row)
@@ -62,8 +64,8 @@ def one_after_another(trace: Trace, templates: Sequence[Template]) -> tuple[Trac
     return Trace.from_columns(columns, header=trace.header, name=trace.name), moved
 
 
-def down(windows: Sequence[Window], procs: int | None) -> Outages:
-    """Return outages of the whole machine; planned ones are announced a day ahead."""
+def down(windows: Sequence[OutageWindow], procs: int | None) -> Outages:
+    """Return outages of the whole machine; scheduled ones are announced a day ahead."""
     return Outages(tuple(
         Outage(
             number, window.start, window.end, procs=procs or UNKNOWN,

@@ -17,19 +17,20 @@ from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchU
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
-#: Users by the words of claims, and whether all that they do is drawn: then several runs are made.
+#: Behaviours by their names in claims, and whether they are random, which requires several runs.
 BEHAVIOURS = {"open": False, "adjusted": False, "distribution": True, "fluid": True, "p(r)": True}
 
 
 @dataclass(frozen=True)
 class ByResponse:
-    """Users who go on by p(r) = a / (b r + 1), in the sessions of a log.
+    """Users who continue the sessions of a log with probability p(r) = a / (b r + 1).
 
-    Within a session a batch followed in the log on work of response time r₀. Now that work responds
-    in r, and the user goes on with probability p(r) / p(r₀), at most 1, after the recorded think
-    time; a cancels out. Else the rest of the session is put off to the same time of a later day. A
-    session begins at its recorded time or, where the work that it waits for has not ended by then,
-    as many whole days later as it takes. Response times are those of the job submitted last.
+    Within a session of the log, a batch follows work with response time r₀. If the simulated
+    response time is r, the user continues with probability p(r) / p(r₀), at most 1, after the
+    recorded think time; a cancels out. Otherwise the rest of the session is postponed to the same
+    time of a later day. A session begins at its recorded time or, if the previous work has not
+    ended by then, the smallest sufficient number of whole days later. Response times are those of
+    the job submitted last.
 
     Parameters
     ----------
@@ -46,14 +47,14 @@ class ByResponse:
         check_not_negative(b=self.b)
 
     def users_of(self, trace: Trace, workload: Workload) -> SimulatedBatchUsers:
-        """Return the users of one simulation, who submit the jobs `workload` of a log."""
+        """Return the users of one simulation, who submit the jobs of `workload`."""
         population = Recorded()
         return SimulatedBatchUsers(
             population, self, trace, population.present(trace, lambda _: workload, 0)
         )
 
     def compiled(self, present: Present) -> Any:
-        """Return the behaviour in the form that kernels take, fresh for one simulation."""
+        """Return the compiled form of the behaviour, new for each simulation."""
         from analysis.studies.recorded_reactions.users_kernel import Continuing
 
         activities = present.activities
@@ -67,13 +68,13 @@ class ByResponse:
         )
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
-        """Return users in plain Python, fresh for one simulation."""
+        """Return users of the plain-Python engine, new for each simulation."""
         context = BatchContext(present, rng)
         return [ContinuingUser(context, who, self.b) for who in range(present.users.member.size)]
 
 
 class ContinuingUser(BatchUser):
-    """One who goes on with a session, or puts the rest of it off.
+    """A user who continues a session, or postpones the rest of it.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class ContinuingUser(BatchUser):
         self.b = b
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
-        """Go on after the recorded think time, or come back on a later day."""
+        """Continue after the recorded think time, or return on a later day."""
         activities = self.context.activities
         recorded = activities.arrival[batch]
         late = max(self.now - recorded, 0)
@@ -114,12 +115,12 @@ def go_on(response: float, recorded: float, b: float) -> float:
 
 
 def fitted_users(trace: Trace) -> ByResponse:
-    """Return users who go on by the p(r) of a log; by a constant p where it is not known.
+    """Return users who continue by the p(r) fitted to a log; a constant p if it is unknown.
 
     Parameters
     ----------
     trace : Trace
-        The jobs that it is fitted on, see `analysis.reactions.fit_continuation`.
+        The jobs to fit, see `analysis.reactions.fit_continuation`.
     """
     b = fit_continuation(trace, n_resamples=1, rng=0).b
     return ByResponse(b if b == b else 0.0)

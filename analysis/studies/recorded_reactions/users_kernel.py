@@ -14,18 +14,18 @@ _DAY = 86400
 
 
 class Continuing(NamedTuple):
-    """How they behave; see `users.ByResponse`.
+    """Parameters and state of the users; see `users.ByResponse`.
 
     Parameters
     ----------
     b : float
         [1/min]
     arrival : ndarray, shape (n_batches,)
-        As recorded. [s]
+        Recorded times. [s]
     recorded : ndarray of float64, shape (n_batches,)
-        Response time of the job of each batch that was submitted last. [s]
+        Response time of the last submitted job of each batch. [s]
     response : ndarray of float64, shape (n_users,)
-        The same in the simulation, of the batch before. [s]
+        Response time of the last submitted job of the previous batch in the simulation. [s]
     """
 
     b: float
@@ -36,7 +36,7 @@ class Continuing(NamedTuple):
 
 @bare
 def job_ended(users: Any, place: Any, response: Any) -> None:
-    """Keep the response time of the job submitted last."""
+    """Store the response time of the last submitted job."""
     activities, tables = users.activities, users.tables
     who, at = tables.user[place], tables.at[place]
     batch = activities.batch[at]
@@ -46,7 +46,7 @@ def job_ended(users: Any, place: Any, response: Any) -> None:
 
 @bare
 def arrival(users: Any, released: Any, now: Any) -> Any:
-    """When a batch arrives that is released now."""
+    """Return the arrival time of a batch that is released now."""
     who, batch, _ = released
     activities, behaviour = users.activities, users.behaviour
     recorded = behaviour.arrival[batch]

@@ -10,41 +10,41 @@ from workloadkit.inferred_outages.infer import infer_outages
 from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
 
-#: What counts as an outage: how sure it is, and how long it lasts. [s]
+#: Lowest confidence and shortest length of an outage. [s]
 CONFIDENCE, SHORTEST = 0.9, 3600
 
-#: For how long before and after an outage there is no other one. [s]
+#: Time before and after an outage without another one. [s]
 BEFORE = AFTER = DAY
 
-#: Weeks that are looked at, on either side; how many are templates, at most and at least.
+#: Number of weeks searched on either side; largest and smallest number of templates.
 WEEKS, MOST, LEAST = 8, 4, 2
 
-#: How long before an outage a template begins, for the machine to fill, and how long after what is
-#: scored it ends, for users who are ahead of what was recorded to have more to do. [s]
+#: Time before an outage at which a template begins, so that the machine fills; time after the
+#: scored bins at which it ends, so that users who are ahead of the log have more to submit. [s]
 WARM_UP = TAIL = 3 * DAY
 
 Kind = Literal["scheduled", "surprise", "unclear"]
 
-#: A scheduled outage is known beforehand: of the jobs that start within `DRAIN` before it, five at
-#: least, 90 % are to end by then, give or take 15 min; or it comes again at the same hour of the
-#: week, give or take one, within eight weeks.
+#: A scheduled outage is known in advance: of at least five jobs that start within `DRAIN` before
+#: it, 90 % are planned to end by its start (± 15 min); or another outage occurs at the same hour of
+#: the week (± 1 h) within eight weeks.
 DRAIN, STARTS, ENDING, SLACK, SAME_HOUR = 6 * 3600, 5, 0.9, 900, 3600
 
-#: In a surprise, half of the machine and more is still in use so long before. [s]
+#: A surprise: at least half of the machine is still in use at this time before. [s]
 CUT, IN_USE = 600, 0.5
 
 
-class Window(NamedTuple):
-    """A time in which a machine is down, or might be.
+class OutageWindow(NamedTuple):
+    """An outage, or the same hours of a control week.
 
     Parameters
     ----------
     start, end : int
         [s]
     planned : bool
-        Whether the scheduler knows of it beforehand.
+        Whether the scheduler knows the outage in advance.
     weeks : tuple of int
-        How many weeks before it its templates are.
+        Distances of its templates. [weeks before]
     """
 
     start: int
@@ -54,11 +54,11 @@ class Window(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An outage, and the same hours of a week without one; None where there is no such week."""
+    """An outage and its control (None if there is no such week)."""
 
     kind: Kind
-    outage: Window
-    placebo: Window | None
+    outage: OutageWindow
+    placebo: OutageWindow | None
 
 
 def pairs_of(trace: Trace) -> list[Pair]:
@@ -67,13 +67,13 @@ def pairs_of(trace: Trace) -> list[Pair]:
     Parameters
     ----------
     trace : Trace
-        Of jobs that ran.
+        Jobs that ran.
 
     Returns
     -------
     list of Pair
-        In the order of the outages. Taken is the evidence that jobs waited while none ran: an
-        outage that shows only as a lack of submissions would answer the question beforehand.
+        In the order of the outages. Only outages in which jobs waited while none ran are used: a
+        lack of submissions as evidence would determine the answer.
     """
     found = infer_outages(trace).chosen(CONFIDENCE)
     submit = trace.column("submit")
@@ -90,13 +90,13 @@ def pairs_of(trace: Trace) -> list[Pair]:
         weeks = _templates(start, end, down, submit[0])
         if len(weeks) < LEAST:
             continue
-        outage = Window(start, end, kind == "scheduled", weeks)
+        outage = OutageWindow(start, end, kind == "scheduled", weeks)
         pairs.append(Pair(kind, outage, _placebo(outage, down, submit)))
     return pairs
 
 
 def is_clean(start: float, end: float, down: NDArray[np.float64]) -> bool:
-    """Whether the machine is up from `BEFORE` a start to `AFTER` an end.
+    """Return whether the machine is up from `BEFORE` a start to `AFTER` an end.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def kinds_of(trace: Trace, down: NDArray[np.float64]) -> list[Kind]:
 
 
 def outside(trace: Trace, pairs: list[Pair]) -> Trace:
-    """Return the jobs of a log that were not submitted about an outage."""
+    """Return the jobs of a log that were not submitted around an outage."""
     submit = trace.column("submit")
     keep = np.ones(submit.size, np.bool_)
     for pair in pairs:
@@ -157,8 +157,8 @@ def _templates(start: int, end: int, down: NDArray[np.float64], first: float) ->
 
 
 def _placebo(
-    outage: Window, down: NDArray[np.float64], submit: NDArray[np.float64]
-) -> Window | None:
+    outage: OutageWindow, down: NDArray[np.float64], submit: NDArray[np.float64]
+) -> OutageWindow | None:
     """Return the same hours of the nearest week after it in which the machine was up."""
     for later in range(1, WEEKS + 1):
         start, end = outage.start + later * WEEK, outage.end + later * WEEK
@@ -166,5 +166,5 @@ def _placebo(
             return None
         weeks = _templates(start, end, down, submit[0])
         if is_clean(start, end, down) and len(weeks) >= LEAST:
-            return Window(start, end, outage.planned, weeks)
+            return OutageWindow(start, end, outage.planned, weeks)
     return None

@@ -27,14 +27,14 @@ from collections.abc import Iterator
 from analysis.reproduction import Drawing, Each, Plan, Result, Study
 from analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS
 from analysis.studies.shmueli_logs.figures import draw_all
-from analysis.studies.shmueli_logs.measuring import Task, look
+from analysis.studies.shmueli_logs.measuring import SiteTask, look
 from analysis.studies.shmueli_logs.statements import across, combined, counts, of_log
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
-    """Compare what the source states about its logs with ours, and draw its figures."""
-    tasks = [Task((log,), plan.reading["cancelled"]) for log in plan.logs]
-    everything = Task(tuple(plan.logs), plan.reading["cancelled"])
+    """Compare the source's statements about its logs with ours, and draw its figures."""
+    tasks = [SiteTask((log,), plan.reading["cancelled"]) for log in plan.logs]
+    everything = SiteTask(tuple(plan.logs), plan.reading["cancelled"])
     *alone, together = each(look, [*tasks, everything])
     found = dict(zip(plan.logs, alone, strict=True))
     for log in (*plan.logs, *plan.missing):

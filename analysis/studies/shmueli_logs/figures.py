@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from analysis.reproduction import Drawing, Log
-from analysis.studies.shmueli_logs.measuring import Found
+from analysis.studies.shmueli_logs.measuring import SiteFindings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ CYCLES = {
 }
 
 
-def draw_all(found: Mapping[Log, Found], together: Found) -> Iterator[Drawing]:
+def draw_all(found: Mapping[Log, SiteFindings], together: SiteFindings) -> Iterator[Drawing]:
     """Draw each figure: a curve for each log, and for all combined."""
     from analysis.reactions.figures import plot_think_time_bins
     from analysis.site.plots import plot_site_curves, plot_site_cycle, site_curves, site_cycle
@@ -48,8 +48,8 @@ def draw_all(found: Mapping[Log, Found], together: Found) -> Iterator[Drawing]:
     yield _mapping(found)
 
 
-def _mapping(found: Mapping[Log, Found]) -> Drawing:
-    """Return Figure 4.5: how likely users go on, by the response time before."""
+def _mapping(found: Mapping[Log, SiteFindings]) -> Drawing:
+    """Return Figure 4.5: the probability to continue, by the previous response time."""
     import pandas as pd
 
     columns = ["median_response", "probability"]

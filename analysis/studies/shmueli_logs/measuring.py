@@ -25,24 +25,24 @@ _BELOW_ZERO = float(np.nextafter(0.0, -1.0))
 KINDS = {"wait": "short waits", "run": "short runs"}
 
 
-class Task(NamedTuple):
-    """One log, or several combined, with cancelled jobs or without."""
+class SiteTask(NamedTuple):
+    """One log, or several combined, with or without cancelled jobs."""
 
     logs: tuple[Log, ...]
     cancelled: str
 
 
-class Found(NamedTuple):
-    """What one log shows, or several combined.
+class SiteFindings(NamedTuple):
+    """Measurements of one log, or of several combined.
 
     Parameters
     ----------
     site : SiteDistributions
-        How users submit, and what.
+        Distributions of submissions and jobs.
     reactions : Reactions
-        Think times by how the jobs before were served.
+        Think times by the service of the previous jobs.
     variation : mapping of str to float
-        Coefficients of variation, by what varies.
+        Coefficients of variation, by quantity.
     slowdown_correlation : float
         Rank correlation of think time and slowdown.
     slowdowns : mapping of str to sequence of float
@@ -56,7 +56,7 @@ class Found(NamedTuple):
     slowdowns: "Mapping[str, pd.Series]"
 
 
-def look(task: Task, rng: Any) -> Found:
+def look(task: SiteTask, rng: Any) -> SiteFindings:
     """Measure one log, or several combined."""
     from analysis.reactions import followed_jobs
     from analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
@@ -76,7 +76,7 @@ def look(task: Task, rng: Any) -> Found:
         varies[f"response time of {words}"] = variation(short["response"])
         medians = short.groupby("response_bin")["slowdown"].median()
         slowdowns[words] = medians.reindex(range(len(RESPONSE_BINS)))
-    return Found(
+    return SiteFindings(
         site_distributions(traces),
         reactions_of(jobs, draw_users(jobs, rng=_SEED)),
         varies,
@@ -107,9 +107,9 @@ def awaited(of: "Empirical", times: ArrayLike) -> NDArray[np.float64]:
 
 
 def _from_straight(of: "Empirical", low: float, high: float) -> tuple[NDArray, NDArray]:
-    """Return each minute, and how far the cumulative shares lie above a straight line there.
+    """Return each minute, and the height of the cumulative shares above a straight line.
 
-    Only what lies between `low` and `high` counts.
+    Only values between `low` and `high` count.
     """
     at = np.arange(low, high + 1, 60.0)
     shares = of.share_at_most(at)
@@ -119,9 +119,9 @@ def _from_straight(of: "Empirical", low: float, high: float) -> tuple[NDArray, N
 
 
 def knee(of: "Empirical", longest: float = LONGEST_BREAK) -> float:
-    """Return where think times stop to climb steeply, to a minute [1]_.
+    """Return the knee of the cumulative shares of think times, to a minute [1]_.
 
-    Their cumulative shares from 0 to `longest` lie there farthest above a straight line. [s]
+    It is the point from 0 to `longest` that is farthest above a straight line. [s]
 
     References
     ----------
@@ -142,7 +142,7 @@ def knee(of: "Empirical", longest: float = LONGEST_BREAK) -> float:
 
 
 def unevenness(of: "Empirical") -> float:
-    """Return how far the cumulative shares from 20 min to 8 h lie from a straight line."""
+    """Return the largest distance of the cumulative shares, 20 min to 8 h, from a straight line."""
     return float(np.abs(_from_straight(of, SESSION, LONGEST_BREAK)[1]).max())
 
 
@@ -155,7 +155,7 @@ def steepest_rise(of: "Empirical") -> float:
 
 
 def largest_difference(of: "list[Empirical]") -> float:
-    """Return by how much the cumulative shares of any two distributions differ at most.
+    """Return the largest difference of the cumulative shares of any two distributions.
 
     Examples
     --------
@@ -168,6 +168,6 @@ def largest_difference(of: "list[Empirical]") -> float:
 
 
 def spread(rows: ArrayLike) -> float:
-    """Return the largest difference of two rows at the same place, NaN where one is not known."""
+    """Return the largest difference of two rows at one position; NaN if a value is unknown."""
     rows = np.asarray(rows, dtype=np.float64)
     return float(np.ptp(rows, axis=0).max()) if len(rows) > 1 and rows.size else float("nan")

@@ -25,7 +25,7 @@ from analysis.reproduction.sources import without
 from analysis.studies.shmueli_creasy import CLASSES
 from analysis.studies.shmueli_logs.measuring import (
     KINDS,
-    Found,
+    SiteFindings,
     awaited,
     knee,
     largest_difference,
@@ -83,8 +83,8 @@ def counts(log: Log) -> Iterator[Result]:
     yield Result(log, at_least(words, 1.0, "Table 2.1", "printed"), within)
 
 
-def of_log(log: Log, found: Found) -> Iterator[Result]:
-    """Compare what the source states about each log with ours."""
+def of_log(log: Log, found: SiteFindings) -> Iterator[Result]:
+    """Compare the source's statements about each log with ours."""
     site, reactions = found.site, found.reactions
     yield from _think_times(log, site.since_end)
     words = "widths of batches, of 3 to 10 jobs, that are rarer than the width before"
@@ -110,7 +110,7 @@ def of_log(log: Log, found: Found) -> Iterator[Result]:
 
 
 def _think_times(log: Log, of: Empirical) -> Iterator[Result]:
-    """Say where think times stop to climb, how many come before, and what comes beyond."""
+    """Report the knee of the think times, and the shares below and above it."""
     place = "Figure 3.3"
     claim = between("knee of the think times (min)", ABOUT_TWENTY, place, published=20, main=True)
     yield Result(log, claim, knee(of) / 60, note=f"of 2 h: {knee(of, 7200.0) / 60:g} min")
@@ -127,7 +127,7 @@ def _think_times(log: Log, of: Empirical) -> Iterator[Result]:
 
 
 def _curves(log: Log, curves: "pd.DataFrame") -> Iterator[Result]:
-    """Say what Figure 4.4 shows of the think times after the jobs of each bin."""
+    """Report the think times after the jobs of each bin (Figure 4.4)."""
     place = "Figure 4.4"
     table = curves[list(RESPONSE_BINS)]
     at_end = table.loc[CONTINUE_WITHIN].to_numpy()
@@ -146,7 +146,7 @@ def _curves(log: Log, curves: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _by_day(log: Log, site: SiteDistributions) -> Iterator[Result]:
-    """Say whether jobs of the day are lighter than those of the night, and other ones."""
+    """Report whether daytime jobs are lighter than other jobs."""
     day, night = (
         pooled(site.workpools[name] for name in names if name in site.workpools)
         if set(names) & set(site.workpools)
@@ -169,8 +169,8 @@ def _work(pool: Workpool) -> Empirical:
     return Empirical.of(pool.size * pool.run, pool.counts)
 
 
-def combined(found: Found, plan: Plan) -> Iterator[Result]:
-    """Compare what the source states about the logs combined with ours."""
+def combined(found: SiteFindings, plan: Plan) -> Iterator[Result]:
+    """Compare the source's statements about the combined logs with ours."""
     note = without(plan)
     by_response, by_slowdown = found.reactions.by_response, found.reactions.by_slowdown
     for bins, place in ((by_response, "Table 4.2"), (by_slowdown, "Table 4.3")):
@@ -196,8 +196,8 @@ def combined(found: Found, plan: Plan) -> Iterator[Result]:
         yield Result(ALL_LOGS, claim, found.variation[words], note=note)
 
 
-def across(found: Mapping[Log, Found], plan: Plan) -> Iterator[Result]:
-    """Compare what the source states about one log among others with ours."""
+def across(found: Mapping[Log, SiteFindings], plan: Plan) -> Iterator[Result]:
+    """Compare the source's statements about differences between logs with ours."""
     note = without(plan)
     for name, (words, place) in _ALIKE.items():
         words = f"{words} of two logs: largest difference of the cumulative shares"

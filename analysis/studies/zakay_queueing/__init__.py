@@ -43,13 +43,15 @@ from analysis.studies.zakay_queueing.constant_p import (
 from analysis.studies.zakay_queueing.figures import draw_all
 from analysis.studies.zakay_queueing.points import all_points
 from analysis.studies.zakay_queueing.reacting_p import compare_reacting, compare_run_times
-from analysis.studies.zakay_queueing.simulations import Task, simulate
+from analysis.studies.zakay_queueing.simulations import PointTask, simulate
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Compare the chapter's statements with simulations, and draw its figures."""
     points = all_points()
-    found = dict(zip(points, each(simulate, [Task(p, plan.runs) for p in points]), strict=True))
+    found = dict(
+        zip(points, each(simulate, [PointTask(p, plan.runs) for p in points]), strict=True)
+    )
     yield from compare_closed(found)
     yield from compare_think_time(found)
     yield from compare_growing(found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Runs = Mapping[Point, "pd.DataFrame"]
 
-#: What the think time may have an impact on.
+#: Measures that the think time may affect.
 _RESULTS = {
     "X": "throughput",
     "U": "utilization",
@@ -82,7 +82,7 @@ def compare_closed(runs: Runs) -> Iterator[Result]:
 
 
 def compare_think_time(runs: Runs) -> Iterator[Result]:
-    """Figure 4: the think time has no impact where p is constant."""
+    """Figure 4: the impact of the think time for constant p."""
     for p, sweep in at.THINKING.items():
         short, long = runs[sweep[0]], runs[sweep[-1]]
         theory = predict([sweep[0], sweep[-1]])
@@ -96,7 +96,7 @@ def compare_think_time(runs: Runs) -> Iterator[Result]:
 
 
 def compare_growing(runs: Runs) -> Iterator[Result]:
-    """Figure 5: what p has an impact on."""
+    """Figure 5: the impact of p."""
     place, lam = "Figure 5 and section IV.A", 0.5
     share = (_columns(runs, at.GROWING, "X") * [1 - p for p in at.CHANCES] / lam).mean(axis=1)
     words = "throughput over λ / (1 − p), mean over p"
@@ -161,7 +161,7 @@ def _slope(ours: "Mapping[str, pd.DataFrame]", few: int, many: int) -> "pd.Serie
 
 
 def _columns(runs: Runs, points: Sequence[Point], name: str) -> "pd.DataFrame":
-    """One measure of several points: a row a run, a column a point."""
+    """Return a measure of several points: one row per run, one column per point."""
     import pandas as pd
 
     key = "N" if points[0].model == "mixed" else "p"

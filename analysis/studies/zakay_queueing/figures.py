@@ -78,7 +78,7 @@ def draw_all(runs: Runs) -> Iterator[Drawing]:
 def plot_sweep(
     data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str, log: bool = False
 ) -> "list[Axes]":
-    """Draw the measures against what varies: a panel each."""
+    """Plot each measure in a panel, against the varied parameter."""
     from analysis import style
 
     axes = style.panels(style.current_axes(ax), len(MEASURES), rows=2)
@@ -166,7 +166,7 @@ def _table(
     lines: Mapping[str, tuple[Sequence[Point], Sequence[Point]]],
     x: Callable[[Point], float],
 ) -> "pd.DataFrame":
-    """Return points simulated, with their intervals, and what formulas say, of several lines."""
+    """Return simulated points with intervals, and the results of formulas, for several lines."""
     import pandas as pd
 
     parts = []
@@ -217,14 +217,14 @@ def _lines(panel: "Axes", data: "pd.DataFrame", x: str, y: str) -> None:
 
 
 def _legend(panel: "Axes") -> None:
-    """Say once, below all panels, which line is which."""
+    """Draw one legend below all panels."""
     handles, labels = panel.get_legend_handles_labels()
     if any(labels):
         panel.figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
 
 def _run_times(runs: Runs) -> Drawing:
-    """Draw the distributions of run times, of both forms of p at few and at many arrivals."""
+    """Draw the distributions of run times for both forms of p, at low and at high λ."""
     import pandas as pd
 
     parts = []

@@ -14,20 +14,20 @@ WORDS = {EXPONENTIAL: "exponential", SHMUELI: "Shmueli's"}
 
 
 class Point(NamedTuple):
-    """A model and its parameters; those that it has not are 0.
+    """A model and its parameters; those that do not apply are 0.
 
     Parameters
     ----------
     model : {"mixed", "reopen"}
-        Mixed without open users is closed.
+        A mixed model without open users is closed.
     lam : float
-        Open users who arrive in a unit of time.
+        Arrival rate of open users.
     p : str
-        Of re-open users, as `workloadkit.users.Reopen` reads it.
+        Probability of another job, in the notation of `workloadkit.users.Reopen`.
     Z : float
         Mean think time.
     N : int
-        Closed users.
+        Number of closed users.
     """
 
     model: Literal["mixed", "reopen"]
@@ -42,11 +42,11 @@ def reopened(lam: float, p: float | str, Z: float = 1.0) -> Point:
     return Point("reopen", float(lam), f"{p}", float(Z))
 
 
-#: Figure 3: closed users, who think for 5.
+#: Figure 3: closed users with Z = 5.
 USERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
 CLOSED = tuple(Point("mixed", N=N, Z=5.0) for N in USERS)
 
-#: What the text says of mixed users, and of those who do not think.
+#: Points of the text on mixed users, and on users without think time.
 FEW_AND_MANY = tuple(Point("mixed", lam=0.5, N=N, Z=5.0) for N in (1, 30))
 BATCH = Point("mixed", N=5)
 
@@ -60,7 +60,7 @@ CHANCES = (0.0, 0.06, 0.12, 0.18, 0.24, 0.3, 0.36, 0.4, 0.44, 0.46, 0.48)
 GROWING = tuple(reopened(0.5, p) for p in CHANCES)
 BEYOND = reopened(0.5, 0.55)
 
-#: Figure 6 is of the points of Figure 5, or of more arrivals.
+#: Figure 6: the points of Figure 5, or increasing arrivals.
 LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.59, 0.61)
 ARRIVING = tuple(reopened(lam, 0.36) for lam in LOADS)
 

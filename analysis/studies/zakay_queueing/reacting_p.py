@@ -39,7 +39,7 @@ def compare_reacting(runs: Runs) -> Iterator[Result]:
 
 
 def compare_run_times(runs: Runs) -> Iterator[Result]:
-    """Figure 8: jobs that were the last ran longer."""
+    """Figure 8: run times of last jobs."""
     bias, theory = {}, {}
     for p, word in at.WORDS.items():
         for lam in at.LOW_AND_HIGH:
@@ -60,7 +60,7 @@ def compare_run_times(runs: Runs) -> Iterator[Result]:
 
 
 def _feedback(runs: Runs, p: str) -> Iterator[Result]:
-    """Throughput and utilization converge to 1, as users submit fewer jobs."""
+    """Report the convergence of throughput and utilization to 1."""
     points, word = at.REACTING[p], at.WORDS[p]
     theory = predict([points[0], points[-1]])
     first, last = (runs[point] for point in (points[0], points[-1]))
@@ -89,7 +89,7 @@ def _feedback(runs: Runs, p: str) -> Iterator[Result]:
 
 
 def _per_user(runs: Runs, p: str) -> Iterator[Result]:
-    """Throughput per user drops more moderately than for constant p, taken in two ways."""
+    """Compare the drop of throughput per user with that for constant p, in two ways."""
     points, word = at.REACTING[p], at.WORDS[p]
     own = runs[points[0]]["X_per_user"] / runs[points[-1]]["X_per_user"]
     constant = runs[at.GROWING[0]]["X_per_user"] / runs[at.GROWING[-1]]["X_per_user"]
@@ -109,7 +109,7 @@ def _per_user(runs: Runs, p: str) -> Iterator[Result]:
 
 
 def _waits(runs: Runs, p: str) -> Iterator[Result]:
-    """Queue and wait shoot up only close to saturation."""
+    """Report the increase of queue and wait close to saturation."""
     points, word = at.REACTING[p], at.WORDS[p]
     U = _values(runs, points, "U")
     for name, title in (("L", "queue length"), ("W", "mean wait")):
@@ -167,14 +167,14 @@ def _ends(points: Sequence[Point]) -> Iterator[tuple[str, Point]]:
 
 
 def _values(runs: Runs, points: Sequence[Point], name: str) -> "pd.DataFrame":
-    """One measure of several points: a row a run, a column a point."""
+    """Return a measure of several points: one row per run, one column per point."""
     import pandas as pd
 
     return pd.concat([runs[point][name] for point in points], axis=1, ignore_index=True)
 
 
 def _at(values: "ArrayLike", along: "ArrayLike", place: float) -> "NDArray[np.float64]":
-    """Value of each run where another measure, which rises, has a value: on straight lines."""
+    """Interpolate each run where another, increasing measure has a value."""
     import numpy as np
 
     return np.array(
@@ -194,7 +194,7 @@ def _line(values: "NDArray[np.float64]") -> "Callable[[Any], NDArray[np.float64]
 
 
 def _from_line(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """Largest distance of each run's values from their line, in what they drop by."""
+    """Largest distance of each run's values from their line, relative to their drop."""
     import numpy as np
 
     apart = abs(values - _line(values)(np.array(at.RATES))).max(axis=1)
@@ -202,7 +202,7 @@ def _from_line(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _slopes(values: "pd.DataFrame") -> "pd.Series":
-    """Slope over the last third of λ, over that of the first."""
+    """Ratio of the slopes over the last and the first third of λ."""
     rates = at.RATES
     early = (values[3] - values[0]) / (rates[3] - rates[0])
     late = (values[len(rates) - 1] - values[6]) / (rates[-1] - rates[6])

@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-#: Users of a run, as in the source; so many before them let the queue come to its usual length,
-#: and so many after them keep it there until they have left.
+#: Users of a run, as in the source; users before them (warm-up), and users after them, who keep the
+#: queue at its usual length until they have left.
 USERS, BEFORE, AFTER = 10_000, 2_000, 2_000
 
-#: Where the users never leave: how long the queue fills, and is measured.
+#: Warm-up and measured time of models in which users never leave.
 FILLING, MEASURED = 2_000.0, 20_000.0
 
 #: Run times at which their distributions are computed.
 TIMES = tuple(x / 10 for x in range(61))
 
 
-class Task(NamedTuple):
-    """So many runs of one point."""
+class PointTask(NamedTuple):
+    """Several runs of one point."""
 
     point: Point
     runs: int
 
 
-def simulate(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulate(task: PointTask, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate a point; a row for each run.
 
     Columns are X, U, R, W (mean wait), L (mean number of jobs that wait); of the mixed model Xc,
@@ -99,7 +99,7 @@ def _reopen_run(point: Point, rng: "np.random.Generator") -> dict[str, float]:
 
 
 def _measures(jobs: "pd.DataFrame", begin: float, end: float) -> dict[str, float]:
-    """Measures of a span of time."""
+    """Return the measures of a time interval."""
     ended = jobs["end"].between(begin, end, inclusive="left")
     inside = jobs["submit"].between(begin, end, inclusive="left")
     return {
@@ -121,7 +121,7 @@ def _mean_number(
     begin: float,
     end: float,
 ) -> float:
-    """How many are there on average, of those who are there each from one time until another."""
+    """Return the mean number present, given the times from and until which each is present."""
     import numpy as np
 
     spent = np.clip(until, begin, end) - np.clip(since, begin, end)

@@ -9,8 +9,8 @@ from analysis.reproduction.claims import Kind
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is so near counts as reached; what differs by such a factor differs much; a number at the
-#: server that grows by less than this share of its mean, from half to half of a run, is settled.
+#: Margin of a reached value; factor of a large difference; largest relative growth of a settled
+#: number at the server, from the first half of a run to the second.
 NEAR, MUCH, SETTLED = 0.05, 2.0, 0.25
 
 Side = Literal["above", "below"]
@@ -45,7 +45,7 @@ def lies(
     kind: Kind = "direction",
     main: bool = False,
 ) -> Result:
-    """Return the result for something that lies above or below a value."""
+    """Return the result for a quantity above or below a value."""
     make = above if side == "above" else below
     return of_runs(make(words, bound, place, kind, main=main), ours, note)
 
@@ -53,7 +53,7 @@ def lies(
 def lies_far(
     place: str, words: str, side: Side, ours: "pd.Series", note: str = ""
 ) -> Iterator[Result]:
-    """Return the results for a factor that lies above or below 1, and for one that does so much."""
+    """Return the results for a factor above or below 1, and much above or below."""
     yield lies(place, words, side, 1.0, ours, note)
     bound = MUCH if side == "above" else 1 / MUCH
     yield lies(place, f"{words}: much", side, bound, ours, note, kind="ours")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def chance(text: str) -> Any:
-    """Return p as `queueing.reopen` takes it."""
+    """Return p in the form of `queueing.reopen`."""
     import queueing
 
     forms = {
@@ -21,7 +21,7 @@ def chance(text: str) -> Any:
 
 
 def predict(points: Sequence[Point]) -> "pd.DataFrame":
-    """Return what formulas say of points of one model; a row for each.
+    """Return the results of formulas for points of one model, one row for each.
 
     Columns are those of the simulations, as far as there are formulas. p of the response time is
     solved by the chain.

@@ -70,7 +70,7 @@ from analysis.studies.zakay_resampling_uses.statements import (
     with_flurries,
 )
 
-#: Runs of logs with flurries, and of mixed logs, for one run of all else.
+#: Runs of logs with flurries, and of mixed logs, per run of everything else.
 MANY = 5
 
 #: Original logs with flurries that the source shows, and the figures; NASA replaces a missing log.
@@ -81,12 +81,12 @@ FLURRIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 NASA, FIGURES = "NASA-iPSC", ("14", "15", "16, top row", "16")
 
-#: The logs that are shaken and made longer.
+#: The logs that are shaken and lengthened.
 _SHAKEN, _LONGER = "KTH-SP2", "SDSC-DS"
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
-    """Compare what the source states with what the logs show."""
+    """Compare the source's statements with the logs."""
     reading, runs = dict(plan.reading), plan.runs
     logs = [log for log in plan.logs if log.name in ZAKAY_LOGS]
     missing = [log for log in plan.missing if log.name in ZAKAY_LOGS]

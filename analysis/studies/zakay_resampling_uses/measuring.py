@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
-#: The parts of a log five times longer that the source shows, from 0.
+#: The parts of a log five times longer that the source shows, numbered from 0.
 PARTS = (0, 2, 4)
 
-#: Weeks at either end of a log in which its end effects are looked for.
+#: Weeks at either end of a log in which end effects are measured.
 END = 4
 
-#: Of the log with a flurry here: its user, and weeks of the new logs.
+#: User of the flurry, and weeks of the new logs.
 FLURRY_USER, FLURRY_WEEKS = 3, 52
 
 #: Logs that are mixed, the machine, and weeks of the new logs.
 MIXED, MACHINE, MIXED_WEEKS = ("KTH-SP2", "SDSC-SP2"), 128, 52
 
-#: Classes of users who are drawn more often, how often, and what then grows.
+#: Classes of users who are sampled more often, how often, and the column that then increases.
 SELECTED, WEIGHT = {"long": "run", "parallel": "procs"}, 4.0
 CLASSES = {"long": "length", "parallel": "size"}
 
@@ -44,14 +44,14 @@ UNITS: tuple[Unit, ...] = ("job", "session", "user")
 
 
 class Likeness(NamedTuple):
-    """Distributions of a log, and of each new log how far its own are from them."""
+    """Distributions of a log, and the distances of each new log's distributions from them."""
 
     original: "ComparedLog"
     runs: "pd.DataFrame"
 
 
 def likeness(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Likeness:
-    """Measure how far the distributions of resampled logs are from those of the log."""
+    """Measure the distances of the distributions of resampled logs from those of the log."""
     from workloadkit.provenance import seed_of
 
     log, reading, runs = task
@@ -62,7 +62,7 @@ def likeness(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Like
 
 
 def alike(trace: "Trace", new: "Iterable[Trace]", begin: float) -> Likeness:
-    """Measure how far the distributions of new logs, which begin at a time, are from a log's."""
+    """Measure the distances of the distributions of new logs from those of a log."""
     import pandas as pd
 
     from analysis.resampling.validation import FIGURE_4, FIGURE_5
@@ -74,7 +74,7 @@ def alike(trace: "Trace", new: "Iterable[Trace]", begin: float) -> Likeness:
 
 
 def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Likeness:
-    """Measure the same of parts of logs five times longer; a row for each run and part."""
+    """Measure the distances for parts of logs five times longer; one row per run and part."""
     import pandas as pd
 
     from analysis.logs.distributions import kolmogorov_smirnov
@@ -106,7 +106,7 @@ def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Like
 
 
 def flurries(task: tuple[Log, Reading, float, int], rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate logs with so many flurries a week; a row for each."""
+    """Simulate logs with a given rate of flurries per week; one row for each log."""
     import numpy as np
     import pandas as pd
 
@@ -155,7 +155,7 @@ def flurries(task: tuple[Log, Reading, float, int], rng: "np.random.Generator") 
 def mix(
     task: tuple[Sequence[Log], Reading, float, int], rng: "np.random.Generator"
 ) -> "pd.DataFrame":
-    """Simulate logs resampled from several, or from one, for one machine; a row for each."""
+    """Simulate logs resampled from one or several logs for one machine; one row for each."""
     import pandas as pd
 
     from workloadkit.provenance import seed_of
@@ -182,7 +182,7 @@ def quarters(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "pd.
 
 
 def disturb(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "pd.DataFrame":
-    """Simulate a log, logs shaken by each unit, and resampled ones; a row for each."""
+    """Simulate a log, logs shaken by each unit, and resampled ones; one row for each."""
     import pandas as pd
 
     from workloadkit.provenance import seed_of
@@ -250,7 +250,7 @@ def _prepare(traces: "Sequence[Trace]", reading: Reading, **how: Any) -> "Resamp
     from workloadkit.resample.runs import prepare
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is no news here
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is expected
         return prepare(traces, **{"start": reading["start"], **temporary(reading), **how})
 
 
@@ -265,7 +265,7 @@ def _simulate(trace: "Trace", reading: Reading) -> dict[str, float]:
 def _look(
     trace: "Trace", distributions: Iterable[str], begin: float | None = None
 ) -> "ComparedLog":
-    """Take distributions from a log, days counted from its begin or else its first submission."""
+    """Measure the distributions of a log, with days from its begin or first submission."""
     from analysis.logs.comparison import extract
 
     looked = extract(trace, distributions=distributions)
@@ -291,7 +291,7 @@ def _apart(original: "ComparedLog", new: "ComparedLog") -> dict[str, float]:
 
 
 def ends(looked: "ComparedLog") -> dict[str, float]:
-    """Share of the users first seen in the first weeks of a log, and last seen in its last."""
+    """Shares of the users first seen in the first weeks of a log, and last seen in its last."""
     days = END * WEEK / DAY
     first, last = (looked.samples[name] for name in ("first_arrivals", "final_departures"))
     return {
@@ -343,7 +343,7 @@ def _depth(trace: "Trace") -> float:
 
 
 def _most_work(trace: "Trace") -> float:
-    """Largest work that is submitted in a week."""
+    """Largest work submitted in a week."""
     import numpy as np
 
     submit = trace.column("submit")

@@ -41,7 +41,7 @@ RATES = (0.0, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
 
 
 def figures_4_and_5(log: Log, found: Likeness | None) -> Iterator[Result]:
-    """Say how similar the logs resampled from one are to it."""
+    """Report the similarity of resampled logs to the original."""
     from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4, FIGURE_5
 
@@ -74,7 +74,7 @@ def _very_similar(found: "Sequence[Likeness | None]") -> tuple[float, float, flo
 
 
 def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
-    """Say in how many cases resampled logs are similar, and what locality they lose."""
+    """Report the share of cases in which resampled logs are similar, and the loss of locality."""
     import numpy as np
 
     from analysis.logs.distributions import DISTRIBUTIONS, kolmogorov_smirnov
@@ -118,7 +118,7 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
 
 
 def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
-    """Say how similar parts of a longer log are to the log, and to each other."""
+    """Report the similarity of parts of a longer log to the log, and to each other."""
     from analysis.logs.distributions import DISTRIBUTIONS
     from analysis.resampling.validation import FIGURE_4
 
@@ -147,7 +147,7 @@ def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
 def _end_effect(
     log: Log, claim: Claim, original: "ComparedLog | None", part: "pd.DataFrame | None", end: str
 ) -> Result:
-    """Return by how much an end effect of a part differs from that of the log."""
+    """Return the difference of an end effect between a part and the log."""
     from workloadkit.experiments.intervals import mean_interval
 
     if original is None or part is None:
@@ -160,7 +160,7 @@ def _end_effect(
 def with_flurries(
     log: Log, found: "Mapping[float, pd.DataFrame] | None", figures: Iterable[str]
 ) -> Iterator[Result]:
-    """Say what more flurries change."""
+    """Report the effects of more flurries."""
     few, most = "one flurry in 8 weeks", "one flurry in 2 weeks"
     low, middle, high = 1 / 8, 1 / 4, 1 / 2
     words = "share of the flurry's jobs on one processor for less than a minute: typical"
@@ -195,7 +195,7 @@ def with_flurries(
 
 
 def _waits(log: Log, found: "Mapping[float, pd.DataFrame] | None") -> Iterator[Result]:
-    """Say what flurries do to the waits and slowdowns of all other jobs."""
+    """Report the effect of flurries on the waits and slowdowns of all other jobs."""
     import pandas as pd
 
     from workloadkit.experiments.intervals import share_interval
@@ -218,7 +218,7 @@ def _waits(log: Log, found: "Mapping[float, pd.DataFrame] | None") -> Iterator[R
 
 
 def mixing(found: "Sequence[pd.DataFrame]") -> Iterator[Result]:
-    """Compare mixed logs, the last, with averages of the logs that they are mixed of."""
+    """Compare mixed logs (last) with averages of the logs that they are mixed from."""
     from workloadkit.experiments.intervals import ratio_interval
 
     for name in ("wait", "slowdown"):
@@ -235,7 +235,7 @@ def mixing(found: "Sequence[pd.DataFrame]") -> Iterator[Result]:
 
 
 def stationarity(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
-    """Say how many logs change, and how much less resampled ones do."""
+    """Report the share of nonstationary logs, and how much more uniform resampled ones are."""
     from workloadkit.experiments.intervals import mean_interval
 
     place = "section 6.5.2"
@@ -257,7 +257,7 @@ def stationarity(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
 
 
 def shaking(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
-    """Compare what is shaken by jobs, sessions and users with resampled logs."""
+    """Compare logs shaken by jobs, sessions and users with resampled logs."""
     from workloadkit.experiments.intervals import mean_interval, share_interval
 
     place, by = "section 6.5.3", dict(iter(found.groupby("how")))
@@ -279,7 +279,7 @@ def shaking(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
 
 
 def selection_and_locality(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
-    """Say what preferring users of a class changes, and what changes locality."""
+    """Report the effects of preferring a class of users, and of manipulating locality."""
     from workloadkit.experiments.intervals import ratio_interval
 
     place, grows = "section 6.5.4", {"run": "run time", "procs": "number of processors"}
