@@ -146,7 +146,7 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
     verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
     counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
     main = (
-        f"### {f.study.name}: {f.study.title}\n\n{markdown_table(SHOWN, map(shown, f.main))}"
+        f"### {f.study.name}\n\n{f.study.title}.\n\n{markdown_table(SHOWN, map(shown, f.main))}"
         for f in found
         if f.main
     )
@@ -159,7 +159,7 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         }
     )
     parts = (
-        f"# Results of `workloadkit study {title}`",
+        f"# Results of the studies: {title}",
         "A claim is reproduced if our 95 % interval lies within its margin, contradicted if it "
         "lies outside, else too uncertain. "
         "Its input is missing if a log or a number is not available.",

@@ -324,7 +324,7 @@ def test_a_scorecard_has_the_main_claims_and_counts_all():
     assert "| all | b | 1 | 2 | +1 (+100.00 %) | contradicted | Table 1 |  |" in claims
     assert "| all | d | > 1 |  |  | input missing | Table 1 |  |" in claims
     main = card.strip().partition("\n\n")[0]
-    assert f"### {RANDOM.name}: {RANDOM.title}\n\n{main}\n" in scorecard([findings], "r")
+    assert f"### {RANDOM.name}\n\n{RANDOM.title}.\n\n{main}\n" in scorecard([findings], "r")
 
 
 def test_a_difference_from_nothing_has_no_percentage():
