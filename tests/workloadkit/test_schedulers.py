@@ -45,7 +45,7 @@ def test_parameters_follow_the_name(text, policy):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("deeep", "unknown scheduler 'deeep'; known: fcfs, easy, .*, deep"),
+        ("deeep", r"unknown scheduler 'deeep'; did you mean deep\? known: fcfs, easy, .*, deep"),
         ("deep:breadth=3", "no parameter 'breadth'; known: depth, weight"),
         ("deep:depth=x", "depth is 'x'"),
         ("deep:3,4", "deep: '4' names no parameter, which only the first value need not"),

@@ -88,7 +88,7 @@ def test_the_table_says_whether_it_saturates(run, path):
     assert out.splitlines()[-1].split() == ["saturated", "yes"]
     assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: the wa")
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--weeks", 2)
-    assert out.splitlines()[-1].split(maxsplit=1) == ["saturated", "too short to tell"]
+    assert out.splitlines()[-1].split(maxsplit=1) == ["saturated", "unknown: too short"]
     assert "saturated" not in run("simulate", path)[1]
 
 
@@ -222,7 +222,7 @@ def test_what_is_wrong_with_a_sweep_by_users_is_said(log):
         sweep(log, load_by="users", resampling={"week": 2})
     with pytest.raises(ParameterError, match="requires more than the"):
         sweep(log, loads=[1, 500], load_by="users")
-    with pytest.raises(WorkloadError, match="resampling needs 5 at least"):
+    with pytest.raises(WorkloadError, match="resampling requires at least 5"):
         sweep(log.select(log.column("submit") < 3 * WEEK), load_by="users")
 
 
@@ -250,7 +250,7 @@ def test_the_command_says_where_its_options_do_not_go_together(run, path):
     assert err.startswith("error: --weeks requires --load-by users")
     code, _, err = run("sweep", path, "--load-by", "jobs")
     assert code == 2
-    assert err.startswith("error: load_by is 'jobs'; known: arrivals, users")
+    assert err.startswith("error: --load-by is 'jobs'; known: arrivals, users")
 
 
 @SATURATED

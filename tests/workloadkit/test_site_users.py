@@ -354,7 +354,7 @@ def test_what_is_drawn_is_of_the_log():
         samples(site, 1)
     with pytest.raises(ParameterError, match="which pools='three' requires"):
         samples(site, 8, pools="three")
-    with pytest.raises(ParameterError, match="were not saved together"):
+    with pytest.raises(ParameterError, match="saved without joint sizes and run times"):
         samples(replace(site, workpools={}), 8, workpool="joint")
     lonely = Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "user": [1]}, name="a")
     with pytest.raises(WorkloadError, match=r"^a: the distribution of think times is empty"):
@@ -416,7 +416,10 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
         (lambda: DynamicSite(workpool="both"), "workpool is 'both'; known: independent, joint"),
         (lambda: DynamicSite(pools="two"), "pools is 'two'; known: one, three"),
         (lambda: StaticSite(repeat="never"), "repeat is 'never'; known: job, size"),
-        (lambda: StaticSite(repeat="size", workpool="joint"), "repeat='size' draws a run time"),
+        (
+            lambda: StaticSite(repeat="size", workpool="joint"),
+            "repeat='size' draws the run time of each job independently, workpool='joint' together",
+        ),
         (lambda: StaticSite(distributions="a.swf"), "distributions is 'a.swf'; use workloadkit"),
     ],
 )

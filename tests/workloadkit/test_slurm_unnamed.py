@@ -96,7 +96,9 @@ def test_columns_that_are_not_those_are_refused(columns, error, words):
 
 
 def test_columns_are_for_slurm():
-    with pytest.raises(wk.ParameterError, match="columns: not for PBS or Torque accounting"):
+    with pytest.raises(
+        wk.ParameterError, match="columns: not supported for PBS or Torque accounting"
+    ):
         read_log(io.BytesIO(b""), "pbs", columns="JobID|State")
 
 
@@ -107,8 +109,8 @@ def test_a_command_for_logs_says_what_accounting_is(command, tmp_path, capsys):
     with pytest.raises(SystemExit) as exit_:
         cli.app([command, str(path)], prog_name="workloadkit")
     assert exit_.value.code == 1
-    said = f"error: {path} is Slurm accounting (sacct): make a log of it by `workloadkit convert"
-    assert capsys.readouterr().err.startswith(said)
+    said = f"{path} is Slurm accounting (sacct); convert it first: workloadkit convert {path} -o"
+    assert capsys.readouterr().err == f"error: {said} LOG.swf\n"
 
 
 def test_the_report_takes_the_size_of_the_machine(tmp_path):

@@ -273,7 +273,9 @@ def test_bursts_before_their_summary_are_written_behind_it(tmp_path):
 
 def test_a_burst_without_its_job_cannot_be_written(tmp_path):
     trace = read("\n".join([SUMMARY, *BURSTS])).with_columns(job=[9])
-    with pytest.raises(WorkloadError, match="burst of job 5"):
+    with pytest.raises(
+        WorkloadError, match="a burst has job number 5, which is not the number of a job"
+    ):
         write_swf(trace, tmp_path / "out.swf")
     assert not list(tmp_path.iterdir())
 
@@ -551,8 +553,8 @@ def test_written_compressed_as_the_suffix_says(suffix, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"run": [np.inf]}, "run of inf"),
-        ({"procs": [1e12]}, "procs of 1e"),
+        ({"run": [np.inf]}, "run inf is out of range"),
+        ({"procs": [1e12]}, r"procs 1e\+12 is out of range"),
         ({"submit": [np.nan]}, "submit of row 0 is NaN"),
     ],
 )

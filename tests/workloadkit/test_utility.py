@@ -298,5 +298,8 @@ def test_utilities_are_swept_and_compared(queue):
     found = wk.sweep(queue, ["fcfs"], [1.0], metrics=["aggregate_utility", "earned_p50"], procs=1)
     assert found.table[["aggregate_utility", "earned_p50"]].to_numpy().tolist() == [[150, 75]]
     bare = replace(queue, utility=queue.utility.iloc[:0])
-    with pytest.raises(WorkloadError, match="and there are none"):
+    with pytest.raises(
+        WorkloadError,
+        match="earned_p50 requires jobs with utility functions, of which there are none",
+    ):
         wk.sweep(bare, ["fcfs"], [1.0], metrics=["earned_p50"], procs=1)

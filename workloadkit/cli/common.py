@@ -147,7 +147,7 @@ def _read(path: Path, *, strict: bool) -> "Trace":
         if kind == "swf":
             raise
         raise WorkloadError(
-            f"{path} is {TITLES[kind]}: convert it first: workloadkit convert {path} -o LOG.swf"
+            f"{path} is {TITLES[kind]}; convert it first: workloadkit convert {path} -o LOG.swf"
         ) from None
 
 
