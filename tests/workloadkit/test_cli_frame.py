@@ -18,6 +18,7 @@ from workloadkit.cli.commands import as_options
 from workloadkit.cli.crosscheck import MODELS
 from workloadkit.cli.queueing import NAMES
 from workloadkit.cli.topics import TOPICS
+from workloadkit.experiments import custom_parts
 from workloadkit.simulation import schedulers, users
 
 PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
@@ -242,6 +243,13 @@ def test_what_a_file_cannot_say_is_an_error_that_names_it(run, log, configured, 
     assert (code, out, err.count("\n")) == (1 if "TOML" in message else 2, "", 1)
     assert err.startswith(f"error: {configured}: ")
     assert message in err
+
+
+@pytest.fixture(autouse=True)
+def no_custom_part_left():
+    """The workers of another test would not find the modules in this test's folder."""
+    yield
+    custom_parts.IMPORTED.clear()
 
 
 def test_custom_parts_come_from_the_working_directory_and_only_from_source(run, log, tmp_path):
