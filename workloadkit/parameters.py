@@ -125,8 +125,8 @@ def read_choice(
         if unnamed and not equals and kinds:
             if values:
                 raise ParameterError(
-                    f"{kind} {name}: {setting!r} names no parameter, which only the first value "
-                    "need not"
+                    f"{kind} {name}: {setting!r} names no parameter; only the first value may "
+                    "omit the name"
                 )
             parameter, value = next(iter(kinds)), setting
         if parameter in values:

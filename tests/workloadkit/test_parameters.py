@@ -72,7 +72,10 @@ def test_a_word_is_read(text, values):
         ),
         ("patient:pause=maybe", "users patient: pause is 'maybe'; it is yes or no"),
         ("patient:jobs=1.5", "users patient: jobs is '1.5'; it is a whole number"),
-        ("patient:again=0.5,0.1", "'0.1' names no parameter, which only the first value need not"),
+        (
+            "patient:again=0.5,0.1",
+            "'0.1' names no parameter; only the first value may omit the name",
+        ),
         ("patient:weeks=4,weeks=5", "users patient: weeks is given twice"),
         ("poisson:jobs=3", "users poisson needs rate: poisson:rate=..."),
         ("function:jobs=3", "function has no parameter 'jobs'; known: rate, load"),

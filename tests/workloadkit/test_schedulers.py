@@ -48,7 +48,7 @@ def test_parameters_follow_the_name(text, policy):
         ("deeep", r"unknown scheduler 'deeep'; did you mean deep\? known: fcfs, easy, .*, deep"),
         ("deep:breadth=3", "no parameter 'breadth'; known: depth, weight"),
         ("deep:depth=x", "depth is 'x'"),
-        ("deep:3,4", "deep: '4' names no parameter, which only the first value need not"),
+        ("deep:3,4", "deep: '4' names no parameter; only the first value may omit the name"),
         ("deep:weight=2,4", "'4' names no parameter"),
         ("deep:3,depth=4", "depth is given twice"),
         ("priority-fifo:queues=1,2,3", "'2' names no parameter"),
