@@ -352,7 +352,9 @@ def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKLOADKIT_DATA", str(tmp_path / "nowhere"))
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out")
     assert code == 1
-    assert err.startswith(f"error: {tmp_path / 'nowhere/traces'}: no such folder of logs; name")
+    assert err.startswith(
+        f"error: {tmp_path / 'nowhere/traces'}: no such folder of logs; specify it"
+    )
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out", "--traces", tmp_path)
     assert code == 1
     assert err.startswith(f"error: {tmp_path}: no log of this study; looked for SDSC-SP2-1998-*")
