@@ -102,6 +102,25 @@ def test_users_are_an_axis():
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*(pool of long-term users is empty|simulations saturate)")
+def test_the_jobs_of_users_who_react_follow_each_reading():
+    trace = log(400, weeks=8)
+    how = {"metrics": METRICS, "rng": 1, "load_by": "users"}
+    readings = {"usual": {}, "longer": {"scale_runs": 1.5}}
+    asked = ExperimentSettings(**how)
+    rows = (
+        Experiment(
+            {"a": trace}, ["fcfs"], ["fluid"], loads=[0.6], readings=readings, settings=asked
+        )
+        .run()
+        .runs
+    )
+    for reading, settings in readings.items():
+        swept = wk.sweep(trace, "fcfs", [0.6], users="fluid", **how, **settings).runs
+        ours = rows[rows["reading"] == reading][METRICS]
+        assert ours.to_numpy().tolist() == swept[METRICS].to_numpy().tolist()
+
+
 class StoppedError(Exception):
     """What somebody does at a terminal."""
 
