@@ -214,17 +214,6 @@ def day(date: pd.Timestamp) -> str:
     return f"{date.day} {date:%B %Y}"
 
 
-def plural(n: float, one: str, many: str = "") -> str:
-    """Format a number with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "job"), plural(1200, "job"), plural(1.5, "batch", "batches")
-    ('1 job', '1,200 jobs', '1.5 batches')
-    """
-    return f"{number(n)} {one if n == 1 else many or one + 's'}"
-
-
 def _two_units(n: int, per: int, large: str, small: str) -> str:
     whole, rest = divmod(n, per)
     return f"{whole} {large} {rest} {small}" if rest else f"{whole} {large}"

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.formats import count, duration, number, plural, share
+from analysis.formats import count, duration, number, share
 from analysis.section import Figure, Section, facts
 from workloadkit import metrics
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.measures import earned_percent
 from workloadkit.trace import Trace, check_trace

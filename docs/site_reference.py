@@ -36,7 +36,7 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.resample", "resample", settings.Resample),
     ("wk.classify_users", "", settings.Classify),
     ("wk.users.DynamicSite", "site", settings.Site),
-    ("wk.users.StaticSite", "site --sessions", settings.StaticSite),
+    ("wk.users.StaticSite", "site --sessions", settings.StaticSiteSettings),
     ("wk.site.site_distributions", "site", settings.Kinds),
     ("wk.add_utility", "augment", settings.Augment),
     ("wk.models", "generate", settings.Generate),

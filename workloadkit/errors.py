@@ -160,14 +160,49 @@ def among(word: object, known: Iterable[str]) -> str:
     return f"{meant}known: {', '.join(words) or 'none'}"
 
 
-def check_choice(name: str, value: str, choices: object) -> None:
-    """Refuse a parameter's value that is not one of a Literal's.
+def plural(number: float, one: str, many: str = "") -> str:
+    """Return a number with its noun; numbers below 100 with up to three digits.
+
+    Parameters
+    ----------
+    number : float
+    one : str
+        The noun, or several words, in the singular.
+    many : str, optional
+        The same in the plural; by default with an "s".
+
+    Examples
+    --------
+    >>> plural(1, "job"), plural(1200, "job"), plural(1.5, "batch", "batches")
+    ('1 job', '1,200 jobs', '1.5 batches')
+    """
+    whole = abs(number) >= 100 or number % 1 == 0
+    shown = f"{number:,.0f}" if whole else f"{number:.3g}"
+    return f"{shown} {one if number == 1 else many or one + 's'}"
+
+
+def check_choice(name: str, value: object, choices: object) -> None:
+    """Refuse a parameter's value that is not one of several words.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : object
+    choices : Literal or iterable of str
 
     Raises
     ------
     ParameterError
+
+    Examples
+    --------
+    >>> check_choice("backfill", "sfj", ["arrival", "sjf"])
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: backfill is 'sfj'; did you mean sjf? known: arrival, sjf
     """
-    known = get_args(choices)
+    known = get_args(choices) or tuple(cast("Iterable[str]", choices))
     if value not in known:
         raise ParameterError(f"{name} is {value!r}; {among(value, known)}")
 

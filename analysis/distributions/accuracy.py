@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from analysis import style
-from analysis.formats import count, duration, plural, share
+from analysis.formats import count, duration, share
 from analysis.section import Figure, Section, Table, facts, shown
+from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Accuracy of the estimates"

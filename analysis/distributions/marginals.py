@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.formats import count, duration, number, plural, share
+from analysis.formats import count, duration, number, share
 from analysis.section import Figure, Section, Table
 from workloadkit import metrics
+from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
-from analysis.formats import duration, number, plural, share
+from analysis.formats import duration, number, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock, span
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace, check_trace
 
 _MOST_INTERVALS = 1500  # in one figure

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import UNKNOWN as UNKNOWN_NUMBER
-from analysis.formats import count, number, plural, share, with_interval
+from analysis.formats import count, number, share, with_interval
 from analysis.locality.days import (
     DailyConcentration,
     concentration_curves,
@@ -25,6 +25,7 @@ from analysis.locality.similarity import (
 from analysis.locality.similarity_plots import plot_by_distance, plot_shuffled, side_by_side
 from analysis.locality.stack import plot_stack_depths, stack_depths
 from analysis.section import SEED, Figure, Section, Table
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
 

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.formats import duration, number, plural, share
+from analysis.formats import duration, number, share
 from analysis.load.cycles import weekly_cycle
 from analysis.queue_models.users_of_log import ModelledJobs, Parameters
 from workloadkit.clock import WEEK
+from workloadkit.errors import plural
 
 
 class Assumption(NamedTuple):

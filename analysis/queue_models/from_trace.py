@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.bootstrap import N_RESAMPLES
-from analysis.formats import plural
 from analysis.queue_models.assumptions import Assumption, check_assumptions
 from analysis.queue_models.going_on import GoingOn, measure_going_on
 from analysis.queue_models.predictions import COLUMNS, log_itself, predict
@@ -22,7 +21,7 @@ from analysis.queue_models.tables import (
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import ModelledJobs, Parameters, jobs_of, measure
 from analysis.section import Result, Table
-from workloadkit.errors import WorkloadError, check_count, takes_rng
+from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import N_RESAMPLES
-from analysis.formats import count, duration, number, plural, share, with_interval
+from analysis.formats import count, duration, number, share, with_interval
 from analysis.load.over_time import waits_known
 from analysis.reactions.continuation import Continuation, continuation_of, plot_continuation
 from analysis.reactions.figures import plot_expectations, plot_medians, plot_think_time_bins
@@ -30,6 +30,7 @@ from analysis.reactions.predictors import (
 )
 from analysis.reactions.service_bins import Reactions, reactions_of
 from analysis.section import SEED, Figure, Section, Table
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 from workloadkit.trace import Trace

@@ -9,13 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import UNKNOWN, number, plural
+from analysis.formats import UNKNOWN, number
 from analysis.logs.distributions import DISTRIBUTIONS
 from analysis.logs.plots import overlay, plot_measures, plot_overlaid
 from analysis.memory.hurst_parameter import logarithmic_axes
 from analysis.page import Report
 from analysis.resampling.measures import ESTIMATORS, MEASURES
 from analysis.section import Figure, Section, Table, shown
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     from analysis.resampling.validation import ResamplingValidation

@@ -13,9 +13,10 @@ from analysis.distributions.marginals import (
     plot_cumulative,
     summary_table,
 )
-from analysis.formats import duration, plural, share
+from analysis.formats import duration, share
 from analysis.load.over_time import waits_known
 from analysis.section import Figure, Section
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
 from workloadkit.trace import Trace, check_trace

@@ -5,10 +5,11 @@ from functools import partial
 import numpy as np
 
 from analysis.distributions.marginals import describe, summary_table
-from analysis.formats import duration, plural
+from analysis.formats import duration
 from analysis.load.over_time import waits_known
 from analysis.section import Figure, Section
 from analysis.site.plots import COUNTS, plot_site_curves, site_curves
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.site import Empirical, SiteDistributions, site_distributions
 from workloadkit.site.distributions import DISTRIBUTIONS, LONGEST_BREAK, SESSION

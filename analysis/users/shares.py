@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.formats import count, number, plural, share, with_interval
+from analysis.formats import count, number, share, with_interval
 from analysis.section import SEED, Figure, Section, Table, facts, shown
 from analysis.users.periods import plot_periods, plot_users_seen
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 from workloadkit.user_classes import EDGE, LONG_TERM, classify_users

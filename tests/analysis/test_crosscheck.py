@@ -161,7 +161,7 @@ def test_own_functions_become_fine_tables():
         return np.exp(-((r / 3) ** 2))
 
     table = as_again(as_probability(p), S=2.0)
-    assert isinstance(table, again.Table)
+    assert isinstance(table, again.AgainTable)
     for r in (0.0, 1e-3, 0.77, 5.0, 40.0):
         assert table(r) == pytest.approx(p(r), abs=1e-6)
     pause = as_pause(as_think(lambda r: 1 + r), S=2.0)
@@ -170,10 +170,10 @@ def test_own_functions_become_fine_tables():
 
 
 def test_forms_stay_what_they_are():
-    assert as_again(queueing.exponential(0.5), 1.0) == again.Exponential(0.5)
+    assert as_again(queueing.exponential(0.5), 1.0) == again.ExponentialAgain(0.5)
     assert as_again(queueing.hyperbolic(0.8, 0.5), 1.0) == again.ZAKAY
-    assert as_again(queueing.table([0, 2], [1, 0.5]), 1.0) == again.Table([0, 2], [1, 0.5])
-    assert as_again(0.25, 1.0) == as_again(as_probability(0.25), 1.0) == again.Constant(0.25)
+    assert as_again(queueing.table([0, 2], [1, 0.5]), 1.0) == again.AgainTable([0, 2], [1, 0.5])
+    assert as_again(0.25, 1.0) == as_again(as_probability(0.25), 1.0) == again.ConstantAgain(0.25)
 
 
 def test_what_a_theory_warns_of_is_said_as_by_the_toolkit(monkeypatch):
@@ -193,9 +193,9 @@ def test_what_a_theory_warns_of_is_said_as_by_the_toolkit(monkeypatch):
 def test_open_users_of_a_mixed_queue_submit_again_by_the_same_chance():
     point = {"lam": 0.3, "N": 2.0, "Z": 5, "S": 2, "p": 0.25, "servers": 3}
     made, processors = simulated_users(find_model("mixed"), point, 50)
-    assert (made.rate, made.users, made.again) == (0.3, 2, again.Constant(0.25))
+    assert (made.rate, made.users, made.again) == (0.3, 2, again.ConstantAgain(0.25))
     assert (made.run, made.jobs, processors) == (2.0, 50, 3)
-    assert as_pause(queueing.breaks(1, 2, 3), 1.0) == pauses.Breaks(1.0, 2.0, 3.0)
+    assert as_pause(queueing.breaks(1, 2, 3), 1.0) == pauses.BreakPause(1.0, 2.0, 3.0)
     assert as_pause(5, 1.0) == 5.0
 
 

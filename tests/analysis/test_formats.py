@@ -11,7 +11,6 @@ from analysis.formats import (
     metric,
     metric_title,
     number,
-    plural,
     printable,
     share,
     with_interval,
@@ -84,10 +83,6 @@ def test_metrics_are_written_in_their_units():
 def test_the_hundredth_percentile_is_the_largest():
     assert metric_title("wait_p100") == "largest wait"
     assert metric_title("later_than_fcfs") == "later than FCFS"
-
-
-def test_only_one_is_singular():
-    assert [plural(n, "job") for n in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]
 
 
 def test_a_text_that_just_fits_is_not_cut():

@@ -8,7 +8,7 @@ import numpy as np
 
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import UNNUMBERED, enter, new_agenda
-from workloadkit.simulation.mechanisms import set_out as let_set_out
+from workloadkit.simulation.mechanisms import begin_all
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users import User
@@ -47,7 +47,7 @@ class PatientUsers:
         made = np.zeros(self.who.users, np.int64)
         mechanism = Users(new_agenda(room, np.dtype(np.int64)), made, user, queue,
                           self.who.jobs, by_event)  # fmt: skip
-        let_set_out(mechanism, submit.dtype)
+        begin_all(mechanism, submit.dtype)
         return synthetic_workload(submit, run, estimate, procs, user, queue, mechanism)
 
     def report(self, tables, n_jobs):
@@ -91,7 +91,7 @@ class Users(NamedTuple):
 
 
 @bare
-def set_out(users):
+def begin(users):
     for who in range(users.made.size):
         _send(users, who, 0)
 

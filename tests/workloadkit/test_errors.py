@@ -12,6 +12,7 @@ from workloadkit.errors import (
     check_count,
     check_not_negative,
     check_positive,
+    plural,
     printable,
     shorten,
 )
@@ -57,6 +58,13 @@ def test_a_count_without_bounds_is_0_or_more():
     assert check_count("count", 10**30) == 10**30
     with pytest.raises(ParameterError, match="count is -1; it is a whole number, 0 or more"):
         check_count("count", -1)
+
+
+def test_only_one_is_singular():
+    assert [plural(n, "job") for n in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]
+    assert [plural(n, "pass", "passes") for n in (1, 1.25, 123.4)] == [
+        "1 pass", "1.25 passes", "123 passes",
+    ]  # fmt: skip
 
 
 def test_a_text_that_fits_is_quoted_whole():

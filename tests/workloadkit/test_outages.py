@@ -447,9 +447,9 @@ def test_outages_without_end_are_named_with_what_they_leave():
     endless = [Outage(n, 5, -1, components=(n, n + 1)) for n in range(2, 8)]
     assert what_stays_down(settle(Outages(tuple(whole)), 9), 9) == ""
     left = what_stays_down(settle(Outages((*whole, *endless[:2])), 9), 9)
-    assert left == "; 6 of 9 processors are left, as outages never end: 2, 3"
+    assert left == "; 6 of 9 processors left, as outages never end: 2, 3"
     left = what_stays_down(settle(Outages(tuple(endless)), 9), 9)  # the first five are named
-    assert left == "; 2 of 9 processors are left, as outages never end: 2, 3, 4, 5, 6"
+    assert left == "; 2 of 9 processors left, as outages never end: 2, 3, 4, 5, 6"
 
 
 @given(

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.users import Mixed, Reopen, parse
-from workloadkit.simulation.users.queueing.again import Hyperbolic
+from workloadkit.simulation.users.queueing.again import HyperbolicAgain
 from workloadkit.simulation.users.queueing.pauses import (
-    Breaks,
+    BreakPause,
     CustomPause,
     PauseTable,
     parse_pause,
@@ -38,8 +38,8 @@ def pauses(jobs):
 
 
 PAUSES = {
-    "breaks": Breaks(1.0, 20.0, 3.0),
-    "no time, then one": Breaks(0.0, 5.0, 0.0),
+    "breaks": BreakPause(1.0, 20.0, 3.0),
+    "no time, then one": BreakPause(0.0, 5.0, 0.0),
     "table": PauseTable([0.5, 1.0, 5.0], [1.0, 2.0, 30.0]),
 }
 
@@ -63,7 +63,7 @@ def test_fixed_pauses_are_what_the_response_says(think):
 
 
 def test_closed_users_think_first_as_after_no_time():
-    jobs = both(Mixed(0, 1, Breaks(2.0, 50.0, 1.0), "fixed", law="fixed", run=3.0, jobs=3))
+    jobs = both(Mixed(0, 1, BreakPause(2.0, 50.0, 1.0), "fixed", law="fixed", run=3.0, jobs=3))
     assert jobs["submit"].tolist() == [2.0, 2.0 + 53.0, 2.0 + 2 * 53.0]
 
 
@@ -79,7 +79,7 @@ def test_open_users_submit_again_among_closed_ones():
 
 def test_one_pause_is_a_number_of_either_form():
     one = both(Reopen(0.5, "exp:0.6", think=2.0, jobs=300))
-    assert one.equals(both(Reopen(0.5, "exp:0.6", think=Breaks(2.0, 2.0, 1.0), jobs=300)))
+    assert one.equals(both(Reopen(0.5, "exp:0.6", think=BreakPause(2.0, 2.0, 1.0), jobs=300)))
     assert one.equals(both(Reopen(0.5, "exp:0.6", think=PauseTable([0.0], [2.0]), jobs=300)))
 
 
@@ -88,7 +88,9 @@ def test_own_functions_run_plain_or_as_a_table():
         return 1.0 + 3.0 * response  # a table has it but for rounding
 
     exact = wk.simulate(None, "fcfs", Reopen(0.5, 0.5, think=think, jobs=2000), rng=1).jobs
-    with pytest.raises(ParameterError, match="think is a function, of which the compiled"):
+    with pytest.raises(
+        ParameterError, match="think is a function, and the compiled engine needs a table"
+    ):
         wk.simulate(None, "fcfs", Reopen(0.5, 0.5, think=think), rng=1, engine="compiled")
     tabulated = Reopen(0.5, 0.5, think=think, step=0.001, jobs=2000)
     made = wk.simulate(None, "fcfs", tabulated, rng=1, engine="compiled").jobs
@@ -110,18 +112,21 @@ def test_tables_are_straight_lines(response, steps):
 
 def test_what_is_written_is_what_is_read():
     assert parse_pause("90") == 90.0
-    assert parse_pause("breaks/1/2/3") == Breaks(1.0, 2.0, 3.0)
+    assert parse_pause("breaks/1/2/3") == BreakPause(1.0, 2.0, 3.0)
     users = parse("mixed:rate=0.1,users=2,think=breaks:1min,2h,20min,again=hyperbolic:0.8,0.5")
-    assert users == Mixed(0.1, 2, Breaks(60.0, 7200.0, 1200.0), again=Hyperbolic(0.8, 0.5))
+    assert users == Mixed(0.1, 2, BreakPause(60.0, 7200.0, 1200.0), again=HyperbolicAgain(0.8, 0.5))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Breaks(-1, 2, 3), "short is -1; it must be 0 or more"),
-        (lambda: Breaks(1, math.nan, 3), "long is nan"),
-        (lambda: Breaks(1, 2, "3"), "limit is '3'; it is a number"),
-        (lambda: PauseTable([0, 1], [1]), "think has 2 times and 1 mean think times"),
+        (lambda: BreakPause(-1, 2, 3), "short is -1; it must be 0 or more"),
+        (lambda: BreakPause(1, math.nan, 3), "long is nan"),
+        (lambda: BreakPause(1, 2, "3"), "limit is '3'; it is a number"),
+        (
+            lambda: PauseTable([0, 1], [1]),
+            "think: a table needs as many times as mean think times",
+        ),
         (lambda: PauseTable([1, 1], [1, 2]), "think has the time 1 s after 1 s"),
         (lambda: PauseTable([0], [-1]), "think is -1; it must be 0 or more"),
         (lambda: Reopen(1, 0.5, think="breaks:1,2"), "think is 'breaks:1,2'; it is a time"),

@@ -16,11 +16,11 @@ from workloadkit.simulation.users.queueing import simulated_users as queue_crowd
 from workloadkit.simulation.users.queueing.again import (
     SHMUELI,
     ZAKAY,
-    Constant,
-    CustomProbability,
-    Exponential,
-    Hyperbolic,
-    Table,
+    AgainTable,
+    ConstantAgain,
+    CustomAgain,
+    ExponentialAgain,
+    HyperbolicAgain,
     parse_again,
 )
 
@@ -94,7 +94,7 @@ def test_users_who_go_on_for_ever_without_thinking():
 
 def test_the_response_decides_whether_to_go_on():
     """Jobs of 2 s that wait end the visit; those that do not, do not."""
-    users = Reopen(0.3, Table([2.0, 2.0 + 1e-6], [1.0, 0.0]), law="fixed", run=2.0, jobs=300)
+    users = Reopen(0.3, AgainTable([2.0, 2.0 + 1e-6], [1.0, 0.0]), law="fixed", run=2.0, jobs=300)
     jobs = both(users).jobs
     last = jobs.groupby("user")["visit"].transform("max") == jobs["visit"]
     settled = jobs["end"] < jobs["submit"].max() - 20
@@ -155,8 +155,8 @@ def test_run_times_and_sizes_of_a_log(tmp_path):
 
 
 def test_a_table_of_many_points_is_not_written_out():
-    assert str(Table(range(20), [0.5] * 20)).startswith("table:0.0/0.5,1.0/0.5,")
-    assert str(Table(range(21), [0.5] * 21)) == "a table of 21 points"
+    assert str(AgainTable(range(20), [0.5] * 20)).startswith("table:0.0/0.5,1.0/0.5,")
+    assert str(AgainTable(range(21), [0.5] * 21)) == "a table of 21 points"
 
 
 def test_nothing_is_submitted_from_the_end_on():
@@ -228,14 +228,14 @@ def test_engines_agree_under_every_scheduler(users, scheduler):
 
 
 def test_forms_of_the_probability():
-    assert parse_again("0.25") == Constant(0.25)
-    assert parse_again("exp:2") == Exponential(2.0)
-    assert parse_again("hyperbolic/0.8/0.05") == Hyperbolic(0.8, 0.05)
-    assert parse_again("table:0/1,60/0.5") == Table([0, 60], [1, 0.5])
+    assert parse_again("0.25") == ConstantAgain(0.25)
+    assert parse_again("exp:2") == ExponentialAgain(2.0)
+    assert parse_again("hyperbolic/0.8/0.05") == HyperbolicAgain(0.8, 0.05)
+    assert parse_again("table:0/1,60/0.5") == AgainTable([0, 60], [1, 0.5])
     assert (parse_again("shmueli"), parse_again("zakay")) == (SHMUELI, ZAKAY)
     assert SHMUELI(600.0) == pytest.approx(0.8 / (0.05 * 10 + 1))  # ten minutes
     assert ZAKAY(1.0) == pytest.approx(SHMUELI(600.0))
-    assert Exponential(0.5)(2.0) == math.exp(-1.0)
+    assert ExponentialAgain(0.5)(2.0) == math.exp(-1.0)
 
 
 @given(st.floats(0, 100), st.lists(st.tuples(st.floats(0.01, 9), st.floats(0, 1)), min_size=1))
@@ -244,7 +244,7 @@ def test_tables_are_straight_lines_in_both_engines(response, steps):
 
     gaps, values = zip(*steps, strict=True)
     times = np.cumsum(gaps)
-    table = Table(times, values)
+    table = AgainTable(times, values)
     assert table(response) == pytest.approx(np.interp(response, times, values), abs=1e-9)
     again = Again(TABLE, 0.0, 0.0, times, np.array(values))
     assert from_python(how_likely)(again, response) == table(response)
@@ -263,7 +263,7 @@ def test_own_functions_run_plain_or_as_a_table():
     tabulated = Reopen(0.5, again, step=0.001, jobs=3000)
     made = wk.simulate(None, "fcfs", tabulated, rng=1)
     assert made.jobs["response"].mean() == pytest.approx(exact.jobs["response"].mean(), rel=0.05)
-    table = CustomProbability(again, 0.001).tabulated()
+    table = CustomAgain(again, 0.001).tabulated()
     same = both(Reopen(0.5, table, jobs=3000), "fcfs")
     assert same.jobs.equals(made.jobs)
 
@@ -405,7 +405,7 @@ def test_slowly_falling_chances_hold_the_response_where_the_load_is_one(rate, re
         (lambda: Reopen(1, "table:0/1,5"), "again is 'table:0/1,5'"),
         (lambda: Reopen(1, None), "again is None; it is a number"),
         (lambda: Reopen(1, "0.5", step=1), "step is for a custom function"),
-        (lambda: Table([1, 2], [0.5]), "again has 2 times and 1 probabilities"),
+        (lambda: AgainTable([1, 2], [0.5]), "again: a table needs as many times as probabilities"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):

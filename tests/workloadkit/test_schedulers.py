@@ -63,6 +63,14 @@ def test_parameters_follow_the_name(text, policy):
             "easy: strict is yes, but reservations is 2; the rule",
         ),
         ("conservative:compression=some", "compression is 'some'; known: full, start, none"),
+        ("conservative:compression=ful", r"compression is 'ful'; did you mean full\? known: full"),
+        (
+            "easy:backfill=sfj",
+            r"easy: backfill is 'sfj'; did you mean sjf\? known: same, none",
+        ),
+        ("user-priority:by=laod", r"by is 'laod'; did you mean load\? known: load, recency"),
+        ("self-adaptive:forecast=reply", r"forecast is 'reply'; did you mean replay\? known: wait"),
+        ("self-adaptive:family=creasi", r"family is 'creasi'; did you mean creasy\? known: multi-"),
     ],
 )
 def test_what_is_not_known_is_said_with_what_is(text, message):

@@ -267,7 +267,7 @@ def test_a_family_of_one_is_easy():
         {"most": 0},
         {"most": 65},
         {"candidates": ("easy",)},
-        {"candidates": (Easy(), wk.schedulers.Recorded())},
+        {"candidates": (Easy(), wk.schedulers.RecordedSchedule())},
         {"candidates": (Easy(), SelfAdaptive())},
     ],
     ids=str,

@@ -126,7 +126,7 @@ WRONG = [
     (settings.Crosscheck, {"quantiles": "0.5"}, "quantiles is '0.5'; give a list of shares"),
     (settings.Crosscheck, {"runs": 1}, "runs is 1; it is a whole number, 2 or more"),
     (settings.Crosscheck, {"jobs": 99}, "jobs is 99; it is a whole number, 100 or more"),
-    (settings.StaticSite, {"sessions": 0}, "sessions is 0; it is a whole number, 1 or more"),
+    (settings.StaticSiteSettings, {"sessions": 0}, "sessions is 0; it is a whole number, 1"),
 ]
 
 

@@ -300,6 +300,6 @@ def test_utilities_are_swept_and_compared(queue):
     bare = replace(queue, utility=queue.utility.iloc[:0])
     with pytest.raises(
         WorkloadError,
-        match="earned_p50 requires jobs with utility functions, of which there are none",
+        match="earned_p50 requires jobs with utility functions; the log has none",
     ):
         wk.sweep(bare, ["fcfs"], [1.0], metrics=["earned_p50"], procs=1)

@@ -234,7 +234,7 @@ def test_a_tenth_of_the_window_is_long(first, counts):
     header = Header(("; MaxProcs: 1", f"; Window: {DAY} {11 * DAY}"))
     with warnings.catch_warnings(record=True, action="always") as said:
         wk.simulate(Trace.from_columns(columns, header=header), "fcfs", engine="python")
-    assert ["1 jobs were submitted up to 1.0 days before" in str(w.message) for w in said] == (
+    assert ["1 job was submitted up to 1.0 days before" in str(w.message) for w in said] == (
         [True] if counts else []
     )
 

@@ -93,7 +93,8 @@ def _show(found: "CrossCheck") -> None:
     """Print a table for each point, and the verdict."""
     from rich.console import Console
 
-    from analysis.formats import count, plural
+    from analysis.formats import count
+    from workloadkit.errors import plural
 
     console = Console()
     made = found.simulation

@@ -154,11 +154,11 @@ def _probability(text: str) -> Any:
     from workloadkit.simulation.users.queueing import again
 
     form = again.parse_again(text, name="p")
-    if isinstance(form, again.Exponential):
+    if isinstance(form, again.ExponentialAgain):
         return queueing.exponential(form.theta)
-    if isinstance(form, again.Hyperbolic):
+    if isinstance(form, again.HyperbolicAgain):
         return queueing.hyperbolic(form.a, form.b)
-    if isinstance(form, again.Table):
+    if isinstance(form, again.AgainTable):
         return queueing.table(form.times, form.probabilities)
     return form.p
 
@@ -166,9 +166,9 @@ def _probability(text: str) -> Any:
 def _think_time(text: str) -> Any:
     """Return a think time that depends on the response, of `queueing`."""
     import queueing
-    from workloadkit.simulation.users.queueing.pauses import Breaks, parse_pause
+    from workloadkit.simulation.users.queueing.pauses import BreakPause, parse_pause
 
     form = parse_pause(text, name="Z")
-    if isinstance(form, Breaks):
+    if isinstance(form, BreakPause):
         return queueing.breaks(form.short, form.long, form.limit)
     return form

@@ -177,7 +177,8 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, metric, metric_title, number, plural
+    from analysis.formats import count, metric, metric_title, number
+    from workloadkit.errors import plural
 
     values = schedule.metrics
     written = {

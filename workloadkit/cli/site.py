@@ -20,7 +20,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
 from workloadkit.errors import ParameterError
-from workloadkit.settings import Kinds, Site, StaticSite
+from workloadkit.settings import Kinds, Site, StaticSiteSettings
 from workloadkit.settings.setting import settings_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def site(
     of the SWF contain the job that a batch waited for.
     """
     import workloadkit as wk
-    from analysis.formats import plural
+    from workloadkit.errors import plural
     from workloadkit.experiments.custom_parts import scheduler_named
     from workloadkit.provenance import seed_of
 
@@ -121,7 +121,7 @@ def site(
     if users is not None and sessions is not None:
         raise ParameterError("--users come and go and --sessions never end: give one of them")
     numbers = _numbers(users, step) if sessions is None else [sessions]
-    of_users = [name for name in settings.changed if name not in settings_of(StaticSite)]
+    of_users = [name for name in settings.changed if name not in settings_of(StaticSiteSettings)]
     if sessions is not None and (step or of_users):
         option = "step" if step else of_users[0].replace("_", "-")
         raise ParameterError(f"--{option} is for --users, not for --sessions")

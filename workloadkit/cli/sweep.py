@@ -143,7 +143,7 @@ def sweep(
 
 def _show(sweep: "SweepResults") -> None:
     """Print what was simulated, and the table."""
-    from analysis.formats import plural
+    from workloadkit.errors import plural
 
     parameters = sweep.provenance["parameters"]
     made = sweep.provenance["log"]

@@ -8,7 +8,7 @@ from workloadkit.settings.making import Augment, Generate
 from workloadkit.settings.queueing import Crosscheck, Queueing
 from workloadkit.settings.resampling import Classify, Resample
 from workloadkit.settings.simulation import Check, Experiment, Simulate, Sweep
-from workloadkit.settings.site import Kinds, Site, StaticSite
+from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
 
 __all__ = [
     "Augment",
@@ -22,6 +22,6 @@ __all__ = [
     "Resample",
     "Simulate",
     "Site",
-    "StaticSite",
+    "StaticSiteSettings",
     "Sweep",
 ]

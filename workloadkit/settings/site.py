@@ -184,7 +184,7 @@ class _Sessions(Settings):
 
 
 @dataclass(frozen=True)
-class StaticSite(_Drawn, _Weeks, _Sessions):
+class StaticSiteSettings(_Drawn, _Weeks, _Sessions):
     """The settings of a site with sessions that never end."""
 
 

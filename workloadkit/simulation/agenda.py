@@ -1,8 +1,8 @@
-"""What users have planned: an agenda ordered by time.
+"""The planned actions of users: an agenda ordered by time.
 
-An entry is the submission of a job (an item from 0 on) or a wake-up of a user (-1 less his
-number). At one second submissions come before wake-ups, by key, then in the order in which they
-were planned.
+An entry is the submission of a job (an item from 0 on) or the wake-up of a user (item -1 minus the
+user's number). In one second, submissions come before wake-ups; entries follow by key, then in the
+order in which they were planned.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from workloadkit._kernels.compile import bare
 # Places in Agenda.at.
 SIZE, SERIAL, OVERFLOWS, ARRIVED = range(4)
 
-# Keys of submissions without a job number, and of wake-ups, begin here: behind all before.
+# Keys of submissions without a job number, and of wake-ups, begin here: after all job numbers.
 UNNUMBERED, WAKE_UP = 2**61, 2**62
 
 
@@ -29,13 +29,13 @@ class Agenda(NamedTuple):
     time : ndarray, shape (capacity,)
         [s]
     slot : ndarray of int64, shape (capacity,)
-        Where the entry for each time stands; behind the heap, the slots that are free.
+        Slot of the entry for each time; after the heap, the free slots.
     key, serial, item : ndarray of int64, shape (capacity,)
-        By slot.
+        Contents of each slot.
     due : ndarray of int64, shape (capacity,)
-        Items that were taken together.
+        Items taken out together.
     at : ndarray of int64, shape (4,)
-        Entries; those made so far; whether there was no room for one; jobs that have arrived.
+        Number of entries; entries made so far; whether one found no room; jobs that have arrived.
     """
 
     time: NDArray
@@ -113,7 +113,7 @@ def take_due(agenda, now):
 
 @bare
 def is_wake_up(agenda):
-    """Whether the earliest entry, which is there, is a wake-up."""
+    """Whether the earliest entry is a wake-up; there is at least one."""
     return agenda.key[agenda.slot[0]] >= WAKE_UP
 
 

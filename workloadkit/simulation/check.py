@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
@@ -19,7 +19,7 @@ from workloadkit.settings.setting import settings_of, takes
 from workloadkit.settings.simulation import Arriving, Overrun
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.case import interruptions_of, make_case
-from workloadkit.simulation.claims import CheckReport, count_of
+from workloadkit.simulation.claims import CheckReport
 from workloadkit.simulation.feasible import (
     each_is_there_once,
     every_job_starts,
@@ -265,6 +265,6 @@ def _users_react(schedule: Schedule | Trace) -> bool:
 
 def _title(trace: Trace, schedule: Schedule | Trace, machine: int | None, name: str) -> str:
     who = f"{schedule.name}, a" if isinstance(schedule, Trace) else "A"
-    on = f" on {count_of(machine, 'processor')}" if machine is not None else ""
+    on = f" on {plural(machine, 'processor')}" if machine is not None else ""
     under = f" under {name}" if name else ""
     return f"{who} schedule of {trace.name}{on}{under}"

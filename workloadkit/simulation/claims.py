@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed, plot_counts
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +110,7 @@ class CheckReport(Displayed):
         return plot_counts({v: verdicts[v] for v in get_args(Verdict)}, ax, label="claims")
 
     def _summary(self) -> str:
-        return f"{self.verdict}, {len(self.claims)} claims, {len(self.refuted)} refuted"
+        return f"{self.verdict}, {plural(len(self.claims), 'claim')}, {len(self.refuted)} refuted"
 
     def _table(self) -> "pd.DataFrame":
         import pandas as pd
@@ -135,18 +136,6 @@ def refuted(text: str, why: str, count: int) -> ScheduleClaim:
     """Return a violated rule with the first of `count` violations."""
     more = f"; {count - 1:,} more" if count > 1 else ""
     return ScheduleClaim(text, "refuted", why + more)
-
-
-def count_of(number: Any, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> count_of(1, "job"), count_of(2000, "job")
-    ('1 job', '2,000 jobs')
-    """
-    whole = f"{number:,.0f}" if number == np.rint(number) else f"{number:g}"
-    return f"{whole} {noun}{'' if number == 1 else 's'}"
 
 
 def seconds(time: Any) -> str:

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.errors import plural
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.simulation.claims import (
     INSTANT,
     ScheduleClaim,
     as_instants,
-    count_of,
     jobs_named,
     refuted,
     seconds,
@@ -97,7 +97,7 @@ def each_is_there_once(
     text = "each job that ran occurs once, no other does"
     dropped = n_ran - workload.job.size
     if dropped:
-        text += f" (without {count_of(dropped, 'job')} larger than the machine)"
+        text += f" (without {plural(dropped, 'job')} larger than the machine)"
     lost = np.flatnonzero(at < 0)
     if lost.size:
         submit = seconds(workload.submit[lost[0]])
@@ -108,7 +108,7 @@ def each_is_there_once(
         twice = job in workload.job
         why = f"job {job} occurs twice" if twice else f"job {job} is not in the log"
         return refuted(text, why, others.size)
-    return ScheduleClaim(text, "proved", count_of(workload.job.size, "job"))
+    return ScheduleClaim(text, "proved", plural(workload.job.size, "job"))
 
 
 def needs_are_the_logs(
@@ -125,7 +125,7 @@ def needs_are_the_logs(
     if more.any():
         i = int(np.argmax(more))
         seen = procs[i] if procs[i] != needed[i] else used[i]
-        why = f"job {w.job[ours[i]]} has {count_of(seen, 'processor')}, in the log {needed[i]:,}"
+        why = f"job {w.job[ours[i]]} has {plural(seen, 'processor')}, in the log {needed[i]:,}"
         return refuted(text, why, more.sum())
     lost = listed.lost[theirs] & (run < runs) & changing
     longer = ~(np.abs(run - runs) <= (0 if runs.dtype.kind == "i" else INSTANT)) & ~lost
@@ -141,7 +141,7 @@ def needs_are_the_logs(
         return refuted(text, why, unmarked.sum())
     stopped = f", {killed.sum():,} of them stopped at their estimates" if killed.any() else ""
     stopped += f", {lost.sum():,} lost" if lost.any() else ""
-    return ScheduleClaim(text, "proved", count_of(ours.size, "job") + stopped)
+    return ScheduleClaim(text, "proved", plural(ours.size, "job") + stopped)
 
 
 def other_fields_are_the_logs(
@@ -201,7 +201,7 @@ def submit_times_are_the_logs(
         job = workload.job[ours[i]]
         why = f"job {job}, matched by number and order, is submitted at {seconds(submit[i])}"
         return refuted(text, f"{why}, not {seconds(due[i])}", moved.size)
-    return ScheduleClaim(text, "proved", count_of(ours.size, "job"))
+    return ScheduleClaim(text, "proved", plural(ours.size, "job"))
 
 
 def every_job_starts(listed: Listed) -> ScheduleClaim:
@@ -210,7 +210,7 @@ def every_job_starts(listed: Listed) -> ScheduleClaim:
     never = np.flatnonzero(~np.isfinite(listed.start))
     if never.size:
         return refuted(text, f"the wait of job {listed.job[never[0]]} is unknown", never.size)
-    return ScheduleClaim(text, "proved", count_of(listed.job.size, "job"))
+    return ScheduleClaim(text, "proved", plural(listed.job.size, "job"))
 
 
 def none_starts_early(listed: Listed) -> ScheduleClaim:
@@ -262,7 +262,7 @@ def stopped_runs_come_first(listed: Listed, runs: Listed, rows: NDArray[np.int64
             f"{seconds(last[i])}, ran from {seconds(start[i])} for {seconds(run[i])}"
         )
         return refuted(text, why, int(outside.sum()))
-    return ScheduleClaim(text, "proved", count_of(rows.size, "run"))
+    return ScheduleClaim(text, "proved", plural(rows.size, "run"))
 
 
 def no_processor_is_used_twice(

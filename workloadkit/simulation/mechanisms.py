@@ -3,7 +3,7 @@
 A *mechanism* is a NamedTuple of arrays and scalars that describes the users, with four functions in
 the module that `parts.register_functions` links to it:
 
-- ``set_out(users)`` plans the first action of all users;
+- ``begin(users)`` plans the first action of all users;
 - ``submit(users, jobs, place, item)`` fills in the job of an item of the agenda;
 - ``job_ended(users, jobs, place, now)`` notifies the user of a job of its end;
 - ``wake_up(users, jobs, who, now)`` wakes a user.
@@ -32,7 +32,7 @@ from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, reg
 from workloadkit.simulation.state import Jobs
 
 # Actions of users.
-SET_OUT, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
+BEGIN, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
 
 
 class ReactingUsers(NamedTuple):
@@ -66,15 +66,15 @@ def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
     return ReactingUsers(users.agenda, memory.ctypes.data, function, memory)
 
 
-def set_out(users: Any, dtype: np.dtype) -> None:
+def begin_all(users: Any, dtype: np.dtype) -> None:
     """Plan the first action of all users."""
     them = reacting(users, dtype)
-    _set_out(them, _no_jobs(dtype), dtype.type(0))
+    _begin_all(them, _no_jobs(dtype), dtype.type(0))
 
 
 @kernel
-def _set_out(users, jobs, now):
-    let_act(users, by_reference(jobs), SET_OUT, 0, 0, now)
+def _begin_all(users, jobs, now):
+    perform_action(users, by_reference(jobs), BEGIN, 0, 0, now)
 
 
 @cache
@@ -111,7 +111,7 @@ def _act(users, jobs, verb, place, item, now):
 
 def begin(users):
     """Plan the first action of all users."""
-    functions_of(type(users)).set_out(users)
+    functions_of(type(users)).begin(users)
 
 
 def submit(users, jobs, place, item):
@@ -131,7 +131,7 @@ def wake_up(users, jobs, who, now):
 
 @overload(begin, jit_options=BARE, strict=False)
 def _begin(users):
-    return in_python(functions_of(kind_of(users)).set_out)
+    return in_python(functions_of(kind_of(users)).begin)
 
 
 @overload(submit, jit_options=BARE, strict=False)
@@ -149,13 +149,13 @@ def _wake_up(users, jobs, who, now):
     return in_python(functions_of(kind_of(users)).wake_up)
 
 
-def let_act(users, jobs, verb, place, item, now):
+def perform_action(users, jobs, verb, place, item, now):
     """Perform an action of users."""
     _act(users.mechanism, jobs, verb, place, item, now)
 
 
-@overload(let_act, jit_options=BARE)
-def _let_act(users, jobs, verb, place, item, now):
+@overload(perform_action, jit_options=BARE)
+def _perform_action(users, jobs, verb, place, item, now):
     return lambda users, jobs, verb, place, item, now: _call(  # type: ignore[call-arg]
         users.function, users.mechanism, jobs, verb, place, item, now
     )

@@ -58,7 +58,7 @@ def new_profile(n_jobs: int, dtype: np.dtype) -> StepProfile:
 def plan_running(state, profile, now):
     """Make the profile of the running jobs again.
 
-    A job that has reached or outlived its planned end counts as ending at this very second.
+    A job that has reached or outlived its planned end counts as ending now.
     """
     times, ends, jobs = profile.times, state.planned_ends, state.planned_jobs
     step, last = 0, now

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from workloadkit.errors import plural
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.case import ScheduleCase
-from workloadkit.simulation.claims import INSTANT, ScheduleClaim, count_of, refuted, seconds, use_of
+from workloadkit.simulation.claims import INSTANT, ScheduleClaim, refuted, seconds, use_of
 from workloadkit.simulation.replaying import PolicyRule, ReplayResult, replay
 from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
 
@@ -55,7 +56,7 @@ def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
     found = replay(case, rule)
     if found.differing:
         return refuted(EACH_PASS, _difference(case, found), found.differing)
-    proof = f"{found.passes:,} passes"
+    proof = plural(found.passes, "pass", "passes")
     if case.outages is not None:
         proof += "; the runs that outages stop are taken from the schedule"
     if not found.undetermined:
@@ -64,7 +65,7 @@ def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
     if case.outages is not None:
         why = "the choice of processors before an announced outage, or the order of events"
     if rule.reserving == MADE_AGAIN:
-        left = f"not in {count_of(found.undetermined, 'second')}, which depend on"
+        left = f"not in {plural(found.undetermined, 'second')}, which depend on"
     else:
         left = f"not from {seconds(found.until)} on, which depends on"
     return ScheduleClaim(EACH_PASS, "proved", f"{proof}; {left} {why}")
@@ -90,7 +91,7 @@ def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
         i = off[0]
         start, due = seconds(case.start[i]), seconds(case.recorded_start[i])
         return refuted(text, f"job {case.job[i]} starts at {start}, not {due}", off.size)
-    return ScheduleClaim(text, "proved", count_of(case.job.size, "job"), determines=True)
+    return ScheduleClaim(text, "proved", plural(case.job.size, "job"), determines=True)
 
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:

@@ -66,7 +66,7 @@ def move(values, low, high, by):
 def find_shadow(planned_ends, planned_procs, n_running, now, free, needed):
     """Return when `needed` processors will be free, and how many are spare then.
 
-    A planned end that has passed counts as now, and all ends of that very second count.
+    A planned end that has passed counts as now, and all ends at that time count.
     """
     place = n_running - 1
     while free < needed:

@@ -75,8 +75,8 @@ def saturation(
 
     Notes
     -----
-    Number of saturated ones among 12 logs of Lublin's model, on 256 processors, of which EASY can
-    use some 95 % permanently, for each length and offered load:
+    Number of saturated logs among 12 of Lublin's model, by length and offered load, on 256
+    processors, which EASY can keep about 95 % busy:
 
     ===========  ===  ===  ===  ===  ====  ===
     weeks        0.7  0.8  0.9  1.0  1.05  1.1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock
 from workloadkit.display import Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, among, plural
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.as_recorded import as_recorded
@@ -165,7 +165,7 @@ class Schedule(Displayed):
             if not counted.any():
                 raise WorkloadError(
                     f"{self.source.name}: all jobs that would count are of the "
-                    f"{len(self.uncounted):,} uncounted users"
+                    f"{plural(len(self.uncounted), 'uncounted user')}"
                 )
         return counted
 
@@ -319,8 +319,8 @@ class Schedule(Displayed):
         if name in OF_UTILITIES:
             if self.workload.utilities is None:
                 raise WorkloadError(
-                    f"{self.source.name}: {name} requires jobs with utility functions, of which "
-                    "there are none"
+                    f"{self.source.name}: {name} requires jobs with utility functions; the log has "
+                    "none"
                 )
             return OF_UTILITIES[name](self.served)
         if name in self.metrics:
@@ -334,8 +334,8 @@ class Schedule(Displayed):
             return self.productivity.summary[name]
         if name == "aborted_share":
             return self.aborted_share
-        known = ", ".join((*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES))
-        raise ParameterError(f"unknown metric {name!r}; known: {known}")
+        known = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES)
+        raise ParameterError(f"unknown metric {name!r}; {among(name, known)}")
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the included jobs: the metrics, and further ones.
@@ -405,7 +405,7 @@ class Schedule(Displayed):
         users = f", users={str(parameters['users'])!r}" if self.reacting else ""
         return (
             f"{self.source.name!r}, scheduler={str(parameters.get('scheduler'))!r}{users}, "
-            f"{self.workload.submit.size:,} jobs, {self.machine:,} processors"
+            f"{plural(self.workload.submit.size, 'job')}, {plural(self.machine, 'processor')}"
         )
 
     def _table(self) -> pd.DataFrame:

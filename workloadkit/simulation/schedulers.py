@@ -20,7 +20,7 @@ from workloadkit.simulation.policies.ljf import Ljf
 from workloadkit.simulation.policies.multi_queue import MultiQueue
 from workloadkit.simulation.policies.policy import Outcome, Policy
 from workloadkit.simulation.policies.priority_fifo import PriorityFifo
-from workloadkit.simulation.policies.recorded import Recorded
+from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
 from workloadkit.simulation.policies.sjf import Sjf
@@ -45,7 +45,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "PriorityFifo",
-    "Recorded",
+    "RecordedSchedule",
     "Reservations",
     "Scheduler",
     "SelfAdaptive",
@@ -77,7 +77,7 @@ _BUILT_IN: tuple[type[Policy], ...] = (
     MultiQueue,
     SelfAdaptive,
     Genetic,
-    Recorded,
+    RecordedSchedule,
 )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from workloadkit.clock import DAY
 from workloadkit.custom import is_custom, source_digest
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.outages import Outages, read_outages
@@ -27,7 +27,7 @@ from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.policies.recorded import Recorded
+from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
@@ -90,7 +90,7 @@ class SimulationParts:
     @property
     def follows_log(self) -> bool:
         """Whether the schedule is the recorded one."""
-        return isinstance(self.policy, Recorded)
+        return isinstance(self.policy, RecordedSchedule)
 
 
 def select_parts(
@@ -108,7 +108,7 @@ def select_parts(
     if isinstance(who, Resampled):
         assert trace is not None  # checked above
         who = who.prepare(trace)
-    recorded = isinstance(policy, Recorded)
+    recorded = isinstance(policy, RecordedSchedule)
     _check_parts(policy, behaviour, machine, predictor)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
@@ -227,7 +227,7 @@ def _warn_of_jobs_before_window(trace: Trace) -> None:
     if trace.n_jobs and window.begin - submit[0] >= _MUCH_LONGER * window.length > 0:
         n_before = int((submit < window.begin).sum())
         warnings.warn(
-            f"{trace.name}: {n_before:,} jobs were submitted up to "
+            f"{trace.name}: {plural(n_before, 'job was', 'jobs were')} submitted up to "
             f"{(window.begin - submit[0]) / DAY:.1f} days before the window of "
             f"{window.length / DAY:.1f} days in which the log is complete; a warm-up, which begins "
             "with the window, leaves them out of the metrics",
@@ -277,7 +277,7 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
         )
     if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
         raise ParameterError(f"predictor is {predictor!r}; it needs methods plain and compiled")
-    if isinstance(policy, Recorded):
+    if isinstance(policy, RecordedSchedule):
         if isinstance(behaviour, Community):
             raise ParameterError(
                 f"scheduler recorded follows the waits of a log, and users {name_of(behaviour)} "

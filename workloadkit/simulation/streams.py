@@ -8,7 +8,7 @@ from workloadkit._kernels.compile import BARE, bare
 from workloadkit.simulation.agenda import ARRIVED as ARRIVED_BY_AGENDA
 from workloadkit.simulation.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit.simulation.events import arrive
-from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, let_act
+from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, perform_action
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.state import ARRIVED, N_DONE, N_TAKEN
 
@@ -46,7 +46,7 @@ def _look_ahead(state, what, now):
 
 @bare
 def _act_on_all(state, what, now):
-    """Process the taken entries, then those that they created for this very second."""
+    """Process the taken entries, then those that they create for this second."""
     _act(state, ALL, now)
     _look_ahead(state, what, now)
     while state.at[N_TAKEN] > 0:
@@ -68,12 +68,12 @@ def _act(state, which, now):
         if item < 0:
             if which == SUBMISSIONS:
                 break
-            let_act(state.users, state.jobs, WAKE_UP, -1 - item, 0, now)
+            perform_action(state.users, state.jobs, WAKE_UP, -1 - item, 0, now)
         elif at[ARRIVED] == state.jobs.submit.size:  # no room: the run will be repeated
             agenda.at[OVERFLOWS] = 1
         else:
             state.jobs.submit[at[ARRIVED]] = now
-            let_act(state.users, state.jobs, SUBMIT, at[ARRIVED], item, now)
+            perform_action(state.users, state.jobs, SUBMIT, at[ARRIVED], item, now)
             arrive(state, now)
         at[N_DONE] += 1
     agenda.at[ARRIVED_BY_AGENDA] = at[ARRIVED]
@@ -83,7 +83,7 @@ def _act(state, which, now):
 
 @bare
 def _notify_user(state, job, now):
-    let_act(state.users, state.jobs, JOB_ENDED, job, 0, now)
+    perform_action(state.users, state.jobs, JOB_ENDED, job, 0, now)
 
 
 #: (state, -, -): the time of the next entry; a time after all times if there is none.
@@ -98,7 +98,7 @@ take_one = by_part("users", "take_one", _take_one, BARE)
 #: (state, -, now): take the due entries, before ends of jobs create more.
 look_ahead = by_part("users", "look_ahead", _look_ahead, BARE)
 
-#: (state, -, now): process them, and all that they create for this very second.
+#: (state, -, now): process them, and all that they create for this second.
 act_on_all = by_part("users", "act_on_all", _act_on_all, BARE)
 
 #: (state, -, now): process the submissions among them.

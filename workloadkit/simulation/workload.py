@@ -13,6 +13,7 @@ from workloadkit.errors import (
     WorkloadError,
     WorkloadWarning,
     check_number,
+    plural,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
@@ -243,7 +244,8 @@ def plan(
 
 def never_starts(scheduler: str, stuck: Sequence[Any], n_jobs: int) -> str:
     """Return a message about jobs that never start."""
-    return f"{scheduler} never starts {len(stuck)} of {n_jobs} jobs; the first is job {stuck[0]}"
+    jobs = f"{len(stuck):,} of {plural(n_jobs, 'job')}"
+    return f"{scheduler} never starts {jobs}; the first is job {stuck[0]}"
 
 
 def make_workload(
@@ -399,5 +401,5 @@ def _refuse(trace: Trace, rows: NDArray[np.int64], what: str, advice: str = "") 
     jobs = trace.column("job")[rows]
     shown = ", ".join(str(job) for job in jobs[:_SHOWN])
     more = f" and {jobs.size - _SHOWN:,} more" if jobs.size > _SHOWN else ""
-    noun = "job is" if jobs.size == 1 else "jobs are"
-    raise WorkloadError(f"{trace.name}: {jobs.size:,} {noun} {what}: {shown}{more}{advice}")
+    refused = plural(jobs.size, "job is", "jobs are")
+    raise WorkloadError(f"{trace.name}: {refused} {what}: {shown}{more}{advice}")

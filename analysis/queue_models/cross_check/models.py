@@ -207,23 +207,23 @@ def as_again(p: Any, S: float) -> again.Again:
     million of mean service times, at a constant ratio of 1.0014.
     """
     if isinstance(p, Constant):
-        return again.Constant(float(p.p))
+        return again.ConstantAgain(float(p.p))
     if isinstance(p, Exponential):
-        return again.Exponential(float(p.theta))
+        return again.ExponentialAgain(float(p.theta))
     if isinstance(p, Hyperbolic):
-        return again.Hyperbolic(float(p.a), float(p.b))
+        return again.HyperbolicAgain(float(p.a), float(p.b))
     if isinstance(p, TableProbability):
-        return again.Table(p.times.tolist(), p.probabilities.tolist())
+        return again.AgainTable(p.times.tolist(), p.probabilities.tolist())
     if isinstance(p, Probability):
         times = _times(S)
-        return again.Table(times.tolist(), p.at_times(times).tolist())
-    return again.Constant(float(p))
+        return again.AgainTable(times.tolist(), p.at_times(times).tolist())
+    return again.ConstantAgain(float(p))
 
 
 def as_pause(Z: Any, S: float) -> float | pauses.Pause:
     """Convert a think time of a model to the form of the simulator; see `as_again`."""
     if isinstance(Z, Breaks):
-        return pauses.Breaks(float(Z.short), float(Z.long), float(Z.limit))
+        return pauses.BreakPause(float(Z.short), float(Z.long), float(Z.limit))
     if isinstance(Z, Form):
         times = _times(S)
         return pauses.PauseTable(times.tolist(), Z.at_times(times).tolist())
@@ -245,6 +245,6 @@ def in_words(value: Any, S: float) -> str | float:
         return value
     if isinstance(value, Form):
         form = as_again(value, S) if isinstance(value, Probability) else as_pause(value, S)
-        long = isinstance(form, again.Table | pauses.PauseTable) and len(form.times) > 20
+        long = isinstance(form, again.AgainTable | pauses.PauseTable) and len(form.times) > 20
         return str(value) if long else str(form)
     return float(value)

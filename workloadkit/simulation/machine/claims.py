@@ -257,7 +257,7 @@ def _bring_forward(times, place, never):
 def _find_slot(state, job, now):
     """Find when enough processors are available for long enough: now, or at planned ends.
 
-    A running job that has outlived its estimate counts as ending at this very second.
+    A running job that has outlived its estimate counts as ending now.
 
     Returns
     -------

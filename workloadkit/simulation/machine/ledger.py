@@ -117,7 +117,7 @@ def _move_rows(state, rows, by):
 fits = by_part("machine", "fits", _fits)
 
 #: (state, job, now): reserve for a waiting job that does not fit; returns the earliest start by the
-#: planned ends. Late jobs count as ending at this very second.
+#: planned ends. Late jobs count as ending now.
 reserve = by_part("machine", "reserve", _reserve)
 
 #: (state, job, now): whether a job can start now without delaying the one with the reservation.

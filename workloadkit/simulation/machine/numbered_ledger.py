@@ -1,6 +1,7 @@
 """Compiled processors with numbers: the functions of `ledger` with the rules of `processors`.
 
-While nothing is announced or promised, a job receives the free processors with the lowest numbers.
+Without announced outages and reservations, a job receives the free processors with the lowest
+numbers.
 """
 
 import sys
@@ -85,13 +86,13 @@ def may_pass(state, job, now):
 
 @inline
 def release(state, job, now):
-    """Cancel the promise to a job."""
+    """Cancel the reservation of a job."""
     remove_claim(state, job)
 
 
 @inline
 def release_all(state, what, now):
-    """Cancel all promises."""
+    """Cancel all reservations."""
     if state.machine.at[N_CLAIMS] > 0:
         remove_promises(state)
 

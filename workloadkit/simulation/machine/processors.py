@@ -229,7 +229,7 @@ class NumberedMachine(Machine):
     def _plans(self, now: Any) -> tuple[NDArray[np.int64], NDArray, NDArray]:
         """Return when processors are unavailable: processor, begin and end, by processor.
 
-        A running job that has outlived its estimate counts as ending at this very second.
+        A running job that has outlived its estimate counts as ending now.
         """
         plans = [(hold.processors, -inf, max(hold.end, now)) for hold in self._running.values()]
         plans += [(hold.processors, hold.begin, hold.end) for hold in self._promised.values()]

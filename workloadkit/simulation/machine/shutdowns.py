@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.outages import Outage, Outages
 
@@ -114,4 +114,4 @@ def what_stays_down(shutdowns: Sequence[Shutdown], size: int) -> str:
         return ""
     n_down = np.unique(np.concatenate([shutdown.processors for shutdown in endless])).size
     numbers = ", ".join(str(shutdown.number) for shutdown in endless[:5])
-    return f"; {size - n_down} of {size} processors are left, as outages never end: {numbers}"
+    return f"; {size - n_down} of {plural(size, 'processor')} left, as outages never end: {numbers}"

@@ -76,7 +76,7 @@ class EventQueue:
 
     def _let_happen(self, event: tuple) -> None:
         _, _, _, serial, happen, to = event
-        if serial in self._void:  # cancelled in this very second
+        if serial in self._void:  # cancelled in the same second
             self._void.remove(serial)
         else:
             happen(to)

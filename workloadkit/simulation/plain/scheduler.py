@@ -43,11 +43,11 @@ class Scheduler(Participant):
         """Return the scheduler's decisions over time, for `Schedule.history`."""
         return {}
 
-    def continue_from(self, other: "Scheduler", twins: Mapping[JobView, JobView]) -> None:
+    def continue_from(self, other: "Scheduler", copies: Mapping[JobView, JobView]) -> None:
         """Take over the state of another scheduler of the same policy.
 
-        `twins` maps the waiting and running jobs of the other scheduler to those of this one, which
-        have arrived. Override it in schedulers with more state than the waiting and running jobs.
+        `copies` maps the waiting and running jobs of the other scheduler to their copies in this
+        one. Override it in schedulers with more state than the waiting and running jobs.
         """
 
     def job_arrives(self, job: JobView) -> None:
@@ -157,7 +157,7 @@ class Scheduler(Participant):
 
         It is the earliest second from which on, by the estimates of the running jobs, enough
         processors are up, free and not reserved for others for the job's whole estimate; `inf` if
-        there is none. With `strictly`, jobs that end at that very second cannot use them.
+        there is none. With `strictly`, jobs that end at that second cannot use them.
         """
         return self._simulation.hardware.reserve(job, self.now, strictly=strictly)
 

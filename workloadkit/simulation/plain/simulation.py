@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.events import (
@@ -133,8 +133,8 @@ class Simulation:
         if stuck:
             who = scheduler.name or type(scheduler).__name__
             raise WorkloadError(
-                f"{who} never starts {len(stuck)} of {len(self.jobs)} jobs; the first is "
-                f"job {stuck[0]}{self.hardware.lasting_losses()}"
+                f"{who} never starts {len(stuck):,} of {plural(len(self.jobs), 'job')}; the first "
+                f"is job {stuck[0]}{self.hardware.lasting_losses()}"
             )
         return [job._record for job in self.jobs]
 
@@ -189,7 +189,7 @@ class Simulation:
         return job.submit, SUBMISSION, key, self.arrive, job
 
     def arrive(self, job: Job) -> None:
-        """Add a job that arrives at this very second."""
+        """Add a job that arrives now."""
         if self.first is None:
             self.first = job.submit
         job.arrival = len(self.jobs)

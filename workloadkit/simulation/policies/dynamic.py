@@ -9,7 +9,7 @@ A policy's part has a field `queue`, and these functions of (state, -, now):
 
 - ``join`` and ``leave``, of (state, job, now), add a job to the queue and remove it at its start;
 - ``rank`` prepares a pass, if necessary;
-- ``first_in_order`` returns the first of the waiting jobs, of which there is at least one;
+- ``first_in_order`` returns the first of the waiting jobs; at least one job waits;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
   among all waiting jobs or those from `NEW` on; with `AGAIN` unset they begin again.
 """
@@ -151,7 +151,7 @@ def _join_new(state, now):
 
 @inline
 def _some_may_start(state, now):
-    """Whether jobs wait of which one may fit."""
+    """Whether a waiting job may fit."""
     queue = state.policy.queue
     if state.at[N_WAITING] == 0 or is_full(state, 0, now):
         return False

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, check_choice
 
 #: Orders of backfilling by name: settled ones that need no numbers.
 BACKFILLS = ("arrival", "sjf", "ljf", "smallest", "largest")
@@ -70,10 +70,7 @@ def overtaking_of(policy: Any) -> Overtaking:
         ("backfill", backfill, ("same", "none", *BACKFILLS)),
         ("spare", policy.spare, SPARES),
     ):
-        if value not in words:
-            raise ParameterError(
-                f"scheduler {policy.name}: {name} is {value!r}; known: {', '.join(words)}"
-            )
+        check_choice(f"scheduler {policy.name}: {name}", value, words)
     overtaking = Overtaking(policy.spare == "extra", policy.strict)
     if overtaking != AS_USUAL:
         given = "spare is 'none'" if policy.strict is False else "strict is yes"

@@ -99,6 +99,6 @@ class Profile:
 def plan_running(scheduler: Scheduler) -> Profile:
     """Return the resources that the running jobs leave free, by their estimates.
 
-    A job that has reached or outlived its estimate counts as ending at this very second.
+    A job that has reached or outlived its estimate counts as ending now.
     """
     return Profile(scheduler.now, scheduler.level, scheduler.planned_ends)

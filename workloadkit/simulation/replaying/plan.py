@@ -8,7 +8,7 @@ from workloadkit.simulation.replaying.codes import FREE, N_RUNNING, N_STEPS, UNC
 def plan_running(jobs, state, now):
     """Plan with the running jobs, by their estimates.
 
-    A job that has reached or outlived its estimate counts as ending at this very second.
+    A job that has reached or outlived its estimate counts as ending now.
     """
     times, free, n_steps = state.times, state.free, 1
     times[0], free[0] = now, state.at[FREE]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import check_choice
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.workload import Rules, Workload
@@ -61,11 +61,7 @@ class Conservative:
 
     def __post_init__(self) -> None:
         check_types(self)
-        if self.compression not in COMPRESSIONS:
-            raise ParameterError(
-                f"scheduler {self.name}: compression is {self.compression!r}; "
-                f"known: {', '.join(COMPRESSIONS)}"
-            )
+        check_choice(f"scheduler {self.name}: compression", self.compression, COMPRESSIONS)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

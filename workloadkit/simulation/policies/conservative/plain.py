@@ -24,13 +24,13 @@ class ConservativeScheduler(Scheduler):
         self._room = False  # whether reservations may move into free room
         self._void = False  # whether reservations cannot be kept
 
-    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
+    def continue_from(self, other: Any, copies: Mapping[JobView, JobView]) -> None:
         """Take over the reservations of another one, unless its machine was of another kind.
 
         They are void if a job has outlived its estimate.
         """
         if type(self._at.hardware) is type(other._at.hardware):
-            self.reserved = {twins[job]: begin for job, begin in other.reserved.items()}
+            self.reserved = {copies[job]: begin for job, begin in other.reserved.items()}
             self._room, self._void = other._room, other._void or other._outlived
 
     def job_ends(self, job: JobView) -> None:

@@ -1,7 +1,7 @@
 """Compiled CREASY: a ring of the waiting jobs.
 
-No job has a higher priority than its wait plus the bonus of a job that has just arrived: so the
-first in order is among the first to arrive. The rest is as in `dynamic`; `trees` search long queues
+A job's priority is at most its wait plus the bonus of a job that has just arrived. So the first in
+order is among the first to arrive. The rest is as in `dynamic`; `trees` search long queues
 of jobs that are all known.
 """
 
@@ -75,7 +75,7 @@ def first_in_order(state, what, now):
 
 @inline
 def first_of_oldest(state, most, now):
-    """Return the first in order of the first to arrive, its priority, and whether all are covered.
+    """Return the first in order of the oldest jobs, its priority, and whether these were enough.
 
     At most `most` jobs are examined.
     """
@@ -85,9 +85,9 @@ def first_of_oldest(state, most, now):
     highest = priority_of(state, job, now)
     job = after[job]
     while job != end:
-        # From here on no job has a higher priority than one with estimate 0 that has waited as long
-        # as this one or has just arrived: the sum of a falling convex and a rising linear term is
-        # largest at one of the ends.
+        # The priority is a falling convex plus a rising linear function of the wait: it is largest
+        # at one of the ends. So no further job exceeds one with estimate 0 that has waited as long
+        # as this one, or one that has just arrived.
         if (
             highest >= bonus * ROUNDING
             and highest >= _priority(bonus, now - submit[job], 0) * ROUNDING
@@ -123,7 +123,7 @@ def backfill_new(state, what, now):
 
 @inline
 def _first_to_pass(state, job, now):
-    """Return the first in order, from `job` on, that may pass; and the smallest job met."""
+    """Return the first in order, from `job` on, that may pass; and the smallest one examined."""
     after, end, procs = state.policy.queue.after, state.start.size, state.jobs.procs
     head = smallest = state.policy.queue.at[HEAD]
     best, highest = -1, -1.0

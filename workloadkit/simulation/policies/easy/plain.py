@@ -146,7 +146,7 @@ class OrderedScheduler(Scheduler):
     def reservation(self, head: JobView) -> tuple[Any, Any]:
         """Return the shadow time of `head`, and the level that it leaves.
 
-        A running job that has outlived its estimate counts as ending at this very second.
+        A running job that has outlived its estimate counts as ending now.
         """
         shadow, spare = None, self.level.copy()
         for end, _, job in self.planned_ends:

@@ -106,6 +106,6 @@ class Genetic(QueuePriority):
         return CompiledGenetic(self, workload, rules)
 
     def warn_of_queues(self, queues: set[int]) -> None:
-        """Warn if `queues` names queues of which there are no jobs."""
+        """Warn if `queues` names queues without jobs."""
         if self.queues:
             self.warn_of_equals(queues)

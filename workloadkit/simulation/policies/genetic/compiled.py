@@ -79,7 +79,7 @@ class CompiledGenetic(CompiledPolicy):
         return state
 
     def columns(self, state: State) -> Mapping[str, Any]:
-        """Warn if `queues` names queues of which there are no jobs."""
+        """Warn if `queues` names queues without jobs."""
         self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
         return super().columns(state)
 

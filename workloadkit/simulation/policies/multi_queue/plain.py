@@ -201,7 +201,7 @@ class MultiQueueScheduler(Scheduler):
         profile = PartitionProfile(self.now, self.size, self.machine_size)
         for job in self.running:
             planned_end = job.start + job.estimate
-            if planned_end > self.now:  # an overdue job counts as ending at this very second
+            if planned_end > self.now:  # an overdue job counts as ending now
                 used = [-job.procs * (p == self.partition[job]) for p in range(self.n_partitions)]
                 profile.change(self.now, planned_end, used, -job.procs)
         return profile
@@ -240,14 +240,14 @@ class MultiQueueScheduler(Scheduler):
                     profile.change(max(begin, self.now), end, kept, -other.procs)
             self.promised[job] = profile.earliest(job.procs, job.estimate)
 
-    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
-        """Take over the state of another scheduler, with its jobs replaced by their twins."""
+    def continue_from(self, other: Any, copies: Mapping[JobView, JobView]) -> None:
+        """Take over the state of another scheduler, its jobs replaced by their copies."""
         self.n_partitions, self.n_weeks = other.n_partitions, other.n_weeks
         self.size, self.criteria = list(other.size), list(other.criteria)
-        self.partition = {twin: other.partition[job] for job, twin in twins.items()}
-        self.pivots = {place: twins[job] for place, job in other.pivots.items()}
-        self.promised = {twins[job]: time for job, time in other.promised.items()}
-        self.demoted = [twins[job] for job in other.demoted]
+        self.partition = {copy: other.partition[job] for job, copy in copies.items()}
+        self.pivots = {place: copies[job] for place, job in other.pivots.items()}
+        self.promised = {copies[job]: time for job, time in other.promised.items()}
+        self.demoted = [copies[job] for job in other.demoted]
 
     def repartition(self, n_partitions: int) -> None:
         """Change the number of partitions: equal shares, jobs assigned again by uniform criteria.

@@ -9,7 +9,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSchedule:
     """Each job starts its recorded wait after its submission; an unknown wait counts as 0.
 
     Estimates, the size of the machine and its outages have no effect, and no job is killed: real

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, check_choice
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
@@ -97,12 +97,11 @@ class SelfAdaptive:
     def __post_init__(self) -> None:
         check_types(self)
         for parameter, known in (
-            ("forecast", get_args(Forecast)),
-            ("measure", tuple(MEASURES)),
-            ("family", tuple(FAMILIES)),
+            ("forecast", Forecast),
+            ("measure", MEASURES),
+            ("family", FAMILIES),
         ):
-            if getattr(self, parameter) not in known:
-                self._refuse(parameter, f"known: {', '.join(known)}")
+            check_choice(f"scheduler {self.name}: {parameter}", getattr(self, parameter), known)
         if not self.threshold >= 0:
             self._refuse("threshold", "not negative")
         if not self.weeks >= 1:

@@ -3,7 +3,7 @@
 from workloadkit._kernels.compile import kernel
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.agenda import SIZE, is_wake_up, take_due, take_first
-from workloadkit.simulation.mechanisms import WAKE_UP, let_act
+from workloadkit.simulation.mechanisms import WAKE_UP, perform_action
 
 
 @kernel
@@ -18,5 +18,5 @@ def wait_for_first(users, jobs, by_event):
         else:
             n_due = take_due(agenda, now)
         for i in range(n_due):
-            let_act(users, jobs, WAKE_UP, -1 - agenda.due[i], 0, now)
+            perform_action(users, jobs, WAKE_UP, -1 - agenda.due[i], 0, now)
     return agenda.at[SIZE] > 0

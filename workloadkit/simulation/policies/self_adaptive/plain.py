@@ -143,7 +143,7 @@ class SelfAdaptiveScheduler(Scheduler):
             utility_at=self.utility_at,
         )
         simulation.now, simulation.first = self.now, self._at.first
-        records = {job: _twin(job, coming) for job in (*self.running, *self.queue)}
+        records = {job: _copy_of(job, coming) for job in (*self.running, *self.queue)}
         for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
             records[job].start = job.start
             show(records[job])
@@ -151,15 +151,15 @@ class SelfAdaptiveScheduler(Scheduler):
                 simulation.resume(records[job], job.planned_end)
         for job in self.queue:
             simulation.arrive(records[job])
-        twins = {job: record.view for job, record in records.items()}
+        copies = {job: record.view for job, record in records.items()}
         present = self.inner
         if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
             n_partitions = scheduler.n_partitions
-            scheduler.continue_from(present, twins)
+            scheduler.continue_from(present, copies)
             if n_partitions != present.n_partitions:
                 scheduler.repartition(n_partitions)
         elif policy == self.policy.policies[self.decisions.present]:
-            scheduler.continue_from(present, twins)
+            scheduler.continue_from(present, copies)
         scheduler.sleep(0)
         jobs = [*simulation.running]
         simulation.go()
@@ -175,16 +175,18 @@ class SelfAdaptiveScheduler(Scheduler):
             past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
             # new jobs with new numbers: jobs of one second keep their order
             for number, job in enumerate(past, 1):
-                twin = _twin(job, submitter)
-                twin.submit, twin.number = job.submit + length, number
-                yield twin
+                copy = _copy_of(job, submitter)
+                copy.submit, copy.number = job.submit + length, number
+                yield copy
         elif self.policy.forecast == "actual":
             if self._at.predictor is not None:
                 raise ParameterError(ONLY_REPLAYED)
             for user in self._at.users:
                 if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
-                yield from (_twin(one, submitter) for one in jobs if self.now < one.submit <= until)
+                yield from (
+                    _copy_of(job, submitter) for job in jobs if self.now < job.submit <= until
+                )
 
 
 class ForecastUser(User):
@@ -198,8 +200,8 @@ class ForecastUser(User):
             self._at.add(job)
 
 
-def _twin(job: Job | JobView, submitter: User) -> Job:
+def _copy_of(job: Job | JobView, submitter: User) -> Job:
     """Return a copy of a job that has not started, with its estimate as run time."""
-    twin = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
-    twin.queue, twin.utility = job.queue, job.utility
-    return twin
+    copy = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
+    copy.queue, copy.utility = job.queue, job.utility
+    return copy

@@ -1,9 +1,9 @@
 """The User Priority Scheduler: EASY that favours users who are likely to submit more."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, check_choice
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
 from workloadkit.simulation.policies.policy import check_types
@@ -53,10 +53,7 @@ class UserPriority(Backfilling):
             raise ParameterError(
                 f"scheduler {self.name}: alpha_user is {self.alpha_user}; it must be from 0 to 1"
             )
-        if self.by not in get_args(By):
-            raise ParameterError(
-                f"scheduler {self.name}: by is {self.by!r}; known: {', '.join(get_args(By))}"
-            )
+        check_choice(f"scheduler {self.name}: by", self.by, By)
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

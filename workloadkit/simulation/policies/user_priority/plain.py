@@ -19,7 +19,7 @@ class UserPriorityScheduler(OrderedScheduler):
         self.last_submit: dict[int, float] = {}
         self.place: dict[int, int] = {}  # of each user with waiting jobs: 1, 2, …
 
-    def continue_from(self, other: Any, twins: Mapping[JobView, JobView]) -> None:
+    def continue_from(self, other: Any, copies: Mapping[JobView, JobView]) -> None:
         """Take over the latest submissions of users."""
         self.last_submit = dict(other.last_submit)
 

@@ -131,14 +131,14 @@ class BatchUser(User):
         context = self.context
         if context.users.again[self.who]:
             arrival, shift = context.beginning_again(self.member, self.now, self._began)
-            self.set_out(context.activities.first_job[self.batches[0]], arrival, shift)
+            self.begin_with(context.activities.first_job[self.batches[0]], arrival, shift)
 
     def begin(self) -> None:
         """Plan the first batch."""
         users, who = self.context.users, self.who
-        self.set_out(users.opening[who], users.begin[who], users.shift[who])
+        self.begin_with(users.opening[who], users.begin[who], users.shift[who])
 
-    def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
+    def begin_with(self, opening: int, arrival: Any, shift: Any) -> None:
         """Begin with a job, a place in `Activities.job`, as if all before it had been done."""
         self.shift, self._began = shift, arrival
         activities = self.context.activities

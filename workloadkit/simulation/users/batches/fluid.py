@@ -133,7 +133,7 @@ class FluidUser(DrawingUser):
         own = slice(first[self.member], first[self.member + 1])
         self._recorded, self._local = recorded[own], local[own]
 
-    def set_out(self, opening: int, arrival: Any, shift: Any) -> None:
+    def begin_with(self, opening: int, arrival: Any, shift: Any) -> None:
         """Begin with the sessions moved by `shift`."""
         sessions = self._recorded, self._local, shift
         if self.behaviour.skipped == "recycle":
@@ -143,7 +143,7 @@ class FluidUser(DrawingUser):
             n_over = activities.session[batch] - activities.first_session[self.member]
             self.sessions = Reinserted(*sessions, seconds=self.times.seconds, n_over=n_over)
         self.sessions.use(arrival)
-        super().set_out(opening, arrival, shift)
+        super().begin_with(opening, arrival, shift)
 
     def decide(self, batch: int, *, by_end: bool) -> Any:
         """Continue in the present session, or wait for the next."""

@@ -48,7 +48,7 @@ batch_sent, job_ended = forget_ends, note_end
 
 
 @bare
-def sets_out(users, who, begin):
+def before_first(users, who, begin):
     """Draw a user's working hours."""
     hours = users.behaviour
     by_day, on_weekdays, later = draw_shift(users.rng)

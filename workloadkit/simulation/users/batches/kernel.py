@@ -200,7 +200,7 @@ def _recorded_arrival(users, released, now):
 
 
 #: (users, who, begin): a user is about to plan the first batch.
-_sets_out = by_part("behaviour", "sets_out", _nothing)
+_before_first = by_part("behaviour", "before_first", _nothing)
 
 #: (users, (who, batch), arrival): a user begins with a batch.
 _takes_up = by_part("behaviour", "takes_up", _nothing)
@@ -229,11 +229,11 @@ _arrival = by_part("behaviour", "arrival", _recorded_arrival)
 
 
 @bare
-def set_out(users):
+def begin(users):
     """Plan the first batch of all users."""
     incarnations = users.incarnations
     for who in range(incarnations.member.size):
-        _sets_out(users, who, incarnations.begin[who])
+        _before_first(users, who, incarnations.begin[who])
         _begin(users, who, incarnations.opening[who], incarnations.begin[who])
 
 

@@ -51,7 +51,7 @@ class SimulatedBatchUsers:
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.mechanisms import begin_all
         from workloadkit.simulation.users.batches import kernel as kernels
 
         log, users = self.present.workload, self.present.users
@@ -73,7 +73,7 @@ class SimulatedBatchUsers:
             progress=kernels.new_progress(incarnations, dtype),
             zone=self.present.clock.for_kernels(),
         )
-        set_out(mechanism, dtype)
+        begin_all(mechanism, dtype)
         tables = mechanism.tables
         made = synthetic_workload(
             submit=np.empty(room, dtype),

@@ -24,8 +24,8 @@ class Dependent:
     """A job with a preceding job arrives its think time after the end of that one.
 
     The preceding job is field 17 of the log, the think time field 18; an unknown one counts as 0.
-    All other jobs arrive at their recorded times, including those whose preceding job is not
-    simulated, is themselves, or waits for them in turn.
+    All other jobs arrive at their recorded times: also a job whose preceding job is not simulated,
+    is the job itself, or waits for it in turn.
     """
 
     name: ClassVar[str] = "dependent"
@@ -122,7 +122,7 @@ class SimulatedDependentUsers:
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables for all jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.mechanisms import begin_all
         from workloadkit.simulation.users.batches.kernel import JobTable
         from workloadkit.simulation.users.dependent import kernel as kernels
 
@@ -148,7 +148,7 @@ class SimulatedDependentUsers:
             times=log.submit,
             waits=waits,
         )
-        set_out(mechanism, dtype)
+        begin_all(mechanism, dtype)
         procs = np.empty(room, np.int64)
         made = synthetic_workload(submit, run, estimate, procs, user, queue, mechanism)
         return replace(

@@ -60,7 +60,7 @@ class DependentUsers(NamedTuple):
 
 
 @bare
-def set_out(users):
+def begin(users):
     """Plan the jobs that wait for none."""
     times = users.times
     for row in range(times.size):

@@ -17,13 +17,13 @@ from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.parameters import Duration
 from workloadkit.simulation.users.queueing.again import (
     Again,
-    Constant,
-    CustomProbability,
+    ConstantAgain,
+    CustomAgain,
     parse_again,
 )
 from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
 from workloadkit.simulation.users.queueing.pauses import (
-    Breaks,
+    BreakPause,
     CustomPause,
     PauseTable,
     parse_pause,
@@ -127,7 +127,7 @@ def reactions(
     if isinstance(again, str):
         again = parse_again(again)
     elif again is not None and not callable(again):
-        again = Constant(again)
+        again = ConstantAgain(again)
     if isinstance(think, str):
         think = parse_pause(think)
     if not callable(think):
@@ -146,7 +146,7 @@ def visits(
 ) -> tuple[Callable[[float], float] | None, float | Callable[[float], float]]:
     """Return the result of `reactions`, custom functions with the step of their tables."""
     return (
-        CustomProbability(again, step) if _custom_again(again) else again,
+        CustomAgain(again, step) if _custom_again(again) else again,
         CustomPause(think, step) if _custom_think(think) else think,
     )
 
@@ -161,4 +161,4 @@ def _custom_again(form: Any) -> bool:
 
 
 def _custom_think(form: Any) -> bool:
-    return callable(form) and not isinstance(form, Breaks | PauseTable)
+    return callable(form) and not isinstance(form, BreakPause | PauseTable)

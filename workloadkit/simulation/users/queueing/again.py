@@ -15,7 +15,7 @@ def _check_probability(name: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantAgain:
     """The probability is constant.
 
     Parameters
@@ -37,7 +37,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Exponential:
+class ExponentialAgain:
     """The probability decreases exponentially with the response time r: e^(-theta r).
 
     Parameters
@@ -60,7 +60,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Hyperbolic:
+class HyperbolicAgain:
     """The probability decreases hyperbolically with the response time r: a / (b r + 1).
 
     Parameters
@@ -94,7 +94,7 @@ class Hyperbolic:
 
 
 @dataclass(frozen=True)
-class Table:
+class AgainTable:
     """The probability is interpolated linearly between the points of a table.
 
     Outside the table, the first or the last value holds.
@@ -107,7 +107,7 @@ class Table:
 
     Examples
     --------
-    >>> table = Table([0, 600], [0.8, 0.2])
+    >>> table = AgainTable([0, 600], [0.8, 0.2])
     >>> table(300), table(900)
     (0.5, 0.2)
     """
@@ -133,14 +133,14 @@ class Table:
         return "table:" + ",".join(f"{time!r}/{value!r}" for time, value in points)
 
 
-Again = Constant | Exponential | Hyperbolic | Table
+Again = ConstantAgain | ExponentialAgain | HyperbolicAgain | AgainTable
 
 #: Shmueli's hyperbola, 0.8 / (0.05 r + 1) with r in minutes, here in seconds.
-SHMUELI = Hyperbolic(0.8, 0.05 / 60)
+SHMUELI = HyperbolicAgain(0.8, 0.05 / 60)
 
 #: The same where a second of the simulation stands for ten minutes, the mean run time that Zakay
 #: uses as the unit: 0.8 / (0.5 r + 1).
-ZAKAY = Hyperbolic(0.8, 0.5)
+ZAKAY = HyperbolicAgain(0.8, 0.5)
 
 _NAMED = {"shmueli": SHMUELI, "zakay": ZAKAY}
 _FORMS = (
@@ -168,28 +168,28 @@ def parse_again(text: str, *, name: str = "again") -> Again:
     Examples
     --------
     >>> parse_again("hyperbolic:0.8,0.05")
-    Hyperbolic(a=0.8, b=0.05)
+    HyperbolicAgain(a=0.8, b=0.05)
     """
     if text in _NAMED:
         return _NAMED[text]
     form, *words = text.replace(":", "/").replace(",", "/").split("/")
     try:
         if not words:
-            return Constant(float(form))
+            return ConstantAgain(float(form))
         values = [float(word) for word in words]
     except ValueError:
         values = []
     if form == "exp" and len(values) == 1:
-        return Exponential(*values)
+        return ExponentialAgain(*values)
     if form == "hyperbolic" and len(values) == 2:
-        return Hyperbolic(*values)
+        return HyperbolicAgain(*values)
     if form == "table" and values and len(values) % 2 == 0:
-        return Table(values[::2], values[1::2])
+        return AgainTable(values[::2], values[1::2])
     raise ParameterError(f"{name} is {text!r}; it is {_FORMS}")
 
 
 @dataclass(frozen=True)
-class CustomProbability:
+class CustomAgain:
     """A custom function of the response time.
 
     Parameters
@@ -209,7 +209,7 @@ class CustomProbability:
         _check_probability(f"again({response:g})", value)
         return float(value)
 
-    def tabulated(self, steps: int = STEPS) -> Table:
+    def tabulated(self, steps: int = STEPS) -> AgainTable:
         """Return a table of it with `steps` steps of `step` seconds from 0 on.
 
         Raises
@@ -219,10 +219,10 @@ class CustomProbability:
 
         Examples
         --------
-        >>> table = CustomProbability(lambda r: 1 / (1 + r) ** 2, 0.5).tabulated(4)
+        >>> table = CustomAgain(lambda r: 1 / (1 + r) ** 2, 0.5).tabulated(4)
         >>> table.times
         (0.0, 0.5, 1.0, 1.5, 2.0)
         >>> round(table(0.75), 4)  # half way between 0.4444 and 0.25
         0.3472
         """
-        return Table(*points_of("again", self, self.step, steps))
+        return AgainTable(*points_of("again", self, self.step, steps))

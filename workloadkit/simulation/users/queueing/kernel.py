@@ -1,8 +1,9 @@
 """Compiled users of queueing models: open ones, who may continue, and closed ones, who always do.
 
-Users are numbered from 0, the closed ones first. A wake-up belongs to the process of arrivals
-(ARRIVALS), to a closed user before the first job (1 more than the number), or to the user of an
-earlier job (by its place). Each makes a job, which is submitted at this very second.
+Users are numbered from 0, the closed ones first. A wake-up is for the next arrival (0, `ARRIVALS`),
+for the first job of a closed user (1 + its number), or for the next job of the user of an earlier
+one (1 + the number of closed users + the place of that job). Each wake-up submits a new job at
+once.
 """
 
 import math
@@ -37,9 +38,9 @@ class Needs(NamedTuple):
     Parameters
     ----------
     law : int
-        Of the run times.
+        Law of the run times.
     mean : float
-        Of run times that are not listed. [s]
+        Mean run time, if run times are not listed. [s]
     run : ndarray of float64, shape (n_given,)
         Listed run times, if there are any. [s]
     procs : ndarray of int64
@@ -62,7 +63,7 @@ class Again(NamedTuple):
     a, b : float
         The constant; the rate of the exponential; or both parameters of the hyperbola.
     times, values : ndarray of float64, shape (n_points,)
-        Of the table.
+        Points of the table.
     """
 
     form: int
@@ -78,16 +79,17 @@ class Thinking(NamedTuple):
     Parameters
     ----------
     law : int
+        Law of the think times.
     form : int
-        Of the mean.
+        Form of the mean.
     mean : float
         The constant mean, or the mean up to the limit. [s]
     long : float
         Mean beyond the limit. [s]
     limit : float
-        Of the response time. [s]
+        Limit of the response time. [s]
     times, means : ndarray of float64, shape (n_points,)
-        Of the table. [s]
+        Points of the table. [s]
     """
 
     law: int
@@ -144,7 +146,7 @@ class QueueUsers(NamedTuple):
         End of submissions. [s]
     needs : Needs
     again : Again
-    made : Made
+    made : MadeJobs
     counts : ndarray of int64, shape (3,)
     """
 
@@ -163,7 +165,7 @@ class QueueUsers(NamedTuple):
 
 
 @bare
-def set_out(users):
+def begin(users):
     """Let closed users think, and plan the first arrival."""
     for user in range(users.n_closed):
         _rest(users, user, 1 + user, 0.0, 0.0)

@@ -30,7 +30,7 @@ class Mixed(QueueingUsers):
         Mean time between the end of a job of a closed user and the next [s]. It may depend on the
         response time, as in `Reopen`; before the first job, the response time counts as 0.
     think_law : {"exponential", "fixed"}
-    again : str, float, Table or callable, optional
+    again : str, float, AgainTable or callable, optional
         Probability that an open user submits another job, by the response time of the last, as in
         `Reopen`. By default each submits one.
     step : float, optional

@@ -9,7 +9,7 @@ from workloadkit.simulation.users.queueing.points import STEPS, check_points, on
 
 
 @dataclass(frozen=True)
-class Breaks:
+class BreakPause:
     """A short mean think time after a response up to a limit, a long one otherwise.
 
     Parameters
@@ -21,7 +21,7 @@ class Breaks:
 
     Examples
     --------
-    >>> think = Breaks(short=60, long=7200, limit=1200)
+    >>> think = BreakPause(short=60, long=7200, limit=1200)
     >>> think(1200), think(1201)
     (60, 7200)
     """
@@ -110,10 +110,10 @@ class CustomPause:
         return PauseTable(*points_of("think", self, self.step, steps))
 
 
-Pause = Breaks | PauseTable | CustomPause
+Pause = BreakPause | PauseTable | CustomPause
 
 
-def parse_pause(text: str, *, name: str = "think") -> float | Breaks:
+def parse_pause(text: str, *, name: str = "think") -> float | BreakPause:
     """Read a mean think time, or its dependence on the response time.
 
     Parameters
@@ -132,7 +132,7 @@ def parse_pause(text: str, *, name: str = "think") -> float | Breaks:
     Examples
     --------
     >>> parse_pause("20min"), parse_pause("breaks:1min,2h,20min")
-    (1200.0, Breaks(short=60.0, long=7200.0, limit=1200.0))
+    (1200.0, BreakPause(short=60.0, long=7200.0, limit=1200.0))
     """
     form, *words = text.replace(":", "/").replace(",", "/").split("/")
     try:
@@ -142,7 +142,7 @@ def parse_pause(text: str, *, name: str = "think") -> float | Breaks:
     except ValueError:
         values = []
     if form == "breaks" and len(values) == 3:
-        return Breaks(*values)
+        return BreakPause(*values)
     raise ParameterError(
         f"{name} is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
         "breaks:SHORT,LONG,LIMIT, three times"

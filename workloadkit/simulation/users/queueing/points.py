@@ -20,7 +20,7 @@ def points_of(
     Parameters
     ----------
     name : str
-        Of the parameter, for messages.
+        Name of the parameter, for messages.
     function : callable
         Of the response time. [s]
     step : float, optional
@@ -38,7 +38,7 @@ def points_of(
     """
     if step is None:
         raise ParameterError(
-            f"{name} is a function, of which the compiled engine needs a table: give the step, "
+            f"{name} is a function, and the compiled engine needs a table of it: give the step, "
             "or take engine='python'"
         )
     times = [step * place for place in range(steps + 1)]
@@ -53,9 +53,9 @@ def check_points(
     Parameters
     ----------
     name : str
-        Of the parameter, for messages.
+        Name of the parameter, for messages.
     what : str
-        Description of the values.
+        The values, in words.
     times, values : sequence of float
 
     Raises
@@ -66,8 +66,8 @@ def check_points(
     times, values = _numbers(name, times), _numbers(name, values)
     if not times or len(times) != len(values):
         raise ParameterError(
-            f"{name} has {len(times)} times and {len(values)} {what}; one for each, and one at "
-            "least"
+            f"{name}: a table needs as many times as {what}, at least one; it has {len(times)} and "
+            f"{len(values)}"
         )
     for before, after in zip((-math.inf, *times), times, strict=False):
         if not before < after < math.inf:

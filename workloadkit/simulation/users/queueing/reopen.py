@@ -24,17 +24,18 @@ class Reopen(QueueingUsers):
     ----------
     rate : float
         Arrivals. [1/s]
-    again : str, float, Table or callable
+    again : str, float, AgainTable or callable
         p: a constant; ``exp:THETA`` for e^(-THETA r); ``hyperbolic:A,B`` for A / (B r + 1);
         ``table:TIME/P,TIME/P,...``, straight lines between points; ``shmueli``, that is
         0.8 / (0.05 r + 1) with r in minutes, or ``zakay``, the same where a second stands for ten
-        minutes. Times in seconds. The forms are also objects, in `workloadkit.users.again`. Or any
-        function of r [s]: the plain engine calls it, the compiled one uses a table of it.
+        minutes. Times in seconds. `workloadkit.simulation.users.queueing.again` has the forms as
+        objects. Or any function of r [s]: the plain engine calls it, the compiled one uses a table
+        of it.
     think : float, str or callable, default 1
         Mean time between the end of a job and the next [s]. It may depend on the response time:
         ``breaks:SHORT,LONG,LIMIT``, SHORT after a response of LIMIT at most, LONG otherwise; the
-        object is `workloadkit.users.pauses.Breaks`. Or any function of the response time [s], as in
-        `again`.
+        object is `workloadkit.simulation.users.queueing.pauses.BreakPause`. Or any function of the
+        response time [s], as in `again`.
     think_law : {"exponential", "fixed"}
     step : float, optional
         Step of the tables of custom functions, of 100,000 steps; beyond them, the last value holds.

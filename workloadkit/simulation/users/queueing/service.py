@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, check_choice, check_number, check_positive
+from workloadkit.errors import ParameterError, check_choice, check_number, check_positive, plural
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.parameters import read_duration
 from workloadkit.trace import Trace
@@ -35,7 +35,7 @@ class Given:
     source: str
 
     def __str__(self) -> str:
-        return f"{self.values.size} values of {self.source}"
+        return f"{plural(self.values.size, 'value')} of {self.source}"
 
     __repr__ = __str__
 
@@ -48,7 +48,7 @@ class Service:
     run : float or Given
         Mean run time, or run times. [s]
     law : {"exponential", "fixed", "drawn", "listed"}
-        Of the run times: exponential with that mean; always the mean; drawn from the list, with
+        Law of the run times: exponential with that mean; always the mean; drawn from the list, with
         replacement; in the order of the list, repeated from the start.
     procs : int or Given
         Processors of each job, or a list of sizes. Listed with as many run times, both describe the
@@ -97,7 +97,7 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
     run : float, array_like, Trace or str
         Mean run time, or a list; of the jobs of a log that ran; or of a log in a file.
     law : str, optional
-        Of the run times.
+        Law of the run times.
     procs : int, array_like, Trace or str
         Processors, likewise.
 
@@ -111,7 +111,7 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
     law = law_of(run, law)
     check_choice("law", law, Law)
     if given == (law in _OF_A_MEAN):
-        what = f"{run.values.size} run times" if given else "a mean run time"
+        what = plural(run.values.size, "run time") if given else "a mean run time"
         fitting = ("drawn", "listed") if given else _OF_A_MEAN
         raise ParameterError(f"{name}: law is {law!r}, of {what} it is {' or '.join(fitting)}")
     if not given:
@@ -125,8 +125,8 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
         procs = int(procs)
     elif given and procs.values.size != run.values.size:
         raise ParameterError(
-            f"{name}: run has {run.values.size} values and procs has {procs.values.size}; given "
-            "together, they describe the same jobs"
+            f"{name}: run has {plural(run.values.size, 'value')} and procs has "
+            f"{procs.values.size}; given together, they describe the same jobs"
         )
     return run, procs
 

@@ -12,10 +12,10 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Notes
 from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users.queueing.again import (
-    Constant,
-    CustomProbability,
-    Exponential,
-    Hyperbolic,
+    ConstantAgain,
+    CustomAgain,
+    ExponentialAgain,
+    HyperbolicAgain,
 )
 from workloadkit.simulation.users.queueing.customers import (
     CLOSED,
@@ -25,7 +25,7 @@ from workloadkit.simulation.users.queueing.customers import (
     Shared,
     Visitors,
 )
-from workloadkit.simulation.users.queueing.pauses import Breaks, CustomPause
+from workloadkit.simulation.users.queueing.pauses import BreakPause, CustomPause
 from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
@@ -78,7 +78,7 @@ class SimulatedQueueUsers:
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.mechanisms import begin_all
         from workloadkit.simulation.users.queueing import kernel as kernels
 
         who = self.visitors
@@ -106,7 +106,7 @@ class SimulatedQueueUsers:
             made=kernels.MadeJobs(made_user, made_visit, made_procs, made_run),
             counts=np.array([0, 0, -1 if self.jobs is None else self.jobs]),
         )
-        set_out(users, submit.dtype)
+        begin_all(users, submit.dtype)
         return synthetic_workload(submit, run, estimate, procs, user, queue, users)
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
@@ -167,7 +167,7 @@ class SimulatedQueueUsers:
         nowhere = np.zeros(1)
         if not callable(think):
             return kernels.Thinking(law, kernels.SAME, float(think), 0.0, 0.0, nowhere, nowhere)
-        if isinstance(think, Breaks):
+        if isinstance(think, BreakPause):
             means = (float(think.short), float(think.long), float(think.limit))
             return kernels.Thinking(law, kernels.BREAKS, *means, nowhere, nowhere)
         table = think.tabulated() if isinstance(think, CustomPause) else think
@@ -181,14 +181,14 @@ class SimulatedQueueUsers:
         again = self.visitors.again
         form, a, b = kernels.NEVER, 0.0, 0.0
         times = values = np.zeros(1)
-        if isinstance(again, Constant):
+        if isinstance(again, ConstantAgain):
             form, a = kernels.CONSTANT, again.p
-        elif isinstance(again, Exponential):
+        elif isinstance(again, ExponentialAgain):
             form, a = kernels.FALLING, again.theta
-        elif isinstance(again, Hyperbolic):
+        elif isinstance(again, HyperbolicAgain):
             form, a, b = kernels.HYPERBOLA, again.a, again.b
         elif again is not None:
-            table: Any = again.tabulated() if isinstance(again, CustomProbability) else again
+            table: Any = again.tabulated() if isinstance(again, CustomAgain) else again
             form = kernels.TABLE
             times, values = np.array(table.times), np.array(table.probabilities)
         return kernels.Again(form, float(a), float(b), times, values)

@@ -159,7 +159,7 @@ class SiteUsers(NamedTuple):
 
 
 @bare
-def set_out(users):
+def begin(users):
     """Let all users begin work, or think about the first batch."""
     user_table, rng = users.user_table, users.rng
     for who in range(user_table.size.size):

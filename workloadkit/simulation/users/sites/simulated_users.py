@@ -129,7 +129,7 @@ class SimulatedSiteUsers:
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who fill them in."""
         from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import set_out
+        from workloadkit.simulation.mechanisms import begin_all
         from workloadkit.simulation.users.sites import kernel as kernels
 
         n = self.n_users
@@ -167,7 +167,7 @@ class SimulatedSiteUsers:
             ),
             counts=np.zeros(7, np.int64),
         )
-        set_out(users, submit.dtype)
+        begin_all(users, submit.dtype)
         return synthetic_workload(submit, run, estimate, procs, user, queue, users)
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:

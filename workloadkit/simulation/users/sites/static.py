@@ -16,9 +16,9 @@ from workloadkit.simulation.users.sites.simulated_users import (
 )
 
 
-@explains(settings.StaticSite)
+@explains(settings.StaticSiteSettings)
 @dataclass(frozen=True)
-class StaticSite(settings.StaticSite):
+class StaticSite(settings.StaticSiteSettings):
     """Endless sessions, each a series of batches [1]_.
 
     Each session repeats: a think time; a batch of jobs, the first at once, the others each a gap
