@@ -71,8 +71,6 @@ def run_study(
         For each log that was repaired while reading, and if `runs` or `rng` is given although
         nothing is random.
     """
-    import numpy as np
-
     from workloadkit.experiments.kept_tasks import kept_tasks
     from workloadkit.provenance import seed_of
 
@@ -82,23 +80,20 @@ def run_study(
             WorkloadWarning,
             stacklevel=3,
         )
-    here, missing = ([log for log in logs if (log.path is None) is x] for x in (False, True))
-    plan = Plan(here, missing, runs or study.runs or 1, choose(study.axes, reading))
-    seed = seed_of(SEED if rng is None else rng)
-    generator, numbers = np.random.default_rng(seed), count()
+    plan = plan_of(study, logs, runs, reading)
+    here = plan.logs
+    seed, numbers = seed_of(SEED if rng is None else rng), count()
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
     with ExitStack() if all_done is None else nullcontext(all_done) as stack:
         kept = stack.enter_context(kept_tasks(file, made_by))
 
-        def each(function: Callable[[Any, np.random.Generator], Any], tasks: Iterable[Any]) -> list:
-            tasks = list(tasks)
-            calls = list(zip(tasks, generator.spawn(len(tasks)), strict=True))
+        def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             name = f"{next(numbers)} {function.__name__}"
             return kept.each(function, calls, name=name, executor=executor, progress=progress)
 
-        found = tuple(study.compare(plan, each))
+        found = compare(study, plan, seed, each)
     results = tuple(item for item in found if isinstance(item, Result))
     drawings = tuple(item for item in found if isinstance(item, Drawing))
     digests = dict.fromkeys(logs, "")
@@ -111,3 +106,35 @@ def run_study(
     if study.runs is not None:
         provenance |= {"runs": plan.runs, "seed": seed}
     return Findings(study, results, digests, plan.reading, provenance, drawings)
+
+
+def plan_of(
+    study: Study, logs: Sequence[Log], runs: int | None, reading: Iterable[str] | Reading
+) -> Plan:
+    """Return the input of a run of a study."""
+    here, missing = ([log for log in logs if (log.path is None) is x] for x in (False, True))
+    return Plan(here, missing, runs or study.runs or 1, choose(study.axes, reading))
+
+
+def compare(
+    study: Study,
+    plan: Plan,
+    seed: int,
+    each: Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]],
+) -> tuple[Result | Drawing, ...]:
+    """Return the results and drawings of a study.
+
+    ``each(function, calls)`` calls a function with the arguments of each call: a task, and the
+    task's own random stream.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+
+    def each_task(
+        function: "Callable[[Any, np.random.Generator], Any]", tasks: Iterable[Any]
+    ) -> list[Any]:
+        tasks = list(tasks)
+        return each(function, list(zip(tasks, generator.spawn(len(tasks)), strict=True)))
+
+    return tuple(study.compare(plan, each_task))

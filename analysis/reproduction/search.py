@@ -2,10 +2,12 @@
 
 import csv
 import io
+import pickle
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from hashlib import sha256
+from itertools import count, product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +19,7 @@ from analysis.reproduction.claims import Result
 from analysis.reproduction.findings import digits, markdown_table
 from analysis.reproduction.logs import Log
 from analysis.reproduction.readings import Axis, Reading, choose
-from analysis.reproduction.running import SEED, run_study
+from analysis.reproduction.running import SEED, compare, plan_of
 from analysis.reproduction.study import Study
 from workloadkit import __version__
 from workloadkit.display import Displayed, current_axes
@@ -25,6 +27,8 @@ from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from workloadkit.experiments.kept_tasks import KeptTasks
 
 #: Distances are capped at this number of margins, so that a printed number that no reading reaches
 #: does not decide between readings.
@@ -59,16 +63,19 @@ class Ranking(Displayed):
     Parameters
     ----------
     fits : tuple of ReadingFit
-    ranked_by, judged_by : tuple of tuple of str
-        Pairs of log and place (table, figure or section) that rank the readings, and the pairs
-        held out to judge the ranking.
+    ranked_by, judged_by : tuple of (str, str, str)
+        Study, place (table, figure or section) and log of the numbers that rank the readings, and
+        of those held out to judge the ranking.
+    default : mapping of str to str
+        The reading that the studies take by default, with the fixed axes.
     runs : int or None
         Number of random runs; None for the default of each study.
     """
 
     fits: tuple[ReadingFit, ...]
-    ranked_by: tuple[tuple[str, str], ...]
-    judged_by: tuple[tuple[str, str], ...]
+    ranked_by: tuple[tuple[str, str, str], ...]
+    judged_by: tuple[tuple[str, str, str], ...]
+    default: Reading
     runs: int | None
 
     def to_csv(self) -> str:
@@ -77,11 +84,12 @@ class Ranking(Displayed):
         writer = csv.writer(text, lineterminator="\n")
         axes = list(self.fits[0].reading)
         half = ("distance", "reproduced", "figures")
-        writer.writerow([*axes, *half, *(f"{name}_of_others" for name in half)])
+        writer.writerow([*axes, "default", *half, *(f"{name}_of_others" for name in half)])
         for fit in self.fits:
             first, others = (f"{x:.6g}" for x in (fit.distance, fit.distance_of_others))
             numbers = (first, *fit.reproduced, others, *fit.reproduced_of_others)
-            writer.writerow([*fit.reading.values(), *numbers])
+            is_default = int(fit.reading == self.default)
+            writer.writerow([*fit.reading.values(), is_default, *numbers])
         return text.getvalue()
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -101,19 +109,20 @@ class Ranking(Displayed):
     def to_markdown(self, title: str) -> str:
         """Return the ranking as a page."""
         axes = list(self.fits[0].reading)
-        headings = (*axes, "distance", "reproduced", "distance of the others", "reproduced")
+        headings = ("rank", *axes, "distance", "reproduced", "distance of the others", "reproduced")
         rows = (
             (
+                f"{rank}, the default" if fit.reading == self.default else f"{rank}",
                 *fit.reading.values(),
                 digits(fit.distance, 3),
                 "{} of {}".format(*fit.reproduced),
                 digits(fit.distance_of_others, 3),
                 "{} of {}".format(*fit.reproduced_of_others),
             )
-            for fit in self.fits
+            for rank, fit in enumerate(self.fits, 1)
         )
         ranked, judged = (
-            "; ".join(f"{log}, {place}" for log, place in half)
+            "; ".join(f"{study}, {place}, {log}" for study, place, log in half)
             for half in (self.ranked_by, self.judged_by)
         )
         parts = (
@@ -131,17 +140,19 @@ class Ranking(Displayed):
         return "\n\n".join(parts) + "\n"
 
 
-class _Task(NamedTuple):
-    study: Study
-    logs: tuple[Log, ...]
-    reading: dict[str, str]
-    runs: int | None
+class _Place(NamedTuple):
+    """Where numbers are printed, for one log; in the order in which they are divided."""
+
+    study: str
+    place: str
+    log: str
 
 
 def search(
     studies: Sequence[tuple[Study, Sequence[Log]]],
     fixed: Iterable[str] = (),
     *,
+    ranks: Collection[tuple[str, str, str]] | None = None,
     runs: int | None = None,
     executor: "Executor | None" = None,
     file: Path | None = None,
@@ -149,8 +160,8 @@ def search(
 ) -> Ranking:
     """Rank the readings of a source by the numbers that it prints.
 
-    The pairs of place (table, figure or section) and log are sorted by name. Every other pair ranks
-    the readings; the rest judge the ranking.
+    Half of the places (study, place in the source, log) rank the readings; the rest judge the
+    ranking. A simulation that several readings share runs once.
 
     Parameters
     ----------
@@ -158,14 +169,17 @@ def search(
         The studies of one source, and their logs.
     fixed : iterable of str
         Axes that are not searched, each as ``axis=option``.
+    ranks : collection of (str, str, str), optional
+        Study, place and log of the numbers that rank the readings. By default every other one, in
+        the order of their names.
     runs : int, optional
         Number of random runs; by default that of each study.
     executor : Executor, optional
-        Runs the studies; by default this process.
+        Runs the tasks of the studies; by default this process.
     file : Path, optional
-        Stores the results of finished readings until all are done.
+        Stores the results of finished tasks until all are done.
     progress : callable, optional
-        Called with the number of finished readings and the number of all readings.
+        Called with the number of finished readings and the number of all readings, of all studies.
 
     Returns
     -------
@@ -181,28 +195,31 @@ def search(
     fixed = list(fixed)
     axes = list({axis.name: axis for study, _ in studies for axis in study.axes}.values())
     readings = readings_of(axes, fixed)
-    tasks = {
-        (study.name, own): _Task(study, tuple(logs), dict(own), runs)
-        for study, logs in studies
-        for own in (_own(study, reading) for reading in readings)
-    }
+    own = dict.fromkeys(
+        (i, _own(study, reading)) for i, (study, _) in enumerate(studies) for reading in readings
+    )
     here = {log.name: log.read().digest for _, logs in studies for log in logs if log.path}
     held = ", ".join(sorted(fixed)) or "none"
     made_by = {"workloadkit": __version__, "runs": runs, "fixed axes": held, "logs": here}
+    found = {}
     with kept_tasks(file, made_by) as kept:
-        calls = [(task,) for task in tasks.values()]
-        done = kept.each(_printed, calls, name="readings", executor=executor, progress=progress)
-    found = dict(zip(tasks, done, strict=True))
-    where = sorted({_where(r) for results in done for r in results}, key=lambda w: w[::-1])
-    if not where:
+        tasks = _SharedTasks(kept, executor)
+        for i, chosen in own:
+            found[i, chosen] = _printed(*studies[i], dict(chosen), runs, tasks)
+            if progress is not None:
+                progress(len(found), len(own))
+    places = sorted({place for printed in found.values() for place, _ in printed})
+    if not places:
         raise ParameterError("no printed number is available to rank the readings")
+    ranking = places[::2] if ranks is None else [place for place in places if place in ranks]
+    judging = [place for place in places if place not in ranking]
     fits = (
-        _fit(reading, [r for study, _ in studies for r in found[study.name, _own(study, reading)]],
-             where)
+        _fit(reading, [r for i, (study, _) in enumerate(studies)
+                       for r in found[i, _own(study, reading)]], ranking)
         for reading in readings
     )  # fmt: skip
     ranked = tuple(sorted(fits, key=lambda fit: fit.distance))
-    return Ranking(ranked, tuple(where[::2]), tuple(where[1::2]), runs)
+    return Ranking(ranked, tuple(ranking), tuple(judging), choose(axes, fixed), runs)
 
 
 def _own(study: Study, reading: Reading) -> tuple[tuple[str, str], ...]:
@@ -211,9 +228,12 @@ def _own(study: Study, reading: Reading) -> tuple[tuple[str, str], ...]:
 
 
 def _fit(
-    reading: Reading, results: Sequence[Result], where: Sequence[tuple[str, str]]
+    reading: Reading, results: Sequence[tuple[_Place, Result]], ranking: Collection[_Place]
 ) -> ReadingFit:
-    one, other = ([r for r in results if _where(r) in where[i::2]] for i in (0, 1))
+    one, other = (
+        [result for place, result in results if (place in ranking) is ranks]
+        for ranks in (True, False)
+    )
     return ReadingFit(
         reading, _distance(one), _distance(other), _reproduced(one), _reproduced(other)
     )
@@ -232,21 +252,43 @@ def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading
     return [choose(axes, reading) for reading in found]
 
 
-def _printed(task: _Task) -> list[Result]:
-    """Run a study under a reading; return the results for printed numbers."""
-    runs = task.runs if task.study.runs else None
+class _SharedTasks:
+    """The tasks of a study under all its readings; equal tasks with equal streams run once."""
+
+    def __init__(self, kept: "KeptTasks", executor: "Executor | None") -> None:
+        self._kept, self._executor = kept, executor
+        self._results: dict[bytes, Any] = {}
+        self._calls = count()
+
+    def each(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a function with the arguments of each task, unless it was called with them."""
+        keys = [sha256(pickle.dumps((function, call))).digest() for call in calls]
+        new = {key: call for key, call in zip(keys, calls, strict=True) if key not in self._results}
+        name = f"{next(self._calls)} {function.__name__}"
+        done = self._kept.each(function, list(new.values()), name=name, executor=self._executor)
+        self._results |= zip(new, done, strict=True)
+        return [self._results[key] for key in keys]
+
+
+def _printed(
+    study: Study,
+    logs: Sequence[Log],
+    reading: dict[str, str],
+    runs: int | None,
+    tasks: _SharedTasks,
+) -> list[tuple[_Place, Result]]:
+    """Run a study under a reading; return the results for printed numbers, with their places."""
+    plan = plan_of(study, logs, runs if study.runs else None, reading)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the study itself warns when it is run
-        findings = run_study(task.study, task.logs, runs=runs, reading=task.reading)
+        found = compare(study, plan, SEED, tasks.each)
     return [
-        result
-        for result in findings.results
-        if result.claim.kind == "printed" and result.verdict != "input missing"
+        (_Place(study.name, result.claim.place, result.log.name), result)
+        for result in found
+        if isinstance(result, Result)
+        and result.claim.kind == "printed"
+        and result.verdict != "input missing"
     ]
-
-
-def _where(result: Result) -> tuple[str, str]:
-    return result.log.name, result.claim.place
 
 
 def _reproduced(results: Sequence[Result]) -> tuple[int, int]:

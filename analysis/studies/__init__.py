@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from analysis.reproduction import Study
+from analysis.reproduction import Study, read_table
 from workloadkit.errors import ParameterError, among
 
 #: Folder of the reference results.
@@ -62,3 +62,41 @@ def load_studies(name: str) -> list[Study]:
     begin = "" if name == "all" else f"{name}-"
     several = [] if name in names else [each for each in names if each.startswith(begin)]
     return [load_study(each) for each in several or [name]]
+
+
+def load_source(name: str) -> list[Study]:
+    """Return the studies of a source that print numbers and have axes.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such study, or for ``"all"``: readings belong to one source.
+
+    Examples
+    --------
+    >>> [study.name for study in load_source("shmueli")][:2]
+    ['shmueli-behaviour', 'shmueli-conventional']
+    >>> [study.name for study in load_source("zakay-users")]
+    ['zakay-users']
+    """
+    if name == "all":
+        raise ParameterError("all: readings are searched for one source, such as zakay")
+    printing = {study for study, _, _ in _halves()}
+    studies = [each for each in load_studies(name) if each.name in printing]
+    if not studies:
+        raise ParameterError(f"{name}: no study with axes and printed numbers")
+    return studies
+
+
+def ranking_half() -> set[tuple[str, str, str]]:
+    """Return the numbers that rank readings in a search: study, place and log of each.
+
+    The file `halves.csv` divides all printed numbers for which a log is available. It was written
+    before any search: every other place of each source, in the order of study, place and log.
+    """
+    return {where for where, half in _halves().items() if half == "ranks"}
+
+
+def _halves() -> dict[tuple[str, str, str], str]:
+    rows = read_table(Path(__file__).with_name("halves.csv"))
+    return {(row["study"], row["place"], row["log"]): row["half"] for row in rows}

@@ -21,6 +21,7 @@ estimate, the estimate is raised to the run time.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ from analysis.reproduction import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workloadkit.simulation import Schedule
     from workloadkit.trace import Trace
 
 QUEUES = 4
@@ -190,15 +192,21 @@ def simulate(run: SchedulerRun, rng: Any) -> WeeklyRatios:
     import workloadkit as wk
     from analysis.schedules.relative_slowdown import slowdown_ratio
 
-    trace = first_weeks(run.log)
-    single, other = (
-        wk.simulate(trace, scheduler, procs=run.procs, estimates=run.estimates)
-        for scheduler in ("easy", run.scheduler)
-    )
+    trace, single = _easy(run.log, run.procs, run.estimates)
+    other = wk.simulate(trace, run.scheduler, procs=run.procs, estimates=run.estimates)
     ratio = slowdown_ratio(single, other)
     weeks = ratio.weeks[ratio.weeks["jobs"] > 0]
     means, jobs = weeks["mean"].tolist(), weeks["jobs"].tolist()
     return WeeklyRatios(ratio.mean, means, jobs, other.history)
+
+
+@lru_cache(maxsize=1)
+def _easy(log: Log, procs: int | None, estimates: str) -> "tuple[Trace, Schedule]":
+    """Return the jobs of a log and their schedule under EASY, which many runs compare with."""
+    import workloadkit as wk
+
+    trace = first_weeks(log)
+    return trace, wk.simulate(trace, "easy", procs=procs, estimates=estimates)
 
 
 def first_weeks(log: Log) -> "Trace":

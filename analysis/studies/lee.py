@@ -25,7 +25,7 @@ times depend on its machine and program and are not compared.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -121,6 +121,8 @@ LEVELS = {
 }
 EARNED = {name: name for name in ("earned_p25", "earned_p50", "earned_p75")}
 AGGREGATE = "aggregate_utility"
+#: Schedulers that have no compression, so that its readings share their simulations.
+_WITHOUT_COMPRESSION = tuple(name for name in SCHEDULERS if name != "conservative")
 _PRODUCT = 0.002  # margin of a product of two printed numbers
 NEARLY = 0.05  # margin of "nearly equal"
 LITTLE = 5  # "next to nothing", in percent of the start value
@@ -182,20 +184,23 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare the tables and the claims of the text with ours."""
     exact = replace(USUAL, estimates="exact", arrivals=float(plan.reading["exact"]))
     settings, reading = tuple(dict.fromkeys((*BY_USERS, exact, HEAVY_EXACT))), dict(plan.reading)
+    others = {axis: option for axis, option in reading.items() if axis != COMPRESSION.name}
     for log in plan.logs:
         seeds = each(_draw_seed, range(plan.runs))
         tasks = [
-            UtilityTask(log, reading, s, seed, tuple(SCHEDULERS))
+            UtilityTask(log, others, s, seed, _WITHOUT_COMPRESSION)
             for s in settings
             for seed in seeds
         ]
-        trials = [UtilityTask(log, reading, USUAL, seeds[0], ("genetic",))] * max(plan.runs, 2)
-        measured = each(measure, [*tasks, *trials])
+        trials = [UtilityTask(log, others, USUAL, seeds[0], ("genetic",))] * max(plan.runs, 2)
+        conservative = [t._replace(reading=reading, schedulers=("conservative",)) for t in tasks]
+        measured = iter(each(measure, [*tasks, *trials, *conservative]))
         found: dict[UtilitySetting, dict[str, list]] = {}
-        for task, by_scheduler in zip(tasks, measured[: len(tasks)], strict=True):
-            for name, values in by_scheduler.items():
+        first = list(islice(measured, len(tasks)))
+        repeated = [run["genetic"][AGGREGATE] for run in islice(measured, len(trials))]
+        for task, *of_task in zip(tasks, first, measured, strict=True):
+            for name, values in chain.from_iterable(x.items() for x in of_task):
                 found.setdefault(task.setting, {}).setdefault(name, []).append(values)
-        repeated = [run["genetic"][AGGREGATE] for run in measured[len(tasks) :]]
         yield from _results(log, plan.reading, found, exact, repeated)
 
 

@@ -446,8 +446,12 @@ def source(folder):
 
 def test_readings_are_ranked_by_half_of_the_figures(source):
     ranking = reproduction.search(source)
-    assert ranking.ranked_by == (("all", "Figure 7"), ("A", "Table 2"), ("A", "Table 4"))
-    assert ranking.judged_by == (("A", "Table 1"), ("A", "Table 3"))
+    assert ranking.ranked_by == (
+        ("s-shapes", "Figure 7", "all"),
+        ("s-sizes", "Table 2", "A"),
+        ("s-sizes", "Table 4", "A"),
+    )
+    assert ranking.judged_by == (("s-sizes", "Table 1", "A"), ("s-sizes", "Table 3", "A"))
     assert [tuple(fit.reading.values()) for fit in ranking.fits] == [
         ("large", "square"),
         ("large", "round"),
@@ -479,6 +483,27 @@ def test_a_search_needs_printed_figures():
         reproduction.search([(study, [])])
 
 
+def test_the_numbers_that_rank_may_be_stated_before(source):
+    ranks = [("s-sizes", "Table 1", "A"), ("s-shapes", "Table 9", "A")]
+    ranking = reproduction.search(source, ranks=ranks)
+    assert ranking.ranked_by == tuple(ranks[:1])
+    assert len(ranking.judged_by) == 4
+    assert [fit.distance for fit in ranking.fits] == [0.0, 0.0, 5.0, 5.0]
+
+
+def test_a_task_that_readings_share_runs_once(source, monkeypatch):
+    drawn, draw = [], draw_shape
+
+    def counted(shape, rng):
+        drawn.append(shape)
+        return draw(shape, rng)
+
+    counted.__name__, counted.__qualname__ = draw.__name__, draw.__qualname__
+    monkeypatch.setitem(globals(), "draw_shape", counted)
+    reproduction.search(source)  # four readings of the shapes
+    assert drawn == ["round", "square"]
+
+
 def test_a_search_continues_and_does_not_depend_on_who_does_it(source, folder):
     alone = reproduction.search(source)
     with ThreadPoolExecutor(3) as executor:
@@ -488,10 +513,10 @@ def test_a_search_continues_and_does_not_depend_on_who_does_it(source, folder):
         reproduction.search(source, file=file, progress=stop_at(4))
     again = reproduction.search(source, file=file, progress=lambda *n: counts.append(n))
     assert again == alone
-    assert counts == [(5, 6), (6, 6)]
+    assert counts == [(done, 6) for done in range(1, 7)]
     assert not file.exists()
     with pytest.raises(KeyboardInterrupt):
-        reproduction.search(source, file=file, progress=stop_at(1))
+        reproduction.search(source, file=file, progress=stop_at(4))
     with pytest.raises(wk.ParameterError, match="left by a command with runs None, not 3"):
         reproduction.search(source, runs=3, file=file)
     with pytest.raises(wk.ParameterError, match="with fixed axes none, not size=large"):
@@ -504,6 +529,7 @@ def test_the_pages_of_a_search(source):
     assert rows[0] == {
         "size": "large",
         "shape": "square",
+        "default": "0",
         "distance": "3.33333",
         "reproduced": "2",
         "figures": "3",
@@ -513,8 +539,9 @@ def test_the_pages_of_a_search(source):
     }
     page = ranking.to_markdown("s")
     assert page.startswith("# Readings of s\n\n4 readings, ranked by ")
-    assert "Ranked by: all, Figure 7; A, Table 2; A, Table 4." in page
-    assert "| large | square | 3.33 | 2 of 3 | 0 | 2 of 2 |" in page
+    assert "Ranked by: s-shapes, Figure 7, all; s-sizes, Table 2, A; s-sizes, Table 4, A." in page
+    assert "| 1 | large | square | 3.33 | 2 of 3 | 0 | 2 of 2 |" in page
+    assert "| 4, the default | small | round |" in page
     assert page.endswith(f"Made by workloadkit {wk.__version__}, seed 0, runs 4.\n")
 
 
@@ -523,6 +550,8 @@ def command(source, folder, tmp_path, monkeypatch):
     """Run the command on the studies of a made-up source."""
     several = [study for study, _ in source]
     monkeypatch.setattr(studies, "load_studies", lambda name: several)
+    monkeypatch.setattr(studies, "load_source", lambda name: several)
+    monkeypatch.setattr(studies, "ranking_half", lambda: {("s-sizes", "Table 4", "A")})
     out = tmp_path / "out"
 
     def run(*words):
@@ -599,9 +628,7 @@ def test_a_search_by_the_command(command):
     done = run("--readings", "search", "--reading", "shape=square")
     assert done.exit_code == 0, done.output
     assert {file.name for file in out.iterdir()} == {"s-readings.csv", "s-readings.md"}
-    assert (
-        (out / "s-readings.csv").read_text().splitlines()[1].startswith("large,square,3.33333,2,3,")
-    )
+    assert (out / "s-readings.csv").read_text().splitlines()[1].startswith("small,square,1,10,0,1,")
     done = run("--readings", "search", "--seed", "3")
     assert done.exit_code == 2
     assert "--seed and --readings exclude each other" in done.output
@@ -615,6 +642,25 @@ def test_studies_by_the_beginning_of_their_names():
     assert [study.name for study in studies.load_studies("all")] == studies.study_names()
     with pytest.raises(wk.ParameterError, match="no study 'zaka'"):
         studies.load_studies("zaka")
+
+
+def test_a_search_takes_the_studies_that_can_decide_between_readings():
+    assert [study.name for study in studies.load_source("lawson")] == ["lawson"]
+    with pytest.raises(wk.ParameterError, match="chapin: no study with axes and printed numbers"):
+        studies.load_source("chapin")
+
+
+@pytest.mark.parametrize("name", [n for n in studies.study_names() if studies.load_study(n).axes])
+def test_the_halves_divide_all_printed_numbers(name):
+    rows = reproduction.reference_of(studies.load_study(name), studies.REFERENCE)
+    kept = {
+        (name, row["place"], row["log"])
+        for row in rows
+        if row["kind"] == "printed" and row["verdict"] != "input missing"
+    }
+    halves = reproduction.read_table(Path(studies.__file__).with_name("halves.csv"))
+    found = [(r["study"], r["place"], r["log"]) for r in halves if r["study"] == name]
+    assert sorted(found) == sorted(kept)
 
 
 def changed(findings, row, **columns):

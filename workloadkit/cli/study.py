@@ -88,8 +88,8 @@ def study(
         typer.Option(
             show_default=False,
             rich_help_panel=RARE,
-            help="Rank all readings by the figures that the source prints, with half of its logs "
-            "and tables, and write NAME-readings.csv and .md.",
+            help="Rank all readings by half of the figures that the source prints, and write "
+            "NAME-readings.csv and .md. --reading fixes an axis.",
         ),
     ] = None,
     check: Annotated[
@@ -131,7 +131,14 @@ def study(
         scorecard,
         search,
     )
-    from analysis.studies import REFERENCE, load_studies, load_study, study_names
+    from analysis.studies import (
+        REFERENCE,
+        load_source,
+        load_studies,
+        load_study,
+        ranking_half,
+        study_names,
+    )
 
     check_outputs(json)
     if name is None:
@@ -145,7 +152,7 @@ def study(
         return
     if json and readings is not None:
         raise ParameterError("--json and --readings exclude each other")
-    chosen = load_studies(name)
+    chosen = load_studies(name) if readings is None else load_source(name)
     if out is None:
         raise ParameterError(f"study {name} needs --out, the folder for its results")
     if (check or kept) and (runs, seed, readings, reading) != (None, None, None, None):
@@ -169,6 +176,7 @@ def study(
                 ranking = search(
                     here,
                     reading or (),
+                    ranks=ranking_half(),
                     runs=runs,
                     executor=pool,
                     file=out / f".{name}-readings.unfinished",
