@@ -1,6 +1,6 @@
-"""What tests share that call kernels: helpers of them from Python, and which are compiled when."""
+"""Helpers of kernels called from Python, and which kernels which tests compile."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,21 +14,25 @@ def from_python(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(lambda *arguments: function(*arguments))
 
 
-#: Policies whose kernels for outages the tests of every day compile; those of the others take
-#: seconds each, and are left to the slow ones.
+#: Times with decimals have kernels of their own, which take seconds to compile. `make test`
+#: compiles those of EASY and conservative backfilling.
+decimals = pytest.mark.parametrize("decimals", [False, pytest.param(True, marks=pytest.mark.slow)])
+
+#: Policies whose kernels for outages `make test` compiles. Those of the others take seconds each,
+#: and are left to the slow tests.
 _EVERY_DAY = (
     *("fcfs", "easy", "sjf", "ljf", "smallest", "largest", "f1", "priority-fifo", "conservative"),
 )
 
 
 def outages_every_day(policy: str) -> bool:
-    """Whether the tests of every day play a policy with outages in the compiled engine."""
+    """Whether `make test` simulates a policy with outages in the compiled engine."""
     return policy.partition(":")[0] in _EVERY_DAY
 
 
-def with_outages(policies: Iterable[str]) -> list[Any]:
-    """Return policies as parameters of tests that play them with outages in both engines."""
-    return [
-        policy if outages_every_day(policy) else pytest.param(policy, marks=pytest.mark.slow)
-        for policy in policies
-    ]
+def with_outages(policies: Sequence[str]) -> Any:
+    """Mark a test of `policies` with outages in both engines: once as quick and once as slow."""
+    quick = tuple(filter(outages_every_day, policies))
+    slow = tuple(policy for policy in policies if policy not in quick)
+    others = pytest.param(slow, id="others", marks=pytest.mark.slow)
+    return pytest.mark.parametrize("policies", [pytest.param(quick, id="quick"), others])

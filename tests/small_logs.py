@@ -4,6 +4,8 @@ Jobs are dicts of the fields' names, in order of submit. Unknown is None; a run 
 processors -1.
 """
 
+import gzip
+import io
 import math
 from dataclasses import replace
 from functools import cache
@@ -13,7 +15,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import trace_path
+from tests.data import FIRST_JOBS, trace_path
 from workloadkit.intake import Repair
 
 DAY = 86_400
@@ -98,6 +100,24 @@ def first_jobs(name, n=500):
     whole = read(trace_path(name))
     trace = whole.take(range(min(n, whole.n_jobs)))
     return jobs_of(trace), trace
+
+
+@cache
+def head_of(path, n_jobs=FIRST_JOBS):
+    """The header and the first jobs of a real log, without the time to read the rest."""
+    lines, left = [], n_jobs
+    with gzip.open(path) as file:
+        for line in file:
+            lines.append(line)
+            left -= not line.startswith(b";")
+            if not left:
+                break
+    return wk.read_swf(io.BytesIO(b"".join(lines)))
+
+
+def size_of(trace):
+    """Processors of the machine, without the warning for the log that names only nodes."""
+    return trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
 
 
 @cache

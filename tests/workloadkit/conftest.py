@@ -2,7 +2,15 @@
 
 import pytest
 
+import workloadkit as wk
+from tests.data import TRACES
 from workloadkit import cli
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
+def whole_log(request):
+    """Each real log."""
+    return wk.read_swf(request.param)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_what_is_due_is_taken_together():
     assert take_due(agenda, 6) == 0
 
 
-def test_an_entry_without_room_is_told():
+def test_an_entry_without_room_is_reported():
     agenda = new_agenda(1, np.dtype(np.int64))
     enter(agenda, 3, 0, 0)
     assert not agenda.at[OVERFLOWS]

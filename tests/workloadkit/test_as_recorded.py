@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_compiler, needs_traces, trace_path
+from tests.data import TRACES, needs_compiler, needs_traces, trace_path
+from tests.small_logs import head_of
 from workloadkit.simulation.as_recorded import as_recorded, differ_much
 
 COLUMNS = {
@@ -24,7 +25,7 @@ def log(**more):
     return wk.Trace.from_columns(COLUMNS | more, name="small.swf")
 
 
-def test_what_is_recorded_is_measured_as_what_is_simulated():
+def test_recorded_schedules_are_measured_like_simulated_ones():
     """Jobs whose wait is unknown are left out; the others start at 10, 500 and 200."""
     found = wk.simulate(log(), procs=8).recorded
     assert found["jobs"] == 3
@@ -37,8 +38,8 @@ def test_what_is_recorded_is_measured_as_what_is_simulated():
 
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def test_of_a_real_log_it_is_what_the_file_says(path):
-    trace = wk.read_swf(path).take(range(FIRST_JOBS))
+def test_the_measures_of_a_real_log_are_those_of_its_waits(path):
+    trace = head_of(path)
     schedule = wk.simulate(trace, "fcfs", procs=trace.header.procs or 2048, oversize="drop")
     jobs = trace.jobs.iloc[schedule.workload.row]
     jobs = jobs[jobs["wait"] >= 0]
@@ -56,14 +57,15 @@ def test_jobs_of_no_time_are_known():
     assert wk.simulate(trace, "fcfs", procs=2, engine="python").recorded["jobs"] == 2
 
 
-@pytest.mark.parametrize(
-    ("simulated", "recorded", "much"),
-    [(120, 60, False), (121, 60, True), (60, 121, True), (0, 120, False), (0, 121, True)],
-)
-def test_twice_as_long_is_not_yet_much_and_less_than_a_minute_is_a_minute(
-    simulated, recorded, much
-):
-    assert differ_much({"mean_wait": simulated}, {"mean_wait": recorded}) is much
+def test_means_differ_much_from_twice_as_long_on_where_a_minute_is_the_least():
+    for simulated, recorded, much in (
+        (120, 60, False),
+        (121, 60, True),
+        (60, 121, True),
+        (0, 120, False),
+        (0, 121, True),
+    ):
+        assert differ_much({"mean_wait": simulated}, {"mean_wait": recorded}) is much
 
 
 def test_it_counts_the_jobs_that_the_metrics_count():
@@ -71,19 +73,19 @@ def test_it_counts_the_jobs_that_the_metrics_count():
     assert schedule.recorded["jobs"] == schedule.metrics["jobs"] == 1
 
 
-def test_scaled_jobs_are_told_of_as_they_were():
+def test_recorded_measures_are_of_the_jobs_before_scaling():
     scaled = wk.simulate(log(), procs=8, scale_runs=2, scale_arrivals=3).recorded
     assert scaled == wk.simulate(log(), procs=8).recorded
 
 
-def test_users_who_react_are_set_beside_it():
+def test_users_who_react_are_compared_with_it():
     open_, fluid = (wk.simulate(log(), procs=8, users=u, rng=1) for u in ("open", "fluid"))
     assert fluid.recorded == open_.recorded
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_without_recorded_waits_there_is_no_recorded_schedule():
+    for made in (
         lambda: wk.simulate(wk.load_sample(), wk.schedulers.parse("recorded")),
         lambda: wk.simulate(wk.simulate(log(), procs=8).trace()),
         lambda: wk.simulate(wk.resample(wk.load_sample(), weeks=2, rng=1)),
@@ -91,14 +93,10 @@ def test_users_who_react_are_set_beside_it():
         lambda: wk.simulate(wk.load_sample(), users="fluid", population="resampled:weeks=2", rng=1),
         lambda: wk.simulate(users="poisson:rate=0.5,jobs=100", rng=1),
         lambda: wk.simulate(log(wait=[-1, -1, -1, -1]), procs=8),
-    ],
-    ids=["recorded", "simulated", "resampled", "load", "population", "no log", "no waits"],
-)  # fmt: skip
-@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-def test_where_no_site_is_told_of_there_is_none(made):
-    schedule = made()
-    assert schedule.recorded == {}
-    assert "recorded" not in schedule.to_dict()
+    ):
+        schedule = made()
+        assert schedule.recorded == {}
+        assert "recorded" not in schedule.to_dict()
 
 
 def command(*arguments):
@@ -111,7 +109,7 @@ def command(*arguments):
 
 @needs_compiler
 @needs_traces
-def test_the_command_shows_both_and_says_where_they_differ_much():
+def test_the_command_shows_both_and_reports_large_differences():
     path = trace_path("SDSC-DS-2004-2.1-cln")
     out, err = command(path)
     table = [line.split() for line in out.splitlines()]
@@ -126,7 +124,7 @@ def test_the_command_shows_both_and_says_where_they_differ_much():
     assert "recorded waits" not in err
 
 
-def test_the_sample_waits_as_recorded_and_nothing_is_said():
+def test_the_waits_of_the_sample_as_recorded_cause_no_message():
     _, err = command()
     assert "recorded" not in err
 
@@ -164,7 +162,7 @@ def test_a_partition_of_less_than_a_percent_is_none(n_jobs, scheduler):
     wk.simulate(with_partitions(n_jobs), scheduler, procs=999)
 
 
-def test_a_sweep_says_it_once(tmp_path):
+def test_a_sweep_reports_it_once(tmp_path):
     path = tmp_path / "log.swf"
     wk.write_swf(with_partitions(100), path)
     done = subprocess.run(

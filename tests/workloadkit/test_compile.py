@@ -42,7 +42,7 @@ def keep_in(folder, monkeypatch):
 
 
 @needs_compiler
-def test_the_cache_is_named_by_what_the_kernels_are(tmp_path, monkeypatch):
+def test_the_cache_is_named_by_the_sources_of_the_kernels(tmp_path, monkeypatch):
     keep_in(tmp_path, monkeypatch)
     assert compiling.kernel(double)(4) == 8
     (kept,) = tmp_path.iterdir()
@@ -80,7 +80,7 @@ def no_folder(folder):
         (no_folder, "cannot be created: Not a directory"),
     ],
 )
-def test_kernels_compile_where_nothing_can_be_kept(make, problem, tmp_path, monkeypatch):
+def test_kernels_compile_without_a_cache(make, problem, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = make(tmp_path)
     before = sorted(tmp_path.rglob("*"))
@@ -111,7 +111,7 @@ def test_a_disk_that_cannot_be_written_costs_no_more_than_time(number, tmp_path,
 
 @needs_compiler
 @pytest.mark.parametrize("compiled", [compiling.helper, compiling.bare, compiling.inline])
-def test_parts_of_kernels_are_called_by_kernels_alone(compiled):
+def test_parts_of_kernels_cannot_be_called_from_python(compiled):
     part = compiled(double)
     assert compiling.uncached(lambda x: part(x))(4) == 8
     with pytest.raises(TypeError, match="double is compiled as a part of kernels"):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces, trace_path
+from tests.data import each_log_with, needs_traces, trace_path
 from tests.oracles.check import check_schedule
+from tests.small_logs import head_of, size_of
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 
 OVERRUNS = ("kill", "raise", "late")
@@ -18,11 +19,11 @@ MACHINE = 8
 
 
 @st.composite
-def crowds(draw):
+def long_queues(draw, scales=(1, 0.1)):
     """Logs of many jobs at a time; whole seconds or tenths."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_jobs = draw(st.integers(1, 60))
-    scale = draw(st.sampled_from([1, 0.1]))
+    scale = draw(st.sampled_from(scales))
     span = draw(st.sampled_from([5, 40, 150]))
     run, estimate = rng.integers(0, 30, n_jobs), rng.integers(0, 30, n_jobs)
     estimate = np.where(rng.random(n_jobs) < 0.3, run, estimate)
@@ -50,7 +51,7 @@ def agree(trace, scheduler="conservative", machine=MACHINE, **options):
 
 
 @given(
-    crowds(),
+    long_queues(),
     st.sampled_from(OVERRUNS),
     st.sampled_from(PASSES),
     st.sampled_from(["full", "start", "none"]),
@@ -103,7 +104,7 @@ class Watched(ConservativeScheduler):
             assert self.reserved[job] > self.now or job.procs > self.free
 
 
-@given(crowds(), st.sampled_from(["kill", "raise"]), st.sampled_from(PASSES))
+@given(long_queues(), st.sampled_from(["kill", "raise"]), st.sampled_from(PASSES))
 def test_promises_are_kept_and_no_time_passes_unnoticed(trace, overrun, passes):
     wk.simulate(trace, Watched(), procs=MACHINE, overrun=overrun, passes=passes)
 
@@ -122,48 +123,35 @@ class KeepsPromises(ConservativeScheduler):
             assert self.promised.setdefault(job, begin) == begin
 
 
-@given(crowds(), st.sampled_from(PASSES))
+@given(long_queues(), st.sampled_from(PASSES))
 def test_with_exact_estimates_all_start_as_promised_at_first(trace, passes):
     trace = trace.take(np.flatnonzero(trace.column("run") >= 1))  # the least that can be estimated
     if trace.n_jobs:
         wk.simulate(trace, KeepsPromises(), procs=MACHINE, estimates="exact", passes=passes)
 
 
-def size_of(trace):
-    return trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
-
-
-def head_of(trace, n_jobs):
+def first_jobs(trace, n_jobs):
     return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
-
-
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def whole_log(request):
-    return wk.read_swf(request.param)
-
-
-@pytest.fixture(scope="module")
-def first_jobs(whole_log):
-    return head_of(whole_log, FIRST_JOBS)
 
 
 @needs_traces
 @pytest.mark.parametrize(
-    ("overrun", "passes"),
-    [("raise", "instant"), ("kill", "event"), ("late", "instant"), ("late", "event")],
+    ("path", "overrun", "passes"),
+    each_log_with(("raise", "instant"), ("kill", "event"), ("late", "instant"), ("late", "event")),
 )
-def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, overrun, passes):
-    agree(first_jobs, machine=size_of(first_jobs), overrun=overrun, passes=passes)
+def test_engines_agree_on_the_beginning_of_real_logs(path, overrun, passes):
+    trace = head_of(path)
+    agree(trace, machine=size_of(trace), overrun=overrun, passes=passes)
 
 
 @needs_traces
-@pytest.mark.parametrize("compression", ["start", "none"])
-def test_engines_agree_with_less_compression(first_jobs, compression):
-    scheduler = wk.schedulers.Conservative(compression)
-    agree(head_of(first_jobs, 500), scheduler, machine=size_of(first_jobs))
+@pytest.mark.parametrize(("path", "compression"), each_log_with(("start",), ("none",)))
+def test_engines_agree_with_less_compression(path, compression):
+    trace = head_of(path, 500)
+    agree(trace, wk.schedulers.Conservative(compression), machine=size_of(trace))
 
 
-@given(crowds(), st.sampled_from(PASSES))
+@given(long_queues(), st.sampled_from(PASSES))
 def test_without_compression_all_start_as_promised_at_first(trace, passes):
     wk.simulate(trace, KeepsPromises("none"), procs=MACHINE, passes=passes)
 
@@ -173,8 +161,8 @@ def test_without_compression_all_start_as_promised_at_first(trace, passes):
 @pytest.mark.parametrize(
     ("n_jobs", "overrun", "passes"), [(1000, "raise", "instant"), (500, "late", "event")]
 )
-def test_engines_agree_when_real_logs_are_compressed(first_jobs, n_jobs, overrun, passes):
-    trace = head_of(first_jobs, n_jobs)
+def test_engines_agree_when_real_logs_are_compressed(whole_log, n_jobs, overrun, passes):
+    trace = first_jobs(whole_log, n_jobs)
     options = {"overrun": overrun, "passes": passes, "offered_load": 1.2}
     schedule = agree(trace, machine=size_of(trace), **options)
     assert schedule.wait.max() > 0
@@ -208,7 +196,7 @@ def test_passes_by_event_shift_a_few_percent_of_the_jobs(name):
     indirect=["whole_log"],
 )
 def test_engines_agree_on_more_of_real_logs(whole_log, overrun, passes):
-    trace = head_of(whole_log, 5000)
+    trace = first_jobs(whole_log, 5000)
     agree(trace, machine=size_of(trace), overrun=overrun, passes=passes)
 
 
@@ -216,4 +204,4 @@ def test_engines_agree_on_more_of_real_logs(whole_log, overrun, passes):
 @needs_traces
 def test_engines_agree_on_whole_logs_of_up_to_20_000_jobs(whole_log):
     """The plain engine takes minutes for more."""
-    agree(head_of(whole_log, 20_000), machine=size_of(whole_log))
+    agree(first_jobs(whole_log, 20_000), machine=size_of(whole_log))

@@ -1,7 +1,6 @@
 """CREASY: no job starves, both engines agree, and a simulation goes on from any state."""
 
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -12,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
+from tests.compiled import decimals
+from tests.data import each_log_with, needs_traces
 from tests.oracles.check import check_schedule
+from tests.small_logs import head_of, size_of
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
@@ -29,7 +30,7 @@ MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
 ALPHAS = (0, 1, 60, 1500, 6000, 1e9)
-CROWDS = (0, 1, 4, 16)
+LONG_QUEUES = (0, 1, 4, 16)
 
 alphas = st.sampled_from(ALPHAS)
 overtakings = st.builds(Overtaking, st.booleans(), st.booleans())
@@ -37,10 +38,10 @@ overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
 
 
-def a_log(seed, *, n_jobs=40, scale=None):
+def a_log(seed, *, n_jobs=40, scales=(1, 60)):
     """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
     rng = np.random.default_rng(seed)
-    scale = rng.choice([1, 60, 0.1]) if scale is None else scale
+    scale = rng.choice(scales)
     return wk.Trace.from_columns(
         {
             "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
@@ -85,22 +86,24 @@ def test_no_job_starves_under_an_endless_stream_of_short_jobs():
     assert starving.start[wide] > submit.max()
 
 
+@decimals
 @given(st.integers(0, 2**32), alphas, overruns, passes)
-def test_engines_agree(seed, alpha, overrun, passes):
-    trace = a_log(seed)
+def test_engines_agree(decimals, seed, alpha, overrun, passes):
+    trace = a_log(seed, scales=[0.1] if decimals else [1, 60])
     options = {"overrun": overrun, "passes": passes}
     plain = wk.simulate(trace, Creasy(alpha), procs=MACHINE, engine="python", **options)
     compiled = wk.simulate(trace, Creasy(alpha), procs=MACHINE, **options)
     assert compiled.start.tolist() == plain.start.tolist()
     rules = Rules(MACHINE, overrun, passes)
-    for long_queue in CROWDS:
+    for long_queue in LONG_QUEUES:
         by_tree = searched(plain.workload, rules, alpha, long_queue)
         assert by_tree.tolist() == plain.start.tolist()
 
 
-@given(st.integers(0, 2**32), alphas, overruns, passes, overtakings, st.booleans())
+@decimals
+@given(st.integers(0, 2**32), alphas, overruns, passes, overtakings)
 def test_trees_find_what_lists_find_in_long_queues(
-    seed, alpha, overrun, passes, overtaking, decimals
+    decimals, seed, alpha, overrun, passes, overtaking
 ):
     # Queues grow and drain more than once, for hours.
     rng = np.random.default_rng(seed)
@@ -123,19 +126,18 @@ def test_trees_find_what_lists_find_in_long_queues(
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("times", ["one second", "few seconds", "hours"])
-def test_trees_find_the_head_of_a_long_queue_of_equals(alpha, times):
+@pytest.mark.parametrize("most", [1, 5, 20_000])
+def test_trees_find_the_head_of_a_long_queue_of_equals(most):
     # More jobs of about the same priority than are looked at before the trees are asked.
     n_jobs, rng = 400, np.random.default_rng(5)
-    most = {"one second": 1, "few seconds": 5, "hours": 20_000}[times]
     submit = np.sort(rng.integers(0, most, n_jobs))
     run = rng.integers(1, 30, n_jobs) * 100  # many are equal
     procs = rng.integers(1, MACHINE + 1, n_jobs)
     trace = wk.Trace.from_columns({"submit": submit, "run": run, "procs": procs})
     jobs, rules = make_workload(trace, MACHINE), Rules(MACHINE)
-    by_list = searched(jobs, rules, alpha, n_jobs)
-    assert np.array_equal(searched(jobs, rules, alpha, 0), by_list)
+    for alpha in ALPHAS:
+        by_list = searched(jobs, rules, alpha, n_jobs)
+        assert np.array_equal(searched(jobs, rules, alpha, 0), by_list), alpha
 
 
 def to_begin_with(workload, rules, alpha, **how):
@@ -190,21 +192,20 @@ class Watchful(wk.schedulers.Scheduler):
 
 @given(st.integers(0, 2**32), alphas, overruns, passes, st.sampled_from([2, 1000]), st.data())
 def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes, long_queue, data):
-    trace = a_log(seed, scale=1.0)
+    trace = a_log(seed, scales=[4])
     whole = wk.simulate(trace, Creasy(alpha), procs=MACHINE, overrun=overrun, passes=passes)
     # between all instants: whether there is one makes no difference to the rest
-    last = int(whole.end.max())
-    stops = data.draw(st.sets(st.integers(int(whole.workload.submit[0]), last), max_size=4))
-    times = sorted(stop + 0.5 for stop in stops)
+    first, last = int(whole.workload.submit[0]) // 4, int(whole.end.max()) // 4
+    times = [
+        4 * stop + 2 for stop in sorted(data.draw(st.sets(st.integers(first, last), max_size=4)))
+    ]
     run = trace.column("run")
-    trace = trace.with_columns(run=np.where(run == 0, 0.25, run))  # that times are not whole
+    trace = trace.with_columns(run=np.where(run == 0, 1, run))
     jobs = make_workload(trace, MACHINE, Arriving(overrun=overrun, passes=passes))
-    columns = {name: getattr(jobs, name).astype(float) for name in ("submit", "run", "estimate")}
-    jobs = replace(jobs, **columns)
     scheduler = Watchful(alpha, times)
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     plain = wk.simulate(trace, scheduler, **options)
-    times = [jobs.submit[0], *times, 1e9]
+    times = [jobs.submit[0], *times, 10**9]
     rules = Rules(MACHINE, overrun, passes)
     assert stepwise(jobs, rules, times, alpha=alpha, long_queue=long_queue) == plain.start.tolist()
 
@@ -224,10 +225,10 @@ def test_by_until_all_has_ended_and_arrived_but_nothing_started():
     assert waiting_jobs(state).tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("alpha", ["-1", "nan", "inf", "many"])
-def test_an_alpha_that_cannot_be(alpha):
-    with pytest.raises(ParameterError, match=f"scheduler creasy: alpha is '?{alpha}"):
-        schedulers.parse(f"creasy:alpha={alpha}")
+def test_alpha_is_a_finite_number_from_0_on():
+    for alpha in ("-1", "nan", "inf", "many"):
+        with pytest.raises(ParameterError, match=f"scheduler creasy: alpha is '?{alpha}"):
+            schedulers.parse(f"creasy:alpha={alpha}")
 
 
 def test_the_default_is_the_strongest_of_the_source():
@@ -237,7 +238,7 @@ def test_the_default_is_the_strongest_of_the_source():
 
 def agree(trace, alpha, overrun, passes, load=None):
     """Assert that both engines, with lists and with trees, make the same, valid schedule."""
-    machine = trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
+    machine = size_of(trace)
     options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
     plain = wk.simulate(trace, Creasy(alpha), procs=machine, engine="python", **options)
     work = plain.workload
@@ -248,31 +249,29 @@ def agree(trace, alpha, overrun, passes, load=None):
     check_schedule(work.submit, compiled, compiled + work.run, work.procs, machine)
 
 
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def log(request):
-    return wk.read_swf(request.param)
-
-
 @needs_traces
 @pytest.mark.parametrize("load", [None, pytest.param(1.2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("overrun", "passes"), [("raise", "instant"), ("late", "event")])
-def test_engines_agree_on_the_beginning_of_real_logs(log, overrun, passes, load):
-    agree(log.take(np.arange(FIRST_JOBS)), 6000, overrun, passes, load)
+@pytest.mark.parametrize(
+    ("path", "overrun", "passes"), each_log_with(("raise", "instant"), ("late", "event"))
+)
+def test_engines_agree_on_the_beginning_of_real_logs(path, overrun, passes, load):
+    agree(head_of(path), 6000, overrun, passes, load)
 
 
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
-    ("log", "alpha", "overrun"), each_log_with((1500, "kill"), (6000, "late")), indirect=["log"]
+    ("whole_log", "alpha", "overrun"),
+    each_log_with((1500, "kill"), (6000, "late")),
+    indirect=["whole_log"],
 )
-def test_engines_agree_on_whole_logs(log, alpha, overrun):
-    agree(log, alpha, overrun, "instant")
+def test_engines_agree_on_whole_logs(whole_log, alpha, overrun):
+    agree(whole_log, alpha, overrun, "instant")
 
 
 @pytest.mark.slow
 @needs_traces
-def test_without_criticality_this_is_easy_on_whole_logs(log):
-    machine = log.header.number("MaxProcs") or log.header.number("MaxNodes")
-    options = {"procs": machine, "oversize": "drop"}
-    easy, creasy = (wk.simulate(log, p, **options) for p in ("easy", "creasy:alpha=0"))
+def test_without_criticality_this_is_easy_on_whole_logs(whole_log):
+    options = {"procs": size_of(whole_log), "oversize": "drop"}
+    easy, creasy = (wk.simulate(whole_log, p, **options) for p in ("easy", "creasy:alpha=0"))
     assert np.array_equal(easy.start, creasy.start)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import workloadkit as wk
-from tests.workloadkit.cast import (
+from tests.workloadkit.parts import (
     AnyThatFits,
     Diary,
     Fcfs,
@@ -45,7 +45,7 @@ def test_at_an_instant_ends_come_first_then_the_machine_then_arrivals_then_wake_
     ]
     assert at(10, seen) == [
         ("ends", 1),
-        ("user told", 1),
+        ("user notified", 1),
         ("down", 1),
         ("up", 1),
         ("arrives", 2),
@@ -89,7 +89,7 @@ def test_what_an_event_creates_for_its_own_second_follows_before_the_one_allocat
     wk.simulate(None, Diary(note), [user], procs=4, rng=1)
     assert at(7, seen) == [
         ("ends", 1),
-        ("user told", 1),
+        ("user notified", 1),
         ("user wakes", 1),  # was due
         ("arrives", 2),  # created by the end
         ("user wakes", 1),  # and so was this
@@ -113,7 +113,7 @@ def test_a_run_time_of_zero_opens_another_round_of_its_second(note, seen):
     assert schedule.start.tolist() == [2, 2]
 
 
-def test_a_wake_up_asked_for_during_allocation_opens_another_round(seen):
+def test_a_wake_up_requested_during_allocation_starts_another_round(seen):
     class Twice(Fcfs):
         asked = False
 
@@ -139,7 +139,7 @@ def test_there_is_one_allocation_an_instant(note, seen):
 # What goes with what
 
 
-def test_the_compiled_engine_refuses_what_is_ones_own():
+def test_the_compiled_engine_refuses_custom_parts():
     message = "runs only parts that have a compiled form; take engine='python'"
     with pytest.raises(ParameterError, match=message):
         wk.simulate(small_trace(), Fcfs(), procs=4, engine="compiled")
@@ -152,9 +152,8 @@ def test_a_log_is_for_users_who_replay_it_and_for_no_others():
         wk.simulate(small_trace(), "fcfs", [Gambler()], procs=1)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
+def test_parts_that_do_not_go_together_are_refused():
+    for how, message in (
         ({"machine": OnePool(4), "procs": 4}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "scale_machine": 2}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "outages": wk.Outages()}, "give outages or a machine, not both"),
@@ -165,11 +164,9 @@ def test_a_log_is_for_users_who_replay_it_and_for_no_others():
             {"scheduler": "recorded", "predictor": SimpleNamespace(plain=None, compiled=None)},
             "machine and predictor have no effect",
         ),
-    ],
-)
-def test_parts_that_do_not_go_together_are_refused(how, message):
-    with pytest.raises(ParameterError, match=message):
-        wk.simulate(small_trace(), **how)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            wk.simulate(small_trace(), **how)
 
 
 def test_both_engines_are_the_same_to_a_caller():
@@ -192,20 +189,17 @@ def test_events_of_a_long_simulation_never_go_back(seen):
     assert all(earlier <= later for earlier, later in pairwise(seen))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_values_of_a_wrong_type_are_named():
+    for arguments, message in (
         ({"trace": "log.swf"}, "trace is 'log.swf'; read it first with wk.read_swf"),
         ({"trace": Path("log.swf")}, "trace is 'log.swf'; read it first with wk.read_swf"),
         ({"trace": 7}, "trace is of type int; it must be a Trace, such as returned by wk.read_swf"),
         ({"procs": "100"}, "procs is '100'; it is a number"),
         ({"warmup": "1w"}, "warmup is '1w'; it is a number"),
         ({"offered_load": "0.5"}, "offered_load is '0.5'; it is a number"),
-    ],
-)
-def test_values_of_a_wrong_type_are_named(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        wk.simulate(**{"trace": small_trace(), "procs": 4} | arguments)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            wk.simulate(**{"trace": small_trace(), "procs": 4} | arguments)
 
 
 def test_a_log_is_read_before_it_is_swept_or_checked():

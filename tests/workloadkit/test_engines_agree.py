@@ -1,6 +1,7 @@
 """Both engines against the oracle and against each other, job by job."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_traces
+from tests.data import each_log_with, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_arrival_order, check_schedule
+from tests.small_logs import head_of, size_of
 from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME
 from workloadkit.settings.simulation import Arriving
@@ -214,16 +216,6 @@ def test_with_exact_estimates_nothing_holds_up_the_head_of_easys_queue(jobs):
         assert start[head] == promised
 
 
-def head_of(path, n_jobs):
-    trace = wk.read_swf(path)
-    return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
-
-
-def size_of(trace):
-    """Processors of the machine, without the warning for the log that names only nodes."""
-    return trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
-
-
 def agree(trace, policy, overrun, passes="instant", **options):
     """Assert that both engines make the same schedule, and a valid one; return it."""
     options |= {
@@ -248,43 +240,30 @@ def agree(trace, policy, overrun, passes="instant", **options):
     return compiled
 
 
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def first_jobs(request):
-    return head_of(request.param, FIRST_JOBS)
-
-
-@needs_traces
-@pytest.mark.parametrize("overrun", OVERRUNS)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, policy, overrun):
-    agree(first_jobs, policy, overrun)
-
-
 def each_once(policies):
     """Policies, each with one way to deal with overruns and one to make passes."""
-    return [
-        pytest.param(policy, OVERRUNS[i % 3], PASSES[i % 2], id=policy)
-        for i, policy in enumerate(policies)
-    ]
+    return [(policy, OVERRUNS[i % 3], PASSES[i % 2]) for i, policy in enumerate(policies)]
 
 
 @needs_traces
-@pytest.mark.parametrize(("policy", "overrun", "passes"), each_once(ORDERS + VARYING))
-def test_engines_agree_in_other_orders(first_jobs, policy, overrun, passes):
-    agree(first_jobs, policy, overrun, passes)
+@pytest.mark.parametrize(("path", "policy", "overrun"), each_log_with(*product(POLICIES, OVERRUNS)))
+def test_engines_agree_on_the_beginning_of_real_logs(path, policy, overrun):
+    agree(head_of(path), policy, overrun)
 
 
 @needs_traces
-@pytest.mark.parametrize("overrun", OVERRUNS)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_engines_agree_when_real_logs_are_compressed(first_jobs, policy, overrun):
-    schedule = agree(first_jobs, policy, overrun, offered_load=1.2)
+@pytest.mark.parametrize(
+    ("path", "policy", "overrun", "passes"), each_log_with(*each_once(ORDERS + VARYING))
+)
+def test_engines_agree_in_other_orders(path, policy, overrun, passes):
+    agree(head_of(path), policy, overrun, passes)
+
+
+@needs_traces
+@pytest.mark.parametrize(("path", "overrun", "policy"), each_log_with(*product(OVERRUNS, POLICIES)))
+def test_engines_agree_when_real_logs_are_compressed(path, policy, overrun):
+    schedule = agree(head_of(path), policy, overrun, offered_load=1.2)
     assert schedule.wait.max() > 0
-
-
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def whole_log(request):
-    return wk.read_swf(request.param)
 
 
 @pytest.mark.slow
@@ -311,7 +290,7 @@ def test_engines_agree_on_10_000_jobs_in_other_orders(whole_log, policy, overrun
 )
 def test_engines_agree_on_the_sample(policy, overrun, passes):
     sample = wk.load_sample()
-    agree(sample.take(np.arange(4000)), policy, overrun, passes)
+    agree(sample.take(np.arange(2000)), policy, overrun, passes)
 
 
 def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():

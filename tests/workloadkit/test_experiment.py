@@ -122,7 +122,7 @@ def test_the_jobs_of_users_who_react_follow_each_reading():
 
 
 class StoppedError(Exception):
-    """What somebody does at a terminal."""
+    """An interrupt."""
 
 
 def stop_at(k):
@@ -156,7 +156,7 @@ def test_an_interrupted_experiment_goes_on_and_gives_the_same_file(tmp_path, who
 
 
 @pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_whoever_runs_it_gives_the_same_file(tmp_path, whole, make):
+def test_every_executor_gives_the_same_file(tmp_path, whole, make):
     how = {"mp_context": get_context("spawn")} if make is ProcessPoolExecutor else {}
     with make(2, **how) as pool:
         experiment().run(tmp_path, executor=pool)
@@ -165,6 +165,7 @@ def test_whoever_runs_it_gives_the_same_file(tmp_path, whole, make):
     assert [file.name for file in tmp_path.iterdir()] == [RESULTS]
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_file(tmp_path, whole):
     distributed = pytest.importorskip("distributed")
     with (
@@ -231,7 +232,7 @@ def test_results_of_another_experiment_are_refused(tmp_path, whole, changed, mes
     assert (tmp_path / RESULTS).read_bytes() == whole
 
 
-def test_more_runs_than_asked_for_are_refused(tmp_path):
+def test_more_runs_than_requested_are_refused(tmp_path):
     experiment(runs=3, loads=[0.5]).run(tmp_path)
     with pytest.raises(ParameterError, match="another experiment: 3 runs; use another folder"):
         experiment(loads=[0.5]).run(tmp_path)
@@ -308,9 +309,8 @@ def test_a_worker_that_fails_keeps_what_is_done(tmp_path):
     assert len(merge_results([tmp_path]).runs) == 16
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for changed, message in (
         ({"logs": {}}, "no logs given"),
         ({"readings": {}}, "no readings given"),
         ({"readings": {"x": {"runs": 3}}}, "reading x: runs must be the same for all readings"),
@@ -319,11 +319,9 @@ def test_a_worker_that_fails_keeps_what_is_done(tmp_path):
         ({"loads": [-1]}, "loads: -1; a load must be positive"),
         ({"loads": [None, None]}, "loads: a value is repeated"),
         ({"schedulers": ["easy", "easy"]}, "two schedulers have the name easy"),
-    ],
-)
-def test_what_cannot_be_is_refused(changed, message):
-    with pytest.raises(ParameterError, match=message):
-        experiment(**changed)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            experiment(**changed)
 
 
 # Comparisons
@@ -385,7 +383,7 @@ def test_there_is_no_ratio_to_nothing_and_no_difference_where_runs_saturate():
         (("mean_wait", "x", "users"), "axis is 'users'"),
     ],
 )
-def test_what_cannot_be_compared(asked, message):
+def test_wrong_comparisons_are_refused(asked, message):
     metric, baseline, *axis = asked
     with pytest.raises(ParameterError, match=message):
         results(mean_wait=[1.0] * 6).compare(
@@ -428,7 +426,7 @@ def test_an_object_is_mapped_as_it_is(tmp_path):
     assert mapped.read() is found
 
 
-def test_what_is_not_on_this_machine_is_said(tmp_path):
+def test_a_missing_mapped_file_is_named(tmp_path):
     with pytest.raises(WorkloadError, match="nowhere: No such file or directory; all machines"):
         Mapped(tmp_path / "nowhere").read()
 

@@ -66,12 +66,15 @@ def test_student_t_is_the_inverse_of_its_distribution(confidence, freedom):
     assert probability(student_t(confidence, freedom), freedom) == pytest.approx(confidence)
 
 
-@pytest.mark.parametrize(
-    ("confidence", "freedom", "expected"),
-    [(0.95, 1, 12.7062), (0.99, 4, 4.6041), (0.9, 5, 2.0150), (0.95, 30, 2.0423), (0.5, 3, 0.7649)],
-)
-def test_student_t_is_what_the_tables_say(confidence, freedom, expected):
-    assert student_t(confidence, freedom) == pytest.approx(expected, abs=6e-5)
+def test_student_t_agrees_with_published_tables():
+    for confidence, freedom, expected in (
+        (0.95, 1, 12.7062),
+        (0.99, 4, 4.6041),
+        (0.9, 5, 2.0150),
+        (0.95, 30, 2.0423),
+        (0.5, 3, 0.7649),
+    ):
+        assert student_t(confidence, freedom) == pytest.approx(expected, abs=6e-5)
 
 
 def test_an_interval_worked_out_by_hand():
@@ -89,7 +92,7 @@ def test_one_value_has_no_interval_and_none_has_no_mean():
     assert all(math.isnan(x) for x in mean_interval([]))
 
 
-def test_intervals_hold_the_mean_as_often_as_they_say(rng):
+def test_intervals_contain_the_mean_as_often_as_their_confidence(rng):
     samples = rng.normal(3, 2, (2000, 5))
     intervals = [mean_interval(sample, confidence=0.8) for sample in samples]
     held = np.mean([low <= 3 <= high for _, low, high in intervals])
@@ -113,14 +116,18 @@ def test_a_quantity_that_is_always_0_has_an_interval_of_0():
     assert mean_interval([0, 0, 0], positive=True) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("n", "low", "high"),
-    [(5, math.nan, math.nan), (6, 1, 6), (8, 1, 8), (9, 2, 8), (16, 4, 13), (17, 5, 13)],
-)
-def test_the_median_lies_between_two_values_with_95_percent(n, low, high):
-    # of 8 tosses 1 head or none comes in 9 of 256 cases, which are too many; of 9 in 10 of 512
-    found = median_interval(np.arange(n, 0, -1))
-    assert found == pytest.approx(((n + 1) / 2, low, high), nan_ok=True)
+def test_the_median_lies_between_two_values_with_95_percent():
+    for n, low, high in (
+        (5, math.nan, math.nan),
+        (6, 1, 6),
+        (8, 1, 8),
+        (9, 2, 8),
+        (16, 4, 13),
+        (17, 5, 13),
+    ):
+        # of 8 tosses 1 head or none comes in 9 of 256 cases, which are too many; of 9 in 10 of 512
+        found = median_interval(np.arange(n, 0, -1))
+        assert found == pytest.approx(((n + 1) / 2, low, high), nan_ok=True)
 
 
 def test_a_share_of_none_or_of_all_has_an_interval_and_one_of_nothing_has_none():
@@ -263,7 +270,7 @@ class Backwards(Executor):
         return future
 
 
-def test_who_does_the_work_makes_no_difference(log):
+def test_results_do_not_depend_on_the_executor(log):
     arguments = (["fcfs", "easy"], [0.3, 0.4])
     one = sweep(log, *arguments, runs=3, rng=2)
     other = sweep(log, *arguments, runs=3, rng=2, executor=Backwards())
@@ -271,7 +278,7 @@ def test_who_does_the_work_makes_no_difference(log):
     assert one.to_dict() == other.to_dict()
 
 
-def test_the_result_says_what_made_it_and_is_ready_for_json(log):
+def test_the_result_records_its_origin_and_is_ready_for_json(log):
     found = sweep(log, ["easy"], [0.5], overrun="kill", metrics=["mean_wait"])
     result = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert result["provenance"] == {
@@ -337,7 +344,7 @@ def test_all_simulations_of_a_run_draw_by_its_seed(log, monkeypatch):
     assert len(set(first)) == 2
 
 
-def test_what_the_header_says_of_overruns_is_told(log):
+def test_the_rule_of_the_header_for_overruns_is_recorded(log):
     header = log.header.appended(("AllowOveruse", "No"))
     found = sweep(replace(log, header=header), "fcfs", [0.5], overrun="header")
     assert found.provenance["parameters"]["overrun"] == "kill"
@@ -361,7 +368,7 @@ def test_one_run_that_saturates_leaves_no_mean_but_that_of_the_others():
     assert math.isnan(easy["mean_wait_others"])
 
 
-def test_the_intervals_are_of_the_confidence_that_was_asked_for():
+def test_intervals_have_the_requested_confidence():
     runs = pd.DataFrame({"load": [1] * 2, "scheduler": ["fcfs"] * 2, "run": [0, 1]})
     runs = runs.assign(saturated=False, mean_wait=[1.0, 3.0])
     for confidence in (0.5, 0.95):
@@ -371,7 +378,7 @@ def test_the_intervals_are_of_the_confidence_that_was_asked_for():
         assert found == pytest.approx(expected)
 
 
-def test_a_scheduler_of_ones_own_is_swept_too(log):
+def test_custom_schedulers_can_be_swept(log):
     class ShortestFirst(wk.schedulers.Scheduler):
         def allocate(self):
             for job in sorted(self.queue, key=lambda job: (job.estimate, job.number)):
@@ -413,7 +420,7 @@ def test_a_seed_is_that_of_schedulers_that_draw_too(log):
     assert not first.equals(other)
 
 
-def test_rare_behaviours_are_no_part_of_what_is_measured():
+def test_rare_behaviours_are_not_measured():
     """A user who comes each week, one for two weeks, and a flurry of a third."""
     weeks = [*range(41), 10.5, 11.5, *np.full(5, 20.25)]
     user = np.array([1] * 41 + [2] * 2 + [3] * 5)
@@ -461,7 +468,7 @@ def test_rare_behaviours_are_no_part_of_what_is_measured():
         ({"loads": [np.inf]}, "loads: inf; a load must be positive"),
     ],
 )
-def test_what_cannot_be_is_refused(log, arguments, message):
+def test_wrong_parameters_are_refused(log, arguments, message):
     with pytest.raises(ParameterError, match=message):
         sweep(log, **arguments)
 

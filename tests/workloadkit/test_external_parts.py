@@ -1,6 +1,7 @@
-"""Parts from outside: a policy, users, a predictor and a machine, with everything else."""
+"""Custom parts: a policy, users, a predictor and a machine, with all others."""
 
 import warnings
+from itertools import product
 
 import numba
 import numpy as np
@@ -14,12 +15,16 @@ from tests.external.patient import Patient
 
 SLOW = pytest.mark.slow
 
-# Each policy with a part from outside is a loop to be compiled, which is not kept for the next run.
-# With the compiler off, all are tried.
-COMPILED = ["easy", *(pytest.param(name, marks=SLOW) for name in ("conservative", "multi-queue"))]
+# Each policy with a custom part is a loop to compile, which is not cached. `make test` has one of
+# each kind; without the compiler, all are tried.
+SOME = ["easy", *(pytest.param(name, marks=SLOW) for name in ("conservative", "multi-queue"))]
 ALL = [name for name in wk.schedulers.known() if name != "recorded"]
-POLICIES = [*(ALL if numba.config.DISABLE_JIT else COMPILED), pytest.param(Lcfs(), id="lcfs")]
+POLICIES = [
+    *(ALL if numba.config.DISABLE_JIT else SOME),
+    pytest.param(Lcfs(), id="lcfs", marks=SLOW),
+]
 WITH_UTILITIES = {"genetic": "genetic:window=6,individuals=5,generations=2"}
+PASSES = ("instant", "event")
 OF_LOGS = ("open", "closed", "fluid")
 
 
@@ -57,34 +62,32 @@ def agree(trace, scheduler, users="open", **how):
     return compiled
 
 
-@pytest.mark.parametrize("passes", ["instant", "event"])
-@pytest.mark.parametrize("users", OF_LOGS)
-def test_a_policy_serves_all_users(log, users, passes):
-    schedule = agree(log, Lcfs(), users, procs=16, passes=passes)
-    assert schedule.start.size
+def test_a_policy_serves_all_users(log):
+    for users, passes in product(OF_LOGS, PASSES):
+        schedule = agree(log, Lcfs(), users, procs=16, passes=passes)
+        assert schedule.start.size, (users, passes)
 
 
-def test_a_policy_does_what_it_says():
+def test_the_last_job_comes_first():
     trace = wk.Trace.from_columns(
         {"submit": [0, 1, 2, 3], "run": [10, 5, 5, 5], "procs": [4, 4, 4, 4]}
     )
     assert agree(trace, Lcfs(), procs=4).start.tolist() == [0, 20, 15, 10]
 
 
-@pytest.mark.parametrize("overrun", ["raise", "kill", "late"])
-def test_a_policy_bears_outages(log, overrun):
+def test_a_policy_bears_outages(log):
     outages = wk.Outages((wk.Outage(1, 300, 700, 8), wk.Outage(2, 900, 1000, 16)))
-    schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
-    assert schedule.columns["interruptions"].sum() > 0
+    for overrun in ("raise", "kill", "late"):
+        schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
+        assert schedule.columns["interruptions"].sum() > 0, overrun
 
 
 @pytest.mark.parametrize("scheduler", POLICIES)
-@pytest.mark.parametrize("passes", ["instant", "event"])
-def test_users_are_served_by_policies(scheduler, passes):
+def test_users_are_served_by_policies(scheduler):
     if scheduler in ("genetic", "priority-fifo"):
         return  # their jobs have neither utility functions nor queues
-    schedule = agree(None, scheduler, Patient(), passes=passes)
-    assert schedule.start.size == 40
+    for passes in PASSES:
+        assert agree(None, scheduler, Patient(), passes=passes).start.size == 40, passes
 
 
 @pytest.mark.parametrize("scheduler", POLICIES)
@@ -95,13 +98,19 @@ def test_a_predictor_plans_for_every_policy(log, scheduler):
     assert (planned.jobs["estimate"] < requested.jobs["estimate"].to_numpy()).any()
 
 
-@pytest.mark.parametrize("users", ["closed", pytest.param("fluid", marks=SLOW)])
-def test_a_predictor_plans_for_users_who_react(log, users):
-    agree(log, "easy", users, procs=16, predictor=LastTwo())
-    agree(log, "sjf", users, procs=16, predictor=LastTwo(), passes="event")
+@pytest.mark.parametrize(
+    ("scheduler", "users"),
+    [
+        ("easy", "closed"),
+        *(pytest.param(*x, marks=SLOW) for x in [("sjf", "closed"), ("easy", "fluid")]),
+    ],
+)
+def test_a_predictor_plans_for_users_who_react(log, scheduler, users):
+    for passes in PASSES:
+        agree(log, scheduler, users, procs=16, predictor=LastTwo(), passes=passes)
 
 
-def test_a_predictor_does_what_it_says():
+def test_the_mean_of_the_last_two_jobs_is_predicted():
     trace = wk.Trace.from_columns(
         {
             "submit": [0, 100, 200, 300],
@@ -136,12 +145,12 @@ def test_all_of_them_together():
     agree(None, Lcfs(), Patient(), machine=Licensed(6, 1), predictor=LastTwo())
 
 
-def test_a_schedule_tells_of_all_parts(log):
+def test_a_schedule_records_all_parts(log):
     parts = {"machine": Licensed(16, 2), "predictor": LastTwo()}
-    told = wk.simulate(log, Lcfs(), engine="python", **parts).parameters
+    recorded = wk.simulate(log, Lcfs(), engine="python", **parts).parameters
     for name, part in {"scheduler": "lcfs", "machine": "Licensed", "predictor": "last-two"}.items():
-        assert told[name].startswith(f"{part} (source ")
-    assert told["procs"] == 16
+        assert recorded[name].startswith(f"{part} (source ")
+    assert recorded["procs"] == 16
 
 
 @SLOW

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.compiled import decimals
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
@@ -27,11 +28,10 @@ HOUR, DAY = 3600, 86400
 WEEK = 7 * DAY
 BERLIN = ("Europe/Berlin", 985_251_600)  # Thursday, 22 March 2001, 10:00; clocks change on Sunday
 ENGINES = ("python", "compiled")
-both_engines = pytest.mark.parametrize("engine", ENGINES)
 
 
 def log(*jobs, zone=None, procs=1):
-    """A log of (submit, run) or (submit, run, user) on one processor, which knows no waits."""
+    """A log of (submit, run) or (submit, run, user) on one processor, without waits."""
     rows = [(*job, 1)[:3] for job in jobs]
     submit, run, user = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
     lines = [f"; MaxProcs: {procs}"]
@@ -41,8 +41,19 @@ def log(*jobs, zone=None, procs=1):
     return wk.Trace.from_columns(columns, header=wk.Header(tuple(lines)))
 
 
-def submits(trace, users, engine, user=1, **how):
-    schedule = wk.simulate(trace, "fcfs", users, rng=1, engine=engine, **how)
+def simulate(trace, users, scheduler="fcfs", **how):
+    """The schedule, which is the same in both engines."""
+    plain, compiled = (
+        wk.simulate(trace, scheduler, users, engine=engine, **{"rng": 1} | how)
+        for engine in ENGINES
+    )
+    assert plain.jobs.equals(compiled.jobs)
+    assert plain.history == compiled.history
+    return compiled
+
+
+def submits(trace, users, user=1):
+    schedule = simulate(trace, users)
     jobs = schedule.trace().jobs
     return jobs.loc[jobs["user"] == user, "submit"].astype(int).tolist(), schedule
 
@@ -51,97 +62,80 @@ def submits(trace, users, engine, user=1, **how):
 QUIET = ((0, 100), (200, 50), (10_000, 10))
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("end", "expected"),
-    [
-        ("submit", [0, 200, 10_000]),  # the last batch is free at 250, after the session's end
-        ("end", [0, 200, 10_000]),  # free at its very end, and still there; 350 is too late
-        ("threshold", [0, 200, 350]),
-    ],
-)
-def test_a_batch_goes_on_in_its_session_or_waits_for_the_next(end, expected, engine):
-    found, schedule = submits(log(*QUIET), f"fluid:end={end}", engine)
-    assert found == expected
-    went_on = {"submit": 1, "end": 1, "threshold": 2}[end]
-    assert schedule.history["continued"] == went_on
-    assert schedule.history["aborted"] == (end == "end")
-    assert schedule.history["borrowed"] == schedule.history["left"] == 0
+def test_a_batch_goes_on_in_its_session_or_waits_for_the_next():
+    for end, expected, went_on in (
+        ("submit", [0, 200, 10_000], 1),  # the last batch is free at 250, after the session's end
+        ("end", [0, 200, 10_000], 1),  # free at its very end, and still there; 350 is too late
+        ("threshold", [0, 200, 350], 2),
+    ):
+        found, schedule = submits(log(*QUIET), f"fluid:end={end}")
+        assert found == expected, end
+        assert schedule.history["continued"] == went_on, end
+        assert schedule.history["aborted"] == (end == "end"), end
+        assert schedule.history["borrowed"] == schedule.history["left"] == 0, end
 
 
-@both_engines
-def test_a_batch_that_is_free_as_a_session_of_no_length_begins_is_in_it(engine):
+def test_a_batch_that_is_free_as_a_session_of_no_length_begins_is_in_it():
     # The other's jobs hold the first job up until the second session, which has no length. The user
-    # has no time within sessions, and there is nobody to borrow one from.
+    # has no time within sessions, and there is no one to borrow one from.
     trace = log((0, 9_999, 2), (100, 1), (10_000, 10), (20_000, 10))
-    found, schedule = submits(trace, "fluid:end=submit", engine)
+    found, schedule = submits(trace, "fluid:end=submit")
     assert found == [100, 10_000, 20_000]
     assert schedule.history == {"borrowed": 1, "left": 0, "continued": 1, "aborted": 0}
 
 
-@both_engines
-@pytest.mark.parametrize(("held_up", "second"), [(0, 200), (200, 400), (201, 10_000)])
-def test_what_is_drawn_may_fall_on_the_very_end(held_up, second, engine):
+def test_a_drawn_time_may_fall_on_the_very_end():
     # The user thinks for 100 s, in a session from 0 to 400; another's job holds up the first one.
-    trace = log((0, held_up, 2), (0, 100), (200, 100), (400, 50), (10_000, 1))
-    found, _ = submits(trace, "fluid:end=submit", engine)
-    assert found[:2] == [0, second]
+    for held_up, second in ((0, 200), (200, 400), (201, 10_000)):
+        trace = log((0, held_up, 2), (0, 100), (200, 100), (400, 50), (10_000, 1))
+        found, _ = submits(trace, "fluid:end=submit")
+        assert found[:2] == [0, second], held_up
 
 
 LATE = ((0, DAY, 2), (100, 10), (7_300, 10), (7_400, 10))
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("skipped", "zone", "expected"),
-    [
+def test_sessions_come_again_at_the_same_time_of_day():
+    for skipped, zone, expected in (
         # Of the sessions at 100 and 7300, only the second was not used.
         ("recycle", None, [100, 100 + WEEK, 7_300 + WEEK]),
         ("reinsert", None, [100, 7_300 + WEEK, 7_400 + WEEK]),
         ("recycle", BERLIN, [100, 100 + WEEK - HOUR, 7_300 + WEEK - HOUR]),
         ("reinsert", BERLIN, [100, 7_300 + WEEK - HOUR, 7_400 + WEEK - HOUR]),
-    ],
-)
-def test_sessions_come_again_at_the_same_time_of_day(skipped, zone, expected, engine):
-    trace = log(*LATE, zone=zone)
-    found, _ = submits(trace, f"fluid:end=submit,skipped={skipped}", engine)
-    assert found == expected
+    ):
+        found, _ = submits(log(*LATE, zone=zone), f"fluid:end=submit,skipped={skipped}")
+        assert found == expected, (skipped, zone)
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
+def test_impatient_users_wait_for_the_next_session_or_leave():
+    # The first response takes 150 s, the others 50 s; the user thinks for 100 s.
+    first, second = ((0, 50), (150, 50), (300, 50), (450, 1)), ((10_000, 1), (10_101, 1))
+    trace = log((0, 100, 2), *first, *second)
+    for limits, expected in (
         ("patience=150", [0, 250, 400]),
         ("patience=149.5", [0, 10_000]),
         ("leave=150", [0, 250, 400]),
         ("leave=149.5", [0]),
         ("patience=10,leave=149.5", [0]),
-    ],
-)
-def test_patience(limits, expected, engine):
-    # The first response takes 150 s, the others 50 s; the user thinks for 100 s.
-    first, second = ((0, 50), (150, 50), (300, 50), (450, 1)), ((10_000, 1), (10_101, 1))
-    trace = log((0, 100, 2), *first, *second)
-    found, schedule = submits(trace, f"fluid:end=submit,{limits}", engine)
-    assert found[: len(expected)] == expected
-    leaves = len(expected) == 1
-    assert schedule.history["left"] == leaves
-    assert schedule.jobs.shape[0] == (2 if leaves else 7)
-    assert schedule.metrics["left_out"] == (5 if leaves else 0)
+    ):
+        found, schedule = submits(trace, f"fluid:end=submit,{limits}")
+        assert found[: len(expected)] == expected, limits
+        leaves = len(expected) == 1
+        assert schedule.history["left"] == leaves, limits
+        assert schedule.jobs.shape[0] == (2 if leaves else 7), limits
+        assert schedule.metrics["left_out"] == (5 if leaves else 0), limits
 
 
-@both_engines
-@pytest.mark.parametrize(("leave", "left"), [("2d", 1), ("2.5d", 0), ("inf", 0)])
-def test_who_has_done_but_waited_too_long_does_not_begin_again(leave, left, engine):
+def test_users_who_waited_too_long_for_their_last_job_do_not_begin_again():
     # A job a week; the last of them takes two and a half days.
     trace = log(*((week * WEEK, 60) for week in range(20)), (20 * WEEK, 5 * DAY // 2))
-    users, population = f"fluid:end=submit,leave={leave}", "resampled:weeks=60,pause=false"
-    schedule = wk.simulate(trace, "fcfs", users, population=population, rng=1, engine=engine)
-    assert schedule.history["left"] == left
-    long = schedule.jobs["run"] == 5 * DAY // 2
-    assert long.sum() == (1 if left else 3)
-    assert long.iloc[-1] == left
+    for leave, left in (("2d", 1), ("2.5d", 0), ("inf", 0)):
+        users, population = f"fluid:end=submit,leave={leave}", "resampled:weeks=60,pause=false"
+        schedule = simulate(trace, users, population=population)
+        assert schedule.history["left"] == left, leave
+        long = schedule.jobs["run"] == 5 * DAY // 2
+        assert long.sum() == (1 if left else 3), leave
+        assert long.iloc[-1] == left, leave
 
 
 # A session of 200 s, in which the user thinks for 100 s and then waits for a job until after the
@@ -149,29 +143,26 @@ def test_who_has_done_but_waited_too_long_does_not_begin_again(leave, left, engi
 LATER = ((0, 50), (150, 50), (300, 50), (10_000, 1))
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [("", {10_000}), (",overtime=yes", {450, 10_000}), (",overtime=yes,patience=40", {10_000})],
-)
-def test_overtime(more, expected, engine):
-    found = set()
-    for seed in range(12):
-        schedule = wk.simulate(
-            log(*LATER), "fcfs", f"fluid:end=submit{more}", rng=seed, engine=engine
-        )
-        submit = schedule.jobs["submit"].tolist()
-        assert submit[:2] == ([0, 150] if "patience" not in more else [0, 10_000])
-        found.add(submit[3] if "patience" not in more else submit[1])
-    assert found == expected
+def test_overtime():
+    for more, expected in (
+        ("", {10_000}),
+        (",overtime=yes", {450, 10_000}),
+        (",overtime=yes,patience=40", {10_000}),
+    ):
+        found = set()
+        for seed in range(12):
+            schedule = simulate(log(*LATER), f"fluid:end=submit{more}", rng=seed)
+            submit = schedule.jobs["submit"].tolist()
+            assert submit[:2] == ([0, 150] if "patience" not in more else [0, 10_000]), more
+            found.add(submit[3] if "patience" not in more else submit[1])
+        assert found == expected, more
 
 
-@both_engines
-def test_how_likely_overtime_is(engine):
+def test_how_likely_overtime_is():
     # A job of 20 min each day: every session is over when it ends, and the user thinks for 0 s.
     jobs = [(day * DAY, 1200) for day in range(500)]
     trace = log(*jobs, (500 * DAY, 10), (500 * DAY + 10, 10))
-    submit, _ = submits(trace, "fluid:end=submit,overtime=yes", engine)
+    submit, _ = submits(trace, "fluid:end=submit,overtime=yes")
     soon = np.count_nonzero(np.diff(submit) < HOUR)
     assert soon / 500 == pytest.approx(0.4, abs=4 * np.sqrt(0.25 / 500))
 
@@ -191,7 +182,7 @@ def test_long_breaks_are_none():
     assert first[:, -1].tolist() == [0, 0, 1, 3]
 
 
-# Somebody's sessions: on Monday from 10 to 20, on Tuesday, and again a week later
+# Sessions of a user: on Monday from 10 to 20, on Tuesday, and again a week later
 
 
 WORK = [(10, 20), (DAY, DAY), (WEEK + 15, WEEK + 30)]
@@ -225,7 +216,7 @@ def test_reinserted_sessions():
     assert sessions.next_begin(2 * WEEK + 30) == 2 * WEEK + DAY
 
 
-def test_sessions_of_somebody_who_is_moved_and_begins_amid_them():
+def test_sessions_of_a_user_who_is_moved_and_begins_amid_them():
     local = [(10, 2 * DAY), (DAY, DAY)]
     sessions = Reinserted(local, local, 3 * WEEK, seconds=lambda time: time - HOUR, n_over=1)
     sessions.use(3 * WEEK + DAY - HOUR)
@@ -251,54 +242,49 @@ def test_no_session_ends_on_the_wall_before_it_begins(end, lasts, numbered):
 # Working hours
 
 
-def by_hours(trace, engine, users="distribution", *, shift):
-    """Play with a user of known hours."""
+def by_hours(trace, users="distribution", *, shift):
+    """Simulate a user of known hours."""
     for seed in range(1000):
         rng = np.random.default_rng(seed).spawn(1)[0]
         day, weekdays = rng.random() < 0.7, rng.random() < 0.8
         if (day, weekdays) == shift:
             break
     moved = int(np.floor(7200 * rng.random() - 3600 + 0.5))
-    schedule = wk.simulate(trace, "fcfs", users, rng=seed, engine=engine)
+    schedule = simulate(trace, users, rng=seed)
     return schedule.jobs["submit"].astype(int).tolist(), schedule.history, moved
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("shift", "begins"),
-    [
+def test_a_batch_waits_for_the_hours():
+    # It is released on Friday at 23:00.
+    friday = 4 * DAY + 23 * HOUR
+    trace = log((friday - 60, 60), (friday + 60, 9))
+    for shift, begins in (
         ((True, True), DAY * 7 + 27_000),  # Monday, 7:30
         ((True, False), DAY * 5 + 27_000),  # Saturday
         ((False, True), None),  # it is Friday's night
         ((False, False), DAY * 5 + 63_000),  # Saturday, 17:30
-    ],
-)
-def test_a_batch_waits_for_the_hours(shift, begins, engine):
-    # It is released on Friday at 23:00.
-    friday = 4 * DAY + 23 * HOUR
-    found, history, moved = by_hours(log((friday - 60, 60), (friday + 60, 9)), engine, shift=shift)
-    if begins is None:
-        assert found[1] in (friday + 60, friday)  # the own think time, or no break
-        assert history["continued"] + history["aborted"] == 1
-    else:
-        assert found == [friday - 60, begins + moved]
-        assert history == {"borrowed": 0, "left": 0, "continued": 0, "aborted": 0}
+    ):
+        found, history, moved = by_hours(trace, shift=shift)
+        if begins is None:
+            assert found[1] in (friday + 60, friday)  # the own think time, or no break
+            assert history["continued"] + history["aborted"] == 1
+        else:
+            assert found == [friday - 60, begins + moved], shift
+            assert history == {"borrowed": 0, "left": 0, "continued": 0, "aborted": 0}, shift
 
 
-@both_engines
-@pytest.mark.parametrize("response", ["last", "end"])
-def test_how_likely_a_user_goes_on(response, engine):
+def test_how_likely_a_user_goes_on():
     # 400 batches of two jobs, after 10 s of thinking each; the first job takes 40 min, the one that
     # is submitted last 20 min. There are no breaks to draw from.
     jobs = [job for t in range(0, 400 * 2410, 2410) for job in ((t, 2400), (t + 1, 1200))]
-    _, history, _ = by_hours(
-        log(*jobs, procs=2), engine, f"distribution:response={response}", shift=(True, True)
-    )
-    n = history["continued"] + history["aborted"]
-    assert n > 350
-    assert history["borrowed"] == history["aborted"]
-    likely = {"last": 0.4, "end": 0.8 / 3}[response]
-    assert history["continued"] / n == pytest.approx(likely, abs=4 * np.sqrt(0.25 / n))
+    for response, likely in (("last", 0.4), ("end", 0.8 / 3)):
+        users = f"distribution:response={response}"
+        _, history, _ = by_hours(log(*jobs, procs=2), users, shift=(True, True))
+        n = history["continued"] + history["aborted"]
+        assert n > 350
+        assert history["borrowed"] == history["aborted"]
+        found = history["continued"] / n
+        assert found == pytest.approx(likely, abs=4 * np.sqrt(0.25 / n)), response
 
 
 def test_wrong_parameters():
@@ -353,22 +339,17 @@ USERS = (
 )
 
 
-@pytest.mark.parametrize("users", USERS)
-@settings(max_examples=20)
-@given(week_long | logs(decimals=True), st.sampled_from(ZONES), st.integers(0, 9))
-def test_both_engines_give_the_same(users, jobs, zone, seed):
-    trace = trace_of(jobs, zone)
-    plain, compiled = (
-        wk.simulate(trace, "easy", users, procs=4, rng=seed, engine=engine) for engine in ENGINES
-    )
-    assert plain.jobs.equals(compiled.jobs)
-    assert plain.history == compiled.history
+@decimals
+@settings(max_examples=100)
+@given(st.data(), st.sampled_from(USERS), st.sampled_from(ZONES), st.integers(0, 9))
+def test_both_engines_give_the_same(decimals, data, users, zone, seed):
+    jobs = data.draw(logs(decimals=True) if decimals else week_long)
+    simulate(trace_of(jobs, zone), users, "easy", procs=4, rng=seed)
 
 
-@pytest.mark.parametrize("users", USERS[:-1])
-@settings(max_examples=12)
-@given(week_long, st.integers(0, 9))
-def test_users_do_in_their_order_what_they_did(users, jobs, seed):
+@settings(max_examples=80)
+@given(st.sampled_from(USERS[:-1]), week_long, st.integers(0, 9))
+def test_users_submit_their_batches_in_order_and_within_their_sessions(users, jobs, seed):
     trace = trace_of(jobs)
     schedule = wk.simulate(trace, "easy", users, procs=4, rng=seed)
     assert wk.violations(schedule).submission == 0

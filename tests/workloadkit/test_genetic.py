@@ -1,6 +1,7 @@
-"""The genetic scheduler: its parts by hand, what evolution can and cannot do, both engines."""
+"""The genetic scheduler: its parts by hand, the limits of evolution, both engines."""
 
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.compiled import from_python
+from tests.compiled import decimals, from_python
 from tests.data import trace_path
 from tests.small_logs import valued
-from tests.workloadkit.cast import Script, submits
+from tests.workloadkit.parts import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.settings.simulation import Arriving
@@ -36,10 +37,10 @@ PASSES = ("instant", "event")
 READ_AT = ("turnaround", "start")
 
 
-def a_log(seed, *, n_jobs=40, scale=None):
+def a_log(seed, *, n_jobs=40, scales=(1, 60)):
     """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
     rng = np.random.default_rng(seed)
-    scale = rng.choice([1, 60, 0.1]) if scale is None else scale
+    scale = rng.choice(scales)
     trace = wk.Trace.from_columns(
         {
             "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
@@ -84,7 +85,7 @@ def test_a_child_takes_the_jobs_of_its_parents_in_turn():
 
 
 class Dice:
-    """A generator that draws what it is told."""
+    """A generator of given numbers."""
 
     def __init__(self, *draws):
         self.draws = list(draws)
@@ -111,9 +112,8 @@ def test_a_shuffle_takes_from_those_that_are_left():
     assert "".join(shuffled("abcd", Dice(3, 2, 1))) == "abcd"
 
 
-@pytest.mark.parametrize(
-    ("fitness", "draw", "parent"),
-    [
+def test_parents_are_drawn_in_proportion_to_their_fitness():
+    for fitness, draw, parent in (
         ((1, 3, 4), 0.0, 0),
         ((1, 3, 4), 0.12, 0),
         ((1, 3, 4), 0.125, 1),
@@ -123,10 +123,8 @@ def test_a_shuffle_takes_from_those_that_are_left():
         ((3, 0, 0), 0.999, 0),
         ((0, 0, 0), 0.34, 1),
         ((0, 0, 0), 0.999, 2),
-    ],
-)
-def test_parents_are_drawn_in_proportion_to_their_fitness(fitness, draw, parent):
-    assert draw_parent(np.cumsum(fitness).tolist(), Dice(draw)) == parent
+    ):
+        assert draw_parent(np.cumsum(fitness).tolist(), Dice(draw)) == parent, (fitness, draw)
 
 
 def job(arrival, procs, estimate, utility=(), submit=0):
@@ -246,7 +244,7 @@ def test_the_obviously_best_order_is_found():
     assert starts(trace, "easy", procs=1) == [0, 10, 20, 30, 40, 50, 60]
 
 
-def test_of_the_first_generation_one_of_the_four_may_be_best():
+def test_one_of_the_four_special_orders_of_the_first_generation_may_be_best():
     # A job of low priority and no hurry, one of an urgent queue: 1 processor until 10.
     jobs = [(0, 10, 1, ()), (1, 10, 1, falling(1, 1000)), (1, 10, 1, falling(1000, 30))]
     trace = log(*jobs, queue=[0, 2, 1])
@@ -314,7 +312,7 @@ def test_with_one_job_or_one_order_this_is_easy(seed, setting):
     assert starts(trace, f"genetic:{setting},generations=2") == easy
 
 
-@settings(max_examples=60)
+@decimals
 @given(
     seed=st.integers(0, 2**32),
     overrun=st.sampled_from(OVERRUNS),
@@ -330,8 +328,8 @@ def test_with_one_job_or_one_order_this_is_easy(seed, setting):
     ),
 )
 @pytest.mark.filterwarnings("ignore:scheduler genetic. no job is of queues")
-def test_engines_agree(seed, overrun, passes, utility_at, setting):
-    trace = a_log(seed)
+def test_engines_agree(decimals, seed, overrun, passes, utility_at, setting):
+    trace = a_log(seed, scales=[0.1] if decimals else [1, 60])
     options = {"overrun": overrun, "passes": passes, "utility_at": utility_at, "rng": seed}
     starts(trace, f"genetic:{setting}", **options)
     schedule = wk.simulate(trace, f"genetic:{setting}", procs=MACHINE, **options)
@@ -357,7 +355,7 @@ def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, uti
 
 
 @pytest.mark.parametrize("passes", PASSES)
-def test_breath_may_be_taken_after_any_search(passes):
+def test_the_kernel_may_return_after_any_search(passes):
     trace = valued(a_log(7, n_jobs=60), 1)
     workload = make_workload(trace, MACHINE, Arriving(overrun="late", passes=passes))
     policy = parse("genetic:individuals=5,generations=1")
@@ -371,14 +369,13 @@ def test_breath_may_be_taken_after_any_search(passes):
     assert found[1:] == found[:1] * 2
 
 
-@pytest.mark.parametrize("overrun", OVERRUNS)
-@pytest.mark.parametrize("passes", PASSES)
-def test_engines_agree_for_jobs_that_wait_for_others(overrun, passes):
-    trace = a_log(3, n_jobs=60, scale=60)
+def test_engines_agree_for_jobs_that_wait_for_others():
+    trace = a_log(3, n_jobs=60, scales=[60])
     preceding = np.where(np.arange(60) % 3, np.arange(60), -1)
     trace = trace.with_columns(preceding_job=preceding, think_time=np.arange(60) % 7)
-    options = {"users": "dependent", "overrun": overrun, "passes": passes}
-    starts(trace, "genetic:individuals=6,generations=3", **options)
+    for overrun, passes in product(OVERRUNS, PASSES):
+        options = {"users": "dependent", "overrun": overrun, "passes": passes}
+        starts(trace, "genetic:individuals=6,generations=3", **options)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
@@ -426,7 +423,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
 
 
 def test_the_same_seed_gives_the_same_schedule_and_is_recorded():
-    trace = a_log(5, n_jobs=60, scale=60)
+    trace = a_log(5, n_jobs=60, scales=[60])
     setting = "genetic:individuals=5,generations=2"
     one, again, other = (wk.simulate(trace, setting, procs=MACHINE, rng=seed) for seed in (1, 1, 2))
     assert one.parameters["seed"] == 1
@@ -439,19 +436,19 @@ def test_the_same_seed_gives_the_same_schedule_and_is_recorded():
     assert "seed" not in wk.simulate(trace, "easy", procs=MACHINE, rng=1).parameters
 
 
-# What cannot be.
+# Errors.
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_without_utility_functions_it_says_what_to_do(engine):
+def test_the_error_without_utility_functions_names_the_remedy():
     trace = wk.Trace.from_columns({"submit": [0, 1], "run": [5, 5], "procs": [1, 1]})
-    with pytest.raises(WorkloadError, match=r"no job has a utility function.*workloadkit augment"):
-        wk.simulate(trace, "genetic", procs=2, engine=engine)
+    message = r"no job has a utility function.*workloadkit augment"
+    for engine in ENGINES:
+        with pytest.raises(WorkloadError, match=message):
+            wk.simulate(trace, "genetic", procs=2, engine=engine)
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for setting, message in (
         ("window=0", "window is 0; from 1 to 10,000"),
         ("window=10001", "window is 10001; from 1 to 10,000"),
         ("individuals=0", "individuals is 0; from 1 to 1,000"),
@@ -462,14 +459,12 @@ def test_without_utility_functions_it_says_what_to_do(engine):
         ("window=2.5", "window is '2.5'; it is a whole number"),
         ("queues=1/x", "queues is '1/x'; give different numbers of queues"),
         ("order=1", "known: window, individuals, generations, mutation, queues"),
-    ],
-)
-def test_parameters_that_cannot_be(setting, message):
-    with pytest.raises(ParameterError, match=f"scheduler genetic.*{message}"):
-        parse(f"genetic:{setting}")
+    ):
+        with pytest.raises(ParameterError, match=f"scheduler genetic.*{message}"):
+            parse(f"genetic:{setting}")
 
 
-def test_the_least_and_the_most_can_be():
+def test_the_least_and_the_most_are_allowed():
     Genetic(window=1, individuals=1, generations=0, mutation=0.0)
     Genetic(window=10_000, individuals=1000, mutation=1.0)
 
@@ -480,14 +475,15 @@ def test_parameters_of_another_type_are_named():
     assert parse("genetic:20") == Genetic(window=20)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_queues_that_no_job_is_of_are_worth_a_warning(engine):
+def test_queues_without_jobs_are_warned_of():
     trace = log((0, 5, 1, falling(1, 9)), queue=[1])
-    with pytest.warns(WorkloadWarning, match=r"genetic: no job is of queues 7; all have the same"):
-        wk.simulate(trace, "genetic:queues=7", procs=2, engine=engine)
+    message = "genetic: no job is of queues 7; all have the same"
+    for engine in ENGINES:
+        with pytest.warns(WorkloadWarning, match=message):
+            wk.simulate(trace, "genetic:queues=7", procs=2, engine=engine)
 
 
-def test_a_search_knows_nothing_of_outages_but_the_pass_does():
+def test_a_search_ignores_outages_and_the_pass_does_not():
     # Of 4 processors 2 are down from 5 to 30. The wide job is worth most by far, and a search at 10
     # finds that it is to start now. It cannot; 30 is reserved for it, and the long one must wait.
     jobs = [(0, 10, 2, ()), (1, 25, 2, falling(10, 10000)), (1, 20, 4, falling(10000, 60))]
@@ -508,7 +504,7 @@ def test_a_job_that_an_outage_stopped_is_back_in_its_old_place():
     assert schedule.start.tolist() == [7, 17]
 
 
-def test_it_serves_users_of_ones_own():
+def test_it_serves_custom_users():
     cheap, dear = ((0.0, 1.0), (1000.0, 1.0)), ((0.0, 9.0), (30.0, 0.0))
     users = [
         Script({0: submits(1, 10), 1: submits(1, 10, utility=cheap)}),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import workloadkit as wk
-from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
+from tests.workloadkit.parts import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation.engine import HiddenError, JobView
 
@@ -55,7 +55,7 @@ def look(at, *, overrun="kill"):
     wk.simulate(log(), Looking(), procs=4, overrun=overrun)
 
 
-def test_what_is_known_of_a_job_from_its_arrival_on_is_seen():
+def test_a_scheduler_sees_the_known_fields_of_a_job_from_its_arrival_on():
     found = []
 
     def at(job, state):
@@ -86,7 +86,7 @@ def test_how_a_job_ends_is_hidden_until_it_has(name):
 
 
 @pytest.mark.parametrize("name", ["submitter", "notes", "row"])
-def test_what_only_the_user_knows_is_never_seen(name):
+def test_a_scheduler_never_sees_fields_that_only_the_user_knows(name):
     def at(job, state):
         with pytest.raises(HiddenError, match=f"does not see the {name} of a job; its user does"):
             getattr(job, name)
@@ -172,7 +172,7 @@ def test_a_running_job_that_is_requeued_begins_anew_in_its_old_place():
     assert table["run"].tolist() == [10, 10, 10, 1]
 
 
-def test_what_is_requeued_is_not_met_by_a_loop_over_the_queue_that_goes_on():
+def test_a_loop_over_the_queue_does_not_meet_jobs_that_are_requeued_meanwhile():
     met = []
 
     class Giving(AnyThatFits):

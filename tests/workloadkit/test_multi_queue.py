@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.compiled import decimals
+from tests.data import TRACES, each_log_with, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
+from tests.small_logs import head_of
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 
@@ -25,10 +27,10 @@ rules = st.fixed_dictionaries(
 )
 
 
-def crowded(seed, *, machine, n_jobs=30, exact=False):
-    """Many jobs at once, of seconds, of days (so that weeks pass) or of decimals."""
+def busy_log(seed, *, machine, n_jobs=30, exact=False, units=(1, 7_777, 60_480)):
+    """Many jobs at once, of seconds, or of days, so that weeks pass."""
     rng = np.random.default_rng(seed)
-    unit = rng.choice([1, 0.1, 7_777, 60_480])
+    unit = rng.choice(units)
     columns = {
         "job": np.arange(1, n_jobs + 1),
         "submit": np.sort(rng.integers(0, 45, n_jobs)) * unit,
@@ -61,15 +63,16 @@ def agree(trace, partitions, **options):
     return compiled
 
 
-@settings(max_examples=60)
+@decimals
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 5), rules)
-def test_engines_agree(seed, machine, partitions, rules):
-    agree(crowded(seed, machine=machine), partitions, procs=machine, **rules)
+def test_engines_agree(decimals, seed, machine, partitions, rules):
+    units = [0.1, 7_777.7] if decimals else [1, 7_777, 60_480]
+    agree(busy_log(seed, machine=machine, units=units), partitions, procs=machine, **rules)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), rules)
 def test_one_partition_is_easy(seed, machine, rules):
-    trace = crowded(seed, machine=machine)
+    trace = busy_log(seed, machine=machine)
     one, easy = (
         wk.simulate(trace, policy, procs=machine, **rules) for policy in (MultiQueue(1), "easy")
     )
@@ -77,11 +80,13 @@ def test_one_partition_is_easy(seed, machine, rules):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 5))
-def test_the_oldest_job_starts_when_what_runs_has_ended_at_the_latest(seed, machine, partitions):
+def test_the_oldest_job_starts_at_the_latest_when_all_running_jobs_have_ended(
+    seed, machine, partitions
+):
     # Not even a job of the whole machine waits longer, whatever arrives behind it. One that had
     # been promised a start may wait until then.
     schedule = wk.simulate(
-        crowded(seed, machine=machine, exact=True), MultiQueue(partitions), procs=machine
+        busy_log(seed, machine=machine, exact=True), MultiQueue(partitions), procs=machine
     )
     submit, start, end = schedule.workload.submit, schedule.start, schedule.end
     for job in np.flatnonzero(schedule.workload.procs == machine):
@@ -115,7 +120,7 @@ def test_short_jobs_do_not_wait_for_a_long_pivot(engine):
         (2, 16, [179, 180, 189]),
     ],
 )
-def test_what_is_lent_delays_the_pivot_of_no_partition(head, last, starts):
+def test_lent_processors_delay_the_pivot_of_no_partition(head, last, starts):
     # In units of 1/20 day, on two partitions of two processors. By the first week jobs of less than
     # 20 belong to the first. At 160 a job takes one processor of the second until 180, another all
     # of the first until 179. At 163 comes a short job of two processors, the pivot of the first:
@@ -163,30 +168,26 @@ def test_partitions_are_few():
     assert agree(trace, 64, procs=2).start.tolist() == [0, 5]
 
 
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def whole_log(request):
-    return wk.read_swf(request.param)
-
-
 def machine_of(trace):
     return {"procs": None if trace.header.number("MaxProcs") else 256, "oversize": "drop"}
 
 
 @needs_traces
-def test_one_partition_is_easy_on_real_logs(whole_log):
-    beginning = whole_log.take(np.arange(min(3 * FIRST_JOBS, whole_log.n_jobs)))
-    for overrun in ("raise", "late"):
-        one, easy = (
-            wk.simulate(beginning, policy, overrun=overrun, **machine_of(whole_log))
-            for policy in (MultiQueue(1), "easy")
-        )
-        assert np.array_equal(one.start, easy.start)
+@pytest.mark.parametrize(("path", "overrun"), each_log_with(("raise",), ("late",)))
+def test_one_partition_is_easy_on_real_logs(path, overrun):
+    trace = head_of(path)
+    one, easy = (
+        wk.simulate(trace, policy, overrun=overrun, **machine_of(trace))
+        for policy in (MultiQueue(1), "easy")
+    )
+    assert np.array_equal(one.start, easy.start)
 
 
 @needs_traces
-def test_engines_agree_on_the_beginning_of_real_logs(whole_log):
-    beginning = whole_log.take(np.arange(FIRST_JOBS))
-    agree(beginning, 4, **machine_of(whole_log))
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_engines_agree_on_the_beginning_of_real_logs(path):
+    trace = head_of(path, 1000)
+    agree(trace, 4, **machine_of(trace))
 
 
 @pytest.mark.slow
@@ -203,9 +204,15 @@ def test_weeks_are_weeks():
     assert WEEK == 7 * DAY
 
 
+#: The kernel takes seconds to compile.
+engines_with_outages = pytest.mark.parametrize(
+    "engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)]
+)
+
+
 @st.composite
 def outages(draw, machine, unit):
-    """A few outages within the log, announced or not, of which each ends."""
+    """A few outages within the log, announced or not, each with an end."""
     numbers = range(1, draw(st.integers(1, 5)) + 1)
     found = []
     for number in numbers:
@@ -219,16 +226,18 @@ def outages(draw, machine, unit):
 
 
 @pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
+@engines_with_outages
 @settings(max_examples=40)
 @given(
     st.data(), st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 4),
     st.sampled_from(["requeue", "lose"]), st.sampled_from(["instant", "event"]),
 )  # fmt: skip
-def test_partitions_bear_outages(data, seed, machine, partitions, interrupted, passes):
+def test_partitions_bear_outages(engine, data, seed, machine, partitions, interrupted, passes):
     unit = 60_480  # so that weeks pass
     trace = long_jobs(seed, machine, unit)
     down = data.draw(outages(machine, unit))
     how = {"procs": machine, "interrupted": interrupted, "passes": passes}
+    how["engine"] = engine
     schedule = wk.simulate(trace, MultiQueue(partitions), outages=wk.Outages(tuple(down)), **how)
     table = schedule.jobs
     assert table["partition"].between(1, partitions).all()
@@ -259,10 +268,11 @@ def long_jobs(seed, machine, unit):
     return wk.Trace.from_columns(columns)
 
 
-@pytest.mark.parametrize("announced", [-1, 0])
-def test_while_processors_are_down_the_first_job_that_fits_starts(announced):
+@engines_with_outages
+def test_while_processors_are_down_the_first_job_that_fits_starts(engine):
     # The pivot needs all four; two of them are down for a long time.
     trace = jobs((0, 5, 4), (1, 10, 4), (2, 10, 2), (3, 10, 2))
-    down = wk.Outage(1, 5, 100, -1, (1, 2), announced)
-    schedule = wk.simulate(trace, MultiQueue(2), procs=4, outages=wk.Outages((down,)))
-    assert schedule.start.tolist() == [0, 100, 5, 15]
+    for announced in (-1, 0):
+        outages = wk.Outages((wk.Outage(1, 5, 100, -1, (1, 2), announced),))
+        schedule = wk.simulate(trace, MultiQueue(2), procs=4, outages=outages, engine=engine)
+        assert schedule.start.tolist() == [0, 100, 5, 15], announced

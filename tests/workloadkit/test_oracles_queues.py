@@ -65,7 +65,7 @@ MODELS = {
 
 @pytest.mark.parametrize("servers", [1, 3])
 @pytest.mark.parametrize("name", MODELS)
-def test_what_happens_obeys_the_rules(name, servers):
+def test_simulations_obey_the_rules_of_their_model(name, servers):
     plain = simulate(MODELS[name], servers, engine="python")
     compiled = simulate(MODELS[name], servers, engine="compiled")
     assert plain.equals(compiled)

@@ -53,7 +53,7 @@ waiting = st.lists(
 
 
 @given(waiting, st.integers(1, 20))
-def test_what_waits_is_what_the_definition_says(jobs, machine):
+def test_outstanding_jobs_agree_with_the_definition(jobs, machine):
     found = saturation(*zip(*jobs, strict=True), machine)
     expected = oracle.backlog(jobs, machine)
     if expected is None:

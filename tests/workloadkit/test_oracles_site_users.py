@@ -149,7 +149,7 @@ def test_sites_of_people_who_work_and_sleep(how, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("workpool", ["independent", "joint"])
 @pytest.mark.parametrize("pools", ["one", "three"])
-def test_what_jobs_are_drawn_from(pools, workpool, engine):
+def test_jobs_are_drawn_from_their_pools(pools, workpool, engine):
     check_dynamic(built_in(), "easy", engine, pools=pools, workpool=workpool)
 
 

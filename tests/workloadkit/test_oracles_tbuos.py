@@ -104,7 +104,7 @@ BEHAVIOURS = (
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("users", ["adjusted", "distribution", "fluid:end=end,skipped=reinsert"])
-def test_incarnations_act_as_the_definition_says(users, engine):
+def test_incarnations_follow_the_definition(users, engine):
     check(long_log(1, ZONES[2], 24), users, engine, 30, 1, pause=False)
 
 
@@ -112,7 +112,7 @@ def test_incarnations_act_as_the_definition_says(users, engine):
 @pytest.mark.parametrize(
     "users", ["fluid:leave=100000", "fluid:skipped=reinsert,leave=100000,overtime=yes"]
 )
-def test_who_leaves_is_gone_for_good(users, engine):
+def test_users_who_leave_do_not_come_back(users, engine):
     _, left = check(long_log(1, ZONES[1]), users, engine, 40, 1, pause=False)
     assert left > 0
 
@@ -121,6 +121,6 @@ def test_who_leaves_is_gone_for_good(users, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("users", BEHAVIOURS)
 @pytest.mark.parametrize("pause", [True, False])
-def test_many_incarnations_act_as_the_definition_says(users, engine, pause):
+def test_many_incarnations_follow_the_definition(users, engine, pause):
     for seed, zone in enumerate(2 * ZONES):
         check(long_log(seed, zone), users, engine, 40, seed, pause)

@@ -1,4 +1,4 @@
-"""Orders of the queue and of backfilling: properties, warnings, and going on from a state."""
+"""Orders of the queue and of backfilling: properties, warnings, and continuing from a state."""
 
 import math
 from copy import deepcopy
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.compiled import from_python
+from tests.compiled import decimals, from_python
 from tests.workloadkit.test_engines_agree import (
     ENGINES,
     MACHINE,
@@ -93,30 +93,30 @@ def test_priority_fifo_takes_the_interactive_queue_0_first():
     assert starts(jobs, "priority-fifo") == [0, 120, 110, 100]
 
 
-@pytest.mark.parametrize("name", ["genetic", "priority-fifo"])
-def test_queue_0_is_the_most_urgent_where_none_is_named(name):
-    policy = wk.schedulers.parse(name)
-    priorities = [policy.priority(queue) for queue in (0, 1, 7, -1)]
-    assert priorities[:3] == [0, 1, 7]
-    assert priorities[3] > 10**9
+def test_queue_0_is_the_most_urgent_where_none_is_named():
+    for name in ("genetic", "priority-fifo"):
+        policy = wk.schedulers.parse(name)
+        priorities = [policy.priority(queue) for queue in (0, 1, 7, -1)]
+        assert priorities[:3] == [0, 1, 7], name
+        assert priorities[3] > 10**9, name
 
 
-def test_where_priorities_make_no_difference_it_is_said():
+def test_priorities_without_effect_are_warned_of():
     unknown, known = ([(*job, queue) for job in (BUSY, BUSY)] for queue in (-1, 3))
     for jobs, scheduler, message in (
         (unknown, "priority-fifo", "the queue of no job is known; all have the same priority"),
         (unknown, "priority-fifo:1", "the queue of no job is known"),
         (known, "priority-fifo:5/2", "no job is of queues 5/2; all have the same priority"),
     ):
-        with pytest.warns(WorkloadWarning, match=message) as said:
+        with pytest.warns(WorkloadWarning, match=message) as warned:
             starts(jobs, scheduler)
-        assert len(said) == len(ENGINES)
+        assert len(warned) == len(ENGINES)
     starts(known, "priority-fifo")
     starts(known, "priority-fifo:3")
 
 
 @given(logs(whole), overruns, passes)
-def test_orders_that_tell_nothing_apart_are_easy(jobs, overrun, passes):
+def test_orders_of_equal_jobs_are_easy(jobs, overrun, passes):
     """Same estimates for sjf and ljf, same sizes for the others, the same queue, the same wait."""
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     alike = as_trace([(*job[:3], 20, job[4], 1) for job in jobs])
@@ -129,36 +129,37 @@ def test_orders_that_tell_nothing_apart_are_easy(jobs, overrun, passes):
         assert np.array_equal(wk.simulate(alike, scheduler, **options).start, easy)
 
 
+@numba.njit
+def shortest_of_the_last_user(now, submit, estimate, procs, user):
+    """One order for all tests: its loop is compiled again in each run."""
+    return math.nan if user == 9 else estimate - 1000 * user
+
+
 def test_spare_processors_shrink_in_a_custom_order():
     # At 10 the job of six starts; the head of seven is promised 111, with three spare, while four
     # are idle. A long job takes two: two are idle, but one is spare, for the last job.
     waiting = [(1, 100, 101, 6), (1, 100, 102, 7)]
     waiting += [(1, 300, 303, 2), (1, 300, 304, 2), (1, 300, 305, 1)]
-    found = starts([(0, 10, 10, 10), *waiting], CustomOrder(compiled_shortest), machine=10)
+    order = CustomOrder(shortest_of_the_last_user)
+    found = starts([(0, 10, 10, 10), *waiting], order, machine=10)
     assert found == [0, 10, 110, 10, 210, 10]
 
 
-def shortest(now, submit, estimate, procs, user):
-    return estimate
-
-
-compiled_shortest = numba.njit(shortest)
-
-
-@given(logs(whole), overruns, passes, st.sampled_from(["same", "none", "largest"]))
-def test_an_own_order_is_the_built_in_one_that_says_the_same(jobs, overrun, passes, backfill):
+@pytest.mark.parametrize(
+    "backfill",
+    ["same", *(pytest.param(name, marks=pytest.mark.slow) for name in ("none", "largest"))],
+)
+@given(logs(whole), overruns, passes)
+def test_a_custom_order_is_the_built_in_one_with_the_same_keys(backfill, jobs, overrun, passes):
     trace = as_trace(jobs)
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     expected = wk.simulate(trace, f"sjf:backfill={backfill}", **options).start
     for engine in ENGINES:
-        order = CustomOrder(compiled_shortest, backfill)
+        order = CustomOrder(shortest_of_the_last_user, backfill)
         assert np.array_equal(wk.simulate(trace, order, engine=engine, **options).start, expected)
 
 
-def test_an_own_order_sees_the_user_and_is_named():
-    def higher_user_first(now, submit, estimate, procs, user):
-        return math.nan if user == 9 else -user
-
+def test_a_custom_order_receives_the_user_and_is_named():
     columns = {
         "submit": [0, 1, 1, 1, 1],
         "run": [10] * 5,
@@ -167,9 +168,10 @@ def test_an_own_order_sees_the_user_and_is_named():
     }
     trace = wk.Trace.from_columns(columns)
     for engine in ENGINES:
-        schedule = wk.simulate(trace, CustomOrder(higher_user_first), procs=4, engine=engine)
-        assert schedule.start.tolist() == [0, 40, 20, 10, 30]
-        name = "custom-order:order=higher_user_first"
+        order = CustomOrder(shortest_of_the_last_user)
+        schedule = wk.simulate(trace, order, procs=4, engine=engine)
+        assert schedule.start.tolist() == [0, 40, 20, 10, 30]  # nan comes last
+        name = "custom-order:order=shortest_of_the_last_user"
         assert schedule.parameters["scheduler"].startswith(f"{name} (source ")
     assert "custom-order" not in schedulers.known()
     with pytest.raises(ParameterError, match="unknown scheduler 'custom-order'"):
@@ -177,7 +179,7 @@ def test_an_own_order_sees_the_user_and_is_named():
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is nothing to compile")
-def test_an_own_order_that_cannot_be_compiled_is_for_the_plain_engine():
+def test_a_custom_order_that_cannot_be_compiled_requires_the_plain_engine():
     class Shortest:
         def __call__(self, now, submit, estimate, procs, user):
             return estimate
@@ -195,7 +197,7 @@ def test_an_own_order_that_cannot_be_compiled_is_for_the_plain_engine():
         CustomOrder("sjf")
 
 
-def test_an_own_order_gives_numbers_of_five_arguments():
+def test_a_custom_order_returns_a_number_for_five_arguments():
     for order in (lambda now, submit: submit, numba.njit(lambda now: now)):
         message = r"order is <lambda>\(now.*\); give a function of \(now, submit, estimate, "
         with pytest.raises(ParameterError, match=message):
@@ -210,9 +212,8 @@ def test_an_own_order_gives_numbers_of_five_arguments():
             wk.simulate(trace, order, procs=4, engine="python")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for text, message in (
         ("easy:backfill=fastest", "easy: backfill is 'fastest'; known: same, none, arrival, sjf"),
         ("wfp3:fastest", "wfp3: backfill is 'fastest'; known: same, none, arrival, sjf"),
         ("sjf:reservations=0", "sjf: reservations is 0; at least 1"),
@@ -220,21 +221,17 @@ def test_an_own_order_gives_numbers_of_five_arguments():
         ("priority-fifo:1/2/1", "queues is '1/2/1'; give different numbers of queues"),
         ("priority-fifo:1//2", "queues is '1//2'; give different numbers of queues"),
         ("unicef:reservations=2", "unicef has no parameter 'reservations'; known: backfill"),
-    ],
-)
-def test_what_cannot_be_is_said(text, message):
-    with pytest.raises(ParameterError, match=message):
-        schedulers.parse(text)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            schedulers.parse(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["easy", "easy:backfill=sjf", "priority-fifo:queues=5/2/1,reservations=2", "fcfs"]
-)
-def test_a_policy_is_named_as_it_is_parsed(text):
-    policy = schedulers.parse(text)
-    assert schedulers.describe(policy) == text
+def test_a_policy_is_named_as_it_is_parsed():
     trace = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "queue": [5]})
-    assert wk.simulate(trace, policy, procs=1).parameters["scheduler"] == text
+    for text in ("easy", "easy:backfill=sjf", "priority-fifo:queues=5/2/1,reservations=2", "fcfs"):
+        policy = schedulers.parse(text)
+        assert schedulers.describe(policy) == text
+        assert wk.simulate(trace, policy, procs=1).parameters["scheduler"] == text
 
 
 @given(
@@ -278,15 +275,15 @@ def test_a_simulation_goes_on_from_any_second(jobs, policy, overrun, long_queue,
     assert np.array_equal(state.start, start)
 
 
+@decimals
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["wfp3", "unicef"]),
     st.sampled_from(["same", "sjf", "arrival", "largest", "none"]),
     overruns,
     passes,
-    st.booleans(),
 )
-def test_groups_find_what_lists_find(seed, order, backfill, overrun, passes, decimals):
+def test_groups_find_what_lists_find(decimals, seed, order, backfill, overrun, passes):
     # Queues grow and drain more than once, so that lists and groups hand over to each other.
     rng = np.random.default_rng(seed)
     n_jobs = 300

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import with_outages
-from tests.workloadkit.cast import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
+from tests.workloadkit.parts import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.shutdowns import settle, what_stays_down
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
@@ -36,6 +36,7 @@ POLICIES = [
     "user-priority",
     "multi-queue:2",
 ]
+policies = with_outages(POLICIES)
 
 
 def log(*jobs, n_users=1):
@@ -47,7 +48,7 @@ def log(*jobs, n_users=1):
     return wk.Trace.from_columns(table | {"queue": [1] * len(jobs), "user": users})
 
 
-# What is odd is drawn on purpose.
+# Odd outages are drawn on purpose.
 pytestmark = pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
 
 
@@ -81,36 +82,37 @@ def starts(*arguments, **options):
 # Unannounced
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-def test_a_job_whose_processor_fails_runs_again_from_the_beginning(policy):
-    schedule = simulate(log((0, 10, 2)), policy, [down(5, 20, 2)])
-    job = schedule.jobs.iloc[0]
-    assert (job["start"], job["end"], job["wait"], job["run"]) == (5, 15, 5, 10)
-    assert (job["interruptions"], job["lost"], job["lost_work"]) == (1, False, 10)
-    assert [run.processors for run in schedule.runs] == [(1, 2), (1, 3)]
-    assert [run[:3] for run in schedule.runs] == [(1, 0, 5), (1, 5, 15)]
-    assert [run.interrupted for run in schedule.runs] == [True, False]
-    assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 0)
-    assert schedule.metrics["lost_work"] == 10
+@policies
+def test_a_job_whose_processor_fails_runs_again_from_the_beginning(policies):
+    for policy in policies:
+        schedule = simulate(log((0, 10, 2)), policy, [down(5, 20, 2)])
+        job = schedule.jobs.iloc[0]
+        assert (job["start"], job["end"], job["wait"], job["run"]) == (5, 15, 5, 10), policy
+        assert (job["interruptions"], job["lost"], job["lost_work"]) == (1, False, 10), policy
+        assert [run.processors for run in schedule.runs] == [(1, 2), (1, 3)], policy
+        assert [run[:3] for run in schedule.runs] == [(1, 0, 5), (1, 5, 15)], policy
+        assert [run.interrupted for run in schedule.runs] == [True, False], policy
+        assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 0), policy
+        assert schedule.metrics["lost_work"] == 10, policy
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-def test_or_is_lost(policy):
+@policies
+def test_a_job_whose_processor_fails_may_be_lost(policies):
     trace = log((0, 10, 2, 8), (0, 3, 1, 3))
-    schedule = simulate(
-        trace, policy, [down(5, 20, 2, 3, 4, 1)], overrun="kill", interrupted="lose"
-    )
-    table = schedule.jobs
-    assert table["start"].tolist() == [0, 0]
-    assert table["end"].tolist() == [5, 3]
-    assert table["run"].tolist() == [5, 3]
-    assert table["lost"].tolist() == [True, False]
-    assert table["killed"].tolist() == [False, False]  # it did not live so long
-    assert table["lost_work"].tolist() == [10, 0]
-    assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 1)
-    written = schedule.trace()
-    assert written.column("status").tolist() == [0, -1]
-    assert written.column("run").tolist() == [5, 3]
+    outages = [down(5, 20, 2, 3, 4, 1)]
+    for policy in policies:
+        schedule = simulate(trace, policy, outages, overrun="kill", interrupted="lose")
+        table = schedule.jobs
+        assert table["start"].tolist() == [0, 0], policy
+        assert table["end"].tolist() == [5, 3], policy
+        assert table["run"].tolist() == [5, 3], policy
+        assert table["lost"].tolist() == [True, False], policy
+        assert table["killed"].tolist() == [False, False], policy  # it was lost before its limit
+        assert table["lost_work"].tolist() == [10, 0], policy
+        assert (schedule.metrics["interrupted"], schedule.metrics["lost"]) == (1, 1), policy
+        written = schedule.trace()
+        assert written.column("status").tolist() == [0, -1], policy
+        assert written.column("run").tolist() == [5, 3], policy
 
 
 def test_jobs_on_other_processors_run_on():
@@ -134,22 +136,23 @@ def test_a_job_that_ends_as_its_processors_go_down_has_ended():
     assert starts(log((0, 5, 4), (1, 5, 4)), "easy", [down(5, 7, 1)]) == [0, 7]
 
 
-def test_nothing_tells_when_what_failed_works_again():
+def test_the_end_of_an_outage_is_unknown_until_it_comes():
     trace = log((0, 10, 2), (1, 10, 4), (2, 500, 1))
-    # The second job needs all, nobody knows when that will be: the third is not kept from starting.
+    # The second job needs all at an unknown time: the third may start.
     assert starts(trace, "easy", [down(0, 50, 4)]) == [0, 502, 2]
     assert starts(trace, "conservative", [down(0, 50, 4)]) == [0, 502, 2]
     assert starts(trace, "fcfs", [down(0, 50, 4)]) == [0, 50, 60]
-    # That another outage is announced does not tell it, either.
+    # The announcement of another outage changes nothing.
     far = down(10**6, 10**6 + 1, 1, announced=0)
     assert starts(trace, "easy", [down(0, 50, 4), far]) == [0, 502, 2]
     assert starts(trace, "conservative", [down(0, 50, 4), far]) == [0, 502, 2]
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-def test_an_outage_may_overlap_another(policy):
-    outages = [down(5, 20, 1), down(10, 30, 1), down(12, 15, 1)]
-    assert starts(log((6, 5, 1), (7, 2, 2)), policy, outages, procs=2) in ([6, 30], [9, 30])
+@policies
+def test_an_outage_may_overlap_another(policies):
+    trace, outages = log((6, 5, 1), (7, 2, 2)), [down(5, 20, 1), down(10, 30, 1), down(12, 15, 1)]
+    for policy in policies:
+        assert starts(trace, policy, outages, procs=2) in ([6, 30], [9, 30]), policy
 
 
 def test_a_scheduler_learns_of_processors_that_really_change(note, seen):
@@ -166,11 +169,13 @@ def test_an_outage_of_no_time_stops_what_runs():
     assert schedule.jobs["interruptions"].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-@pytest.mark.parametrize("announced", [-1, 0, 60])
-def test_the_whole_machine_may_be_down_before_the_first_job_comes(policy, announced):
-    outages = [down(50, 200, procs=4, announced=announced)]
-    assert starts(log((100, 5, 1), (101, 5, 4)), policy, outages) in ([200, 205], [205, 200])
+@policies
+def test_the_whole_machine_may_be_down_before_the_first_job_comes(policies):
+    trace = log((100, 5, 1), (101, 5, 4))
+    for policy, announced in product(policies, (-1, 0, 60)):
+        outages = [down(50, 200, procs=4, announced=announced)]
+        found = starts(trace, policy, outages)
+        assert found in ([200, 205], [205, 200]), (policy, announced)
 
 
 def test_a_job_may_be_stopped_many_times():
@@ -256,7 +261,7 @@ def test_conservative_reserves_around_outages():
     assert starts(trace, "conservative", outages) == [0, 100, 150, 10, 180, 190]
 
 
-def test_conservative_starts_on_what_is_free_not_on_what_should_be():
+def test_conservative_starts_jobs_on_free_processors_not_on_planned_ones():
     # At 20 the first job is overdue, the second has ended: the third comes before the fourth.
     trace = log((0, 40, 1, 10), (0, 20, 1), (5, 10, 1), (6, 10, 1))
     far = [down(10**6, 10**6 + 1, 1, announced=0)]
@@ -265,12 +270,12 @@ def test_conservative_starts_on_what_is_free_not_on_what_should_be():
         assert late == [0, 0, 20, 30]
 
 
-def test_odd_outages_of_ones_own_are_worth_a_line():
+def test_odd_outages_are_warned_of():
     with pytest.warns(WorkloadWarning, match="outages: 1 outage is announced after its start"):
         simulate(log((0, 10, 2)), "easy", [down(20, 30, 1, announced=25)])
 
 
-def test_odd_outages_of_a_file_are_said_once(tmp_path):
+def test_odd_outages_of_a_file_are_warned_of_once(tmp_path):
     path = tmp_path / "a.outages"
     wk.write_outages(Outages((down(20, 30, 1, announced=25),)), path)
     with pytest.warns(WorkloadWarning, match="1 outage is announced after its start") as said:
@@ -288,7 +293,7 @@ def test_an_announced_outage_without_end_is_named_where_jobs_never_start():
     assert starts(log((0, 10, 2), (1, 50, 4), (2, 9, 1)), "easy", [down(20, 90, 1)]) == [0, 90, 20]
 
 
-def test_own_schedulers_may_plan_or_not():
+def test_custom_schedulers_may_plan_around_outages_or_not():
     outages = [down(20, 100, procs=4, announced=0)]
     careless = simulate(log((0, 30, 2)), Fcfs(), outages)
     assert (careless.start.tolist(), careless.jobs["interruptions"].tolist()) == ([100], [1])
@@ -311,23 +316,23 @@ def test_a_careless_job_takes_the_processors_that_stay_up_longest():
 # Users and hooks
 
 
-def test_the_user_of_a_lost_job_is_told(note, seen):
+def test_the_user_of_a_lost_job_is_notified(note, seen):
     def again(user, job):
         if job.lost:
             user.submit(1, 5)
 
     user = Script({0: submits(2, 50)}, note=note, on_end=again)
     schedule = simulate(None, "fcfs", [down(20, 30, 1)], users=[user], interrupted="lose", rng=1)
-    assert (20, "user told", 1) in seen
+    assert (20, "user notified", 1) in seen
     assert schedule.jobs["submit"].tolist() == [0, 20]
     assert schedule.jobs["end"].tolist() == [20, 25]
     assert schedule.jobs["lost"].tolist() == [True, False]
 
 
-def test_the_user_of_a_requeued_job_is_told_when_it_ends(note, seen):
+def test_the_user_of_a_requeued_job_is_notified_when_it_ends(note, seen):
     user = Script({0: submits(2, 50)}, note=note)
     simulate(None, "fcfs", [down(20, 30, 1)], users=[user], rng=1)
-    assert [entry for entry in seen if entry[1] == "user told"] == [(70, "user told", 1)]
+    assert [entry for entry in seen if entry[1] == "user notified"] == [(70, "user notified", 1)]
 
 
 def test_a_user_may_lose_all_running_jobs_of_a_batch_in_one_second():
@@ -345,23 +350,23 @@ def test_a_user_may_lose_all_running_jobs_of_a_batch_in_one_second():
     assert schedule.jobs["lost"].tolist() == [True, True, False]
 
 
-def test_hooks_come_when_the_machine_is_as_they_say():
-    told = []
+def test_hooks_are_called_after_the_machine_has_changed():
+    calls = []
 
     class Watching(Fcfs):
         def processors_down(self, count):
-            told.append(("down", count, self.machine_size, self.used, self.free))
+            calls.append(("down", count, self.machine_size, self.used, self.free))
 
         def plans_void(self):
-            told.append(("void", self.now))
+            calls.append(("void", self.now))
 
         def job_interrupted(self, job):
-            told.append(("interrupted", job.number, job.start, self.free))
+            calls.append(("interrupted", job.number, job.start, self.free))
             super().job_interrupted(job)
 
     outages = [down(5, 9, 1, 2), down(30, 40, 3, announced=8)]
     simulate(log((0, 10, 2), (0, 3, 1), (0, 40, 1)), Watching(), outages)
-    assert told == [
+    assert calls == [
         ("down", 2, 2, 1, 1),
         ("void", 5),
         ("interrupted", 1, None, 1),
@@ -372,15 +377,15 @@ def test_hooks_come_when_the_machine_is_as_they_say():
 
 
 def test_plans_are_void_where_an_announced_outage_stops_a_job_nevertheless():
-    told = []
+    calls = []
 
     class Watching(Fcfs):
         def plans_void(self):
-            told.append(self.now)
+            calls.append(self.now)
 
     outages = [down(20, 50, 1, announced=3), down(60, 61, 1, announced=4)]
     simulate(log((0, 30, 4, 20)), Watching(), outages, overrun="late")
-    assert told == [3, 4, 20, 60]
+    assert calls == [3, 4, 20, 60]
 
 
 def test_no_pass_is_made_where_an_interrupted_job_would_have_ended(note, seen):
@@ -414,16 +419,16 @@ def machine_of(size, *outages):
     return [s.processors.tolist() for s in settle(Outages(tuple(outages)), size)]
 
 
-def test_outages_that_do_not_name_their_processors_take_them_in_turn():
+def test_outages_without_named_processors_take_them_in_turn():
     outages = [Outage(n, 10 * n, 10 * n + 5, 2) for n in range(1, 5)]
     assert machine_of(5, *outages) == [[0, 1], [2, 3], [4, 0], [1, 2]]
 
 
-def test_of_one_second_they_take_them_in_the_order_of_their_numbers():
+def test_outages_of_one_second_take_processors_in_the_order_of_their_numbers():
     assert machine_of(5, Outage(2, 10, 20, 1), Outage(1, 10, 20, 2)) == [[0, 1], [2]]
 
 
-def test_they_pass_by_those_that_are_down_already():
+def test_outages_take_processors_that_are_up():
     known = Outage(9, 0, 100, components=(2, 3))
     assert machine_of(5, known, Outage(1, 10, 20, 2), Outage(2, 15, 30, 1)) == [[1, 2], [0, 3], [4]]
     assert machine_of(3, known, Outage(1, 10, 20, 3)) == [[1, 2], [0, 1, 2]]
@@ -436,7 +441,7 @@ def test_an_outage_of_no_time_is_there_in_its_second():
     assert machine_of(3, Outage(1, 11, 11, 1), known) == [[0], [0]]
 
 
-def test_they_take_again_what_goes_down_as_they_end():
+def test_a_processor_may_go_down_again_as_its_outage_ends():
     """It is down from the very second on in which they are over."""
     assert machine_of(3, Outage(1, 10, 20, 1), Outage(2, 20, 30, components=(1,))) == [[0], [0]]
     assert machine_of(3, Outage(1, 10, 21, 1), Outage(2, 20, 30, components=(1,))) == [[1], [0]]
@@ -455,7 +460,7 @@ def test_outages_without_end_are_named_with_what_they_leave():
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(0, 6)), max_size=12),
 )
-def test_as_many_processors_go_down_as_the_file_says(outages):
+def test_as_many_processors_go_down_as_the_outages_specify(outages):
     given = [Outage(i, start, start + length, n) for i, (start, length, n) in enumerate(outages, 1)]
     shutdowns = settle(Outages(tuple(given)), 6)
     assert [s.number for s in shutdowns] == [
@@ -482,21 +487,18 @@ def test_processors_of_a_large_machine_go_down_in_turn():
     ]
 
 
-@pytest.mark.parametrize(
-    ("outage", "message"),
-    [
+def test_an_outage_that_cannot_be_simulated_is_named():
+    for outage, message in (
         (Outage(7, -1, 5, 1), "outage 7 starts at an unknown second"),
         (Outage(7, 3, 5), "outage 7 takes an unknown number of processors"),
         (Outage(7, 3, 5, 9), "outage 7 takes 9 processors of a machine of 4"),
         (Outage(7, 3, 5, components=(1, 5)), "outage 7 takes processor 5 of a machine of 4"),
-    ],
-)
-def test_an_outage_that_cannot_be_simulated_is_named(outage, message):
-    with pytest.raises(WorkloadError, match=f"outages: {message}"):
-        wk.simulate(small_trace(), procs=4, outages=Outages((outage,)))
+    ):
+        with pytest.raises(WorkloadError, match=f"outages: {message}"):
+            wk.simulate(small_trace(), procs=4, outages=Outages((outage,)))
 
 
-# What goes with what
+# Outages and the other options
 
 
 def test_outages_may_be_a_file(tmp_path):
@@ -521,25 +523,25 @@ def test_outages_of_another_log_are_warned_of():
         wk.simulate(small_trace(), procs=4, outages=outages)
 
 
-def test_outages_play_no_part_in_the_schedule_of_the_log():
+def test_outages_have_no_effect_on_the_recorded_schedule():
     trace = log((0, 10, 2), (3, 5, 1))
     with pytest.warns(WorkloadWarning, match="outages have no effect"):
         schedule = simulate(trace, "recorded", [down(5, 20, 2)])
     assert schedule.jobs.equals(wk.simulate(trace, "recorded", procs=4).jobs)
 
 
-@pytest.mark.parametrize("outages", [7, [Outage(1, 5, 6, 1)], ((5, -1),)])
-def test_outages_are_a_path_or_outages(outages):
-    with pytest.raises(ParameterError, match="give a path or an instance of Outages"):
-        wk.simulate(small_trace(), procs=4, outages=outages)
+def test_outages_are_a_path_or_outages():
+    for outages in (7, [Outage(1, 5, 6, 1)], ((5, -1),)):
+        with pytest.raises(ParameterError, match="give a path or an instance of Outages"):
+            wk.simulate(small_trace(), procs=4, outages=outages)
 
 
-def test_what_becomes_of_interrupted_jobs_is_known():
+def test_interrupted_jobs_are_requeued_or_lost():
     with pytest.raises(ParameterError, match="interrupted is 'wait'; known: requeue, lose"):
         wk.simulate(small_trace(), procs=4, outages=Outages(), interrupted="wait")
 
 
-def test_a_scheduler_that_knows_nothing_of_outages_is_refused():
+def test_a_scheduler_without_support_for_outages_is_refused():
     class Oblivious(AnyThatFits):
         bears_outages = False
 
@@ -582,7 +584,7 @@ def test_processors_are_reserved_only_where_there_are_outages():
     assert wk.simulate(small_trace(), procs=4).runs == ()
 
 
-def test_metrics_count_the_jobs_that_count():
+def test_metrics_leave_out_warm_up_and_cool_down():
     trace = log((0, 10, 1), (100, 10, 1), (200, 10, 1))
     outages = [down(5, 6, 1), down(105, 106, 1), down(205, 206, 1)]
     metrics = simulate(trace, "easy", outages, warmup=50, cooldown=50).metrics
@@ -619,6 +621,13 @@ def random_outages(draw, *, announced=None, least=0):
     return found
 
 
+def assert_runs_do_not_overlap(schedule):
+    """Assert that each processor runs one job at a time."""
+    for processor in range(1, MACHINE + 1):
+        runs = sorted((run.start, run.end) for run in schedule.runs if processor in run.processors)
+        assert all(end <= start for (_, end), (start, _) in pairwise(runs)), processor
+
+
 def check_runs(schedule, outages):
     """Assert what holds of every schedule with outages, processor by processor."""
     table = schedule.jobs.set_index("job")
@@ -633,10 +642,7 @@ def check_runs(schedule, outages):
                 assert not max(run.start, shutdown.start) < min(run.end, shutdown.end)
                 assert not run.start < shutdown.start < run.end
                 assert not shutdown.start <= run.start < shutdown.end
-    for processor in range(1, MACHINE + 1):
-        runs = sorted((run.start, run.end) for run in schedule.runs if processor in run.processors)
-        for (_, end), (start, _) in pairwise(runs):
-            assert end <= start
+    assert_runs_do_not_overlap(schedule)
 
     in_vain = [run for run in schedule.runs if run.interrupted]
     last = {run.job: run for run in schedule.runs}
@@ -663,38 +669,40 @@ def check_runs(schedule, outages):
         )
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-@settings(max_examples=30)
+@policies
+@settings(max_examples=100)
 @given(
+    data=st.data(),
     jobs=LOGS,
     outages=random_outages(),
     overrun=st.sampled_from(["raise", "kill", "late"]),
     interrupted=st.sampled_from(["requeue", "lose"]),
 )
 def test_no_processor_runs_two_jobs_or_runs_while_it_is_down(
-    policy, jobs, outages, overrun, interrupted
+    policies, data, jobs, outages, overrun, interrupted
 ):
+    policy = data.draw(st.sampled_from(policies))
     schedule = simulate(
         log(*jobs), policy, outages, MACHINE, overrun=overrun, interrupted=interrupted
     )
     check_runs(schedule, outages)
 
 
-@pytest.mark.parametrize("policy", ["easy", "conservative", "fcfs"])
-@given(jobs=LOGS, outages=random_outages())
+@settings(max_examples=60)
+@given(
+    policy=st.sampled_from(["easy", "conservative", "fcfs"]), jobs=LOGS, outages=random_outages()
+)
 def test_passes_by_event_bear_outages(policy, jobs, outages):
     schedule = simulate(log(*jobs), policy, outages, MACHINE, passes="event")
     assert {run.job for run in schedule.runs if not run.interrupted} == {*schedule.jobs["job"]}
-    for processor in range(1, MACHINE + 1):
-        runs = sorted((r.start, r.end) for r in schedule.runs if processor in r.processors)
-        assert all(end <= start for (_, end), (start, _) in pairwise(runs))
+    assert_runs_do_not_overlap(schedule)
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-@settings(max_examples=30)
-@given(jobs=LOGS, passes=st.sampled_from(["instant", "event"]))
-def test_without_outages_all_is_as_without_the_option(policy, jobs, passes):
-    trace = log(*jobs)
+@policies
+@settings(max_examples=60)
+@given(data=st.data(), jobs=LOGS, passes=st.sampled_from(["instant", "event"]))
+def test_without_outages_all_is_as_without_the_option(policies, data, jobs, passes):
+    trace, policy = log(*jobs), data.draw(st.sampled_from(policies))
     without = wk.simulate(trace, policy, procs=MACHINE, engine="python", passes=passes)
     none = simulate(trace, policy, [], MACHINE, passes=passes)
     assert none.start.tolist() == without.start.tolist()
@@ -703,11 +711,11 @@ def test_without_outages_all_is_as_without_the_option(policy, jobs, passes):
     assert nothing.start.tolist() == without.start.tolist()
 
 
-@pytest.mark.parametrize("policy", with_outages(POLICIES))
-@settings(max_examples=30)
-@given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
-def test_an_outage_after_all_is_over_changes_nothing(policy, jobs, overrun):
-    trace = log(*jobs)
+@policies
+@settings(max_examples=60)
+@given(data=st.data(), jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
+def test_an_outage_after_the_last_end_changes_nothing(policies, data, jobs, overrun):
+    trace, policy = log(*jobs), data.draw(st.sampled_from(policies))
     without = wk.simulate(trace, policy, procs=MACHINE, engine="python", overrun=overrun)
     outages = [down(10**6, 10**6 + 9, 1, 2, 3)]
     assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()
@@ -716,16 +724,15 @@ def test_an_outage_after_all_is_over_changes_nothing(policy, jobs, overrun):
 SEVERAL = ("conservative", "reservations", "multi-queue")  # reservations
 
 
-@pytest.mark.parametrize(
-    "policy",
-    with_outages(
-        [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"]
-    ),
+@with_outages(
+    [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"]
 )
-@given(jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
-def test_planning_by_processor_is_planning_by_number(policy, jobs, overrun):
-    """With one reservation, it does not matter that processors have names."""
-    trace = log(*jobs)
+@settings(max_examples=60)
+@given(data=st.data(), jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
+def test_with_one_reservation_planning_by_processor_is_planning_by_number(
+    policies, data, jobs, overrun
+):
+    trace, policy = log(*jobs), data.draw(st.sampled_from(policies))
     without = wk.simulate(trace, policy, procs=MACHINE, engine="python", overrun=overrun)
     outages = [down(10**6, 10**6 + 9, 1, 2, 3, announced=0)]
     assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()

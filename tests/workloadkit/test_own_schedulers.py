@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.oracles.check import check_schedule
-from tests.workloadkit.cast import (
+from tests.workloadkit.parts import (
     AnyThatFits,
     Fcfs,
     small_trace,
@@ -21,7 +21,7 @@ whole_logs = st.lists(
 
 
 @given(whole_logs, st.sampled_from(["kill", "raise", "late"]))
-def test_fcfs_of_ones_own_is_the_built_in_one(jobs, overrun):
+def test_a_custom_fcfs_is_the_built_in_one(jobs, overrun):
     columns = ("submit", "run", "requested_time", "procs")
     trace = wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
     own = wk.simulate(trace, Fcfs(), procs=8, overrun=overrun)

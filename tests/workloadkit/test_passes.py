@@ -7,19 +7,16 @@ import pytest
 from hypothesis import given
 
 import workloadkit as wk
-from tests.data import needs_compiler, needs_traces, trace_path
+from tests.data import each_log_with, needs_compiler, needs_traces, trace_path
 from tests.oracles import easy_by_event
+from tests.small_logs import head_of, size_of
 from tests.workloadkit.test_engines_agree import (
     MACHINE,
     OVERRUNS,
     any_log,
     as_trace,
-    first_jobs,
     overruns,
-    size_of,
 )
-
-__all__ = ["first_jobs"]
 
 
 @given(any_log, overruns)
@@ -49,10 +46,11 @@ def shares_that_shift(trace, scheduler, overrun):
 
 
 @needs_traces
-@pytest.mark.parametrize("overrun", OVERRUNS)
-def test_few_jobs_of_real_logs_shift_and_none_under_fcfs(first_jobs, overrun):
-    assert shares_that_shift(first_jobs, "fcfs", overrun) == 0
-    assert shares_that_shift(first_jobs, "easy", overrun) < 0.25
+@pytest.mark.parametrize(("path", "overrun"), each_log_with(*zip(OVERRUNS)))
+def test_few_jobs_of_real_logs_shift_and_none_under_fcfs(path, overrun):
+    trace = head_of(path)
+    assert shares_that_shift(trace, "fcfs", overrun) == 0
+    assert shares_that_shift(trace, "easy", overrun) < 0.25
 
 
 @needs_compiler

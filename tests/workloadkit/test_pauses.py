@@ -54,7 +54,7 @@ def test_engines_agree(think, law):
 
 
 @pytest.mark.parametrize("think", PAUSES)
-def test_fixed_pauses_are_what_the_response_says(think):
+def test_fixed_pauses_follow_from_the_response(think):
     think = PAUSES[think]
     jobs = both(Reopen(0.5, 0.6, think=think, think_law="fixed", jobs=600))
     silence, response = pauses(jobs)
@@ -83,7 +83,7 @@ def test_one_pause_is_a_number_of_either_form():
     assert one.equals(both(Reopen(0.5, "exp:0.6", think=PauseTable([0.0], [2.0]), jobs=300)))
 
 
-def test_own_functions_run_plain_or_as_a_table():
+def test_custom_functions_run_plain_or_as_a_table():
     def think(response):
         return 1.0 + 3.0 * response  # a table has it but for rounding
 
@@ -110,16 +110,15 @@ def test_tables_are_straight_lines(response, steps):
     assert PauseTable(times, means)(response) == pytest.approx(expected, abs=1e-9)
 
 
-def test_what_is_written_is_what_is_read():
+def test_users_are_read_as_they_are_written():
     assert parse_pause("90") == 90.0
     assert parse_pause("breaks/1/2/3") == BreakPause(1.0, 2.0, 3.0)
     users = parse("mixed:rate=0.1,users=2,think=breaks:1min,2h,20min,again=hyperbolic:0.8,0.5")
     assert users == Mixed(0.1, 2, BreakPause(60.0, 7200.0, 1200.0), again=HyperbolicAgain(0.8, 0.5))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for make, message in (
         (lambda: BreakPause(-1, 2, 3), "short is -1; it must be 0 or more"),
         (lambda: BreakPause(1, math.nan, 3), "long is nan"),
         (lambda: BreakPause(1, 2, "3"), "limit is '3'; it is a number"),
@@ -137,13 +136,11 @@ def test_what_is_written_is_what_is_read():
         (lambda: Mixed(1, 2, 1.0, step=1), "step is for a custom function, not 1.0"),
         (lambda: Mixed(1, 2, 1.0, again=2), "again is 2; a probability is from 0 to 1"),
         (lambda: Mixed(1, 2, 1.0, "none"), "think_law is 'none'; known: exponential, fixed"),
-    ],
-)
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ParameterError, match=message):
-        make()
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make()
 
 
-def test_an_own_function_that_gives_no_time():
+def test_a_custom_function_that_returns_no_time_is_refused():
     with pytest.raises(ParameterError, match=r"think\(.*\) is -1; it must be 0 or more"):
         wk.simulate(None, "fcfs", Reopen(0.5, 0.5, think=lambda r: -1), rng=1)

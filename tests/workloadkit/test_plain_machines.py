@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.workloadkit.cast import Fcfs, Script, submits
+from tests.workloadkit.parts import Fcfs, Script, submits
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Simulation
@@ -135,7 +135,7 @@ def test_a_licence_is_reserved_like_processors(policy):
     assert starts(log(jobs), policy, hardware=TwoPools(PROCS, 1)) == [0, 10, 20, 2]
 
 
-def test_starting_what_does_not_fit_names_what_is_free():
+def test_starting_a_job_that_does_not_fit_names_the_free_processors():
     class Greedy(wk.schedulers.Scheduler):
         def allocate(self):
             for job in self.queue:
@@ -147,7 +147,7 @@ def test_starting_what_does_not_fit_names_what_is_free():
         play(log(jobs), Greedy(), hardware=TwoPools(PROCS, 1))
 
 
-def test_a_user_cannot_submit_what_never_fits():
+def test_a_job_that_never_fits_is_refused():
     class Halves(Pool):
         def fits(self, job):
             return super().fits(job) and job.procs <= 2
@@ -220,7 +220,7 @@ def test_a_predictor_plans_before_the_scheduler_sees_the_job_and_learns_as_it_en
     assert [job.estimate for job in done] == [90] * 5 + [50]  # what the users said
 
 
-def test_easy_plans_with_what_was_predicted():
+def test_easy_plans_with_predicted_run_times():
     # by the estimates the last job would delay the second; it will not
     jobs = [(0, 10, 99, 1, 0, 1), (20, 10, 10, 4, 0, 2), (21, 5, 5, 6, 0, 2), (22, 8, 99, 2, 0, 1)]
     assert starts(log(jobs), "easy") == [0, 20, 30, 35]
@@ -247,7 +247,7 @@ def test_a_predictor_that_repeats_the_estimates_changes_nothing(policy, jobs, pa
 
 @pytest.mark.parametrize("policy", POLICIES)
 @given(logs, st.sampled_from(["instant", "event"]))
-def test_under_all_policies_jobs_may_outlive_what_was_planned(policy, jobs, passes):
+def test_under_all_policies_jobs_may_outlive_their_predictions(policy, jobs, passes):
     done = play(log(jobs), policy, passes=passes, predictor=Predictor(LastTwo()))
     for time in {job.start for job in done}:
         assert sum(job.procs for job in done if job.start <= time < job.end) <= PROCS

@@ -148,7 +148,7 @@ class Visitor(wk.users.User):
         self.submit(1, 10)
 
 
-def test_users_who_react_have_it_among_what_is_described():
+def test_productivity_of_users_who_react_is_described():
     done = wk.simulate(scheduler="fcfs", users=[Visitor(), Visitor()], procs=4, rng=1)
     described = done.describe()
     assert described["users"] == 2
@@ -175,7 +175,7 @@ def test_lengths_of_activity_have_a_mean_and_a_median():
     assert done.summary["median_activity_length"] == 0
 
 
-def test_sessions_that_users_tell_of_are_theirs():
+def test_sessions_of_users_who_react_are_their_own():
     done = wk.simulate(scheduler="fcfs", users=[Visitor()], procs=4, rng=1)
     object.__setattr__(done, "columns", {"session": np.array([0, 0])})
     object.__setattr__(done, "history", {"sessions": 4, "aborted": 1})

@@ -64,7 +64,7 @@ ends_of_jobs = st.lists(st.tuples(st.integers(-3, 9), st.integers(1, 2)), max_si
 
 
 @given(ends_of_jobs, requests)
-def test_a_profile_is_what_it_is_second_by_second(ends, wanted):
+def test_a_profile_agrees_with_a_list_of_its_seconds(ends, wanted):
     busy = sum(procs for _, procs in ends)
     rows = [(end, i, Wish(procs, 0)) for i, (end, procs) in enumerate(sorted(ends))]
     profile = Profile(0, Pool(MACHINE - busy), rows)  # negative where too many are down
@@ -91,14 +91,14 @@ def test_a_profile_is_what_it_is_second_by_second(ends, wanted):
         assert all(seconds.free[time] == free for time, free in steps(profile))
 
 
-def test_what_never_fits_takes_nothing():
+def test_a_job_that_never_fits_takes_nothing():
     profile = Profile(5, Pool(2), [(9, 1, Wish(1, 4))])
     assert profile.earliest(Wish(4, 1)) == inf
     profile.take(inf, Wish(4, 1))
     assert steps(profile) == [(5, 2), (9, 3)]
 
 
-def test_a_hole_must_be_wide_enough_all_the_time():
+def test_a_slot_must_be_wide_enough_all_the_time():
     profile = Profile(0, Pool(4))
     profile.take(10, Wish(3, 10))
     assert profile.earliest(Wish(2, 10)) == 0
@@ -211,7 +211,7 @@ def test_the_compiled_profile_is_the_same_and_has_no_step_too_many(wanted, naps)
 
 
 @given(requests, st.integers(0, 30), st.integers(1, 12))
-def test_one_who_has_a_place_looks_only_before_it(wanted, planned, duration):
+def test_a_job_with_a_reservation_searches_only_before_it(wanted, planned, duration):
     """A hole may reach into the job's own place, whatever the others leave there."""
     state, profile = planning()
     seconds = Seconds()

@@ -42,7 +42,7 @@ def test_functions_and_methods_make_grids_of_their_own():
     assert all(x["lam"].tolist() == [0.1, 0.2] for x in found)
 
 
-def test_the_named_hyperbolas_say_their_unit():
+def test_the_named_hyperbolas_have_a_unit():
     (shmueli,) = read_grids(["p=shmueli"], KNOWN)
     (zakay,) = read_grids(["p=zakay"], KNOWN)
     assert shmueli["p"](1200.0) == pytest.approx(0.4)  # 20 min, in seconds
@@ -55,7 +55,7 @@ def test_a_probability_may_be_given_by_points_or_be_a_constant():
     assert read_grids(["p=0.5", "S=inf"], KNOWN) == [{"p": 0.5, "S": np.inf}]
 
 
-def test_a_list_is_one_value_of_what_takes_a_list():
+def test_a_list_is_one_value_of_a_parameter_that_takes_a_list():
     found = read_grids(
         ["demands=0.2,0.1", "N=1:3", "demands=4"], ["demands", "N"], vectors=["demands"]
     )
@@ -68,9 +68,8 @@ def test_think_times_may_depend_on_the_response():
     assert found["Z"]([2, 3, 4]).tolist() == [1, 1, 20]
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
+def test_words_that_cannot_be_read_are_named():
+    for word, expected in (
         ("lam", "'lam' is not a parameter; write name=value"),
         ("=3", "'=3' is not a parameter"),
         ("lam=", "'lam=' is not a parameter"),
@@ -83,12 +82,10 @@ def test_think_times_may_depend_on_the_response():
         ("S=exp:1", "S is 'exp:1'; it must be a number"),
         ("p=exp:x", "p is 'exp:x'"),
         ("Z=breaks:1,2", "Z is 'breaks:1,2'"),
-    ],
-)
-def test_what_cannot_be_read_is_named(word, expected):
-    with pytest.raises(ParameterError) as error:
-        read_grids([word], KNOWN)
-    assert expected in str(error.value)
+    ):
+        with pytest.raises(ParameterError) as error:
+            read_grids([word], KNOWN)
+        assert expected in str(error.value)
 
 
 def test_too_many_points_are_refused():

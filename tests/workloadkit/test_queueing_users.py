@@ -1,4 +1,4 @@
-"""Users of queueing models: what they do, in both engines, and what may be asked of them."""
+"""Users of queueing models: their jobs, in both engines, and their parameters."""
 
 import math
 
@@ -12,7 +12,7 @@ from tests.compiled import from_python
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
 from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
-from workloadkit.simulation.users.queueing import simulated_users as queue_crowd
+from workloadkit.simulation.users.queueing import simulated_users
 from workloadkit.simulation.users.queueing.again import (
     SHMUELI,
     ZAKAY,
@@ -170,7 +170,7 @@ def test_nothing_is_submitted_from_the_end_on():
     assert both(Mixed(0.5, 3, 4.0, until=until), cooldown=5).period[1] == until - 5
 
 
-def test_tables_grow_where_nobody_says_how_many_jobs_there_will_be():
+def test_tables_grow_where_the_number_of_jobs_is_unknown():
     schedule = both(Poisson(1.0, until=6000.0))
     assert 5600 < len(schedule.jobs) < 6400
     assert schedule.jobs["job"].tolist() == list(range(1, len(schedule.jobs) + 1))
@@ -186,22 +186,18 @@ def test_an_end_before_the_first_job():
             wk.simulate(None, "easy", Poisson(1.0, until=1e-9), rng=1, engine=engine)
 
 
-@pytest.mark.parametrize("passes", ["instant", "event"])
-@pytest.mark.parametrize(
-    "users",
-    [
+def test_engines_agree_where_much_happens_at_once():
+    for users in (
         Poisson(0.8, law="fixed", procs=[1, 2, 5], jobs=300),
         Think(9, 0.0, law="fixed", procs=[1, 2, 5], jobs=300),
         Think(9, 3.0, think_law="fixed", law="fixed", procs=2, jobs=300),
         Mixed(0.4, 4, 0.0, run=[0.0, 1.0, 4.0], procs=[5, 3, 1], jobs=300),
         Reopen(0.7, "hyperbolic:0.9,0.2", think=0.0, law="fixed", procs=[1, 2, 5], jobs=300),
-    ],
-    ids=describe,
-)
-def test_engines_agree_where_much_happens_at_once(users, passes):
-    schedule = both(users, procs=6, passes=passes)
-    report = wk.check_schedule(schedule.source, schedule)
-    assert report.ok, report.refuted
+    ):
+        for passes in ("instant", "event"):
+            schedule = both(users, procs=6, passes=passes)
+            report = wk.check_schedule(schedule.source, schedule)
+            assert report.ok, (describe(users), passes, report.refuted)
 
 
 SCHEDULERS = (
@@ -224,7 +220,7 @@ def test_engines_agree_under_every_scheduler(users, scheduler):
     both(users, scheduler, procs=8)
 
 
-# What goes on may depend on the response in any way.
+# The probability of another job may depend on the response in any way.
 
 
 def test_forms_of_the_probability():
@@ -250,7 +246,7 @@ def test_tables_are_straight_lines_in_both_engines(response, steps):
     assert from_python(how_likely)(again, response) == table(response)
 
 
-def test_own_functions_run_plain_or_as_a_table():
+def test_custom_functions_run_plain_or_as_a_table():
     def again(response):
         return 0.9 / (1.0 + response) ** 2
 
@@ -268,7 +264,7 @@ def test_own_functions_run_plain_or_as_a_table():
     assert same.jobs.equals(made.jobs)
 
 
-def test_an_own_function_that_gives_no_probability():
+def test_a_custom_function_that_returns_no_probability_is_refused():
     with pytest.raises(ParameterError, match=r"again\(.*\) is 1.5; a probability is from 0 to 1"):
         wk.simulate(None, "fcfs", Reopen(0.5, lambda r: 1.5), rng=1)
     with pytest.raises(ParameterError, match=r"again\(0\) is -1; a probability"):
@@ -363,12 +359,11 @@ def test_slowly_falling_chances_hold_the_response_where_the_load_is_one(rate, re
     assert jobs["response"].mean() == pytest.approx(response, rel=0.02)
 
 
-# What may be asked.
+# Parameters.
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for make, message in (
         (lambda: Poisson(0), "rate is 0; it must be positive"),
         (lambda: Poisson("2"), "rate is '2'; it is a number"),
         (lambda: Poisson(math.nan), "rate is nan"),
@@ -406,14 +401,12 @@ def test_slowly_falling_chances_hold_the_response_where_the_load_is_one(rate, re
         (lambda: Reopen(1, None), "again is None; it is a number"),
         (lambda: Reopen(1, "0.5", step=1), "step is for a custom function"),
         (lambda: AgainTable([1, 2], [0.5]), "again: a table needs as many times as probabilities"),
-    ],
-)
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ParameterError, match=message):
-        make()
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make()
 
 
-def test_a_class_is_nobody():
+def test_a_class_instead_of_an_instance_is_refused():
     with pytest.raises(ParameterError, match="users is the class Poisson; give an instance of it"):
         wk.simulate(None, "easy", Poisson)
 
@@ -424,9 +417,8 @@ def test_jobs_larger_than_the_machine_are_refused():
             wk.simulate(None, "easy", Poisson(1.0, procs=[1, 8]), procs=4, engine=engine)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_users_are_read_as_they_are_written():
+    for text in (
         "poisson:rate=3.0,until=50.0",
         "think:users=3,think=4.0,law=fixed,run=2.0",
         "mixed:rate=0.5,users=3,think=4.0,think_law=fixed",
@@ -435,12 +427,10 @@ def test_jobs_larger_than_the_machine_are_refused():
         "reopen:rate=0.5,again=exp:0.1",
         "reopen:rate=0.5,again=exp:0.1,think=breaks:60.0,7200.0,1200.0",
         "mixed:rate=0.5,users=3,think=4.0,again=hyperbolic:0.8,0.05",
-    ],
-)
-def test_what_is_written_is_what_is_read(text):
-    users = parse(text)
-    assert parse(describe(users)) == users
-    assert parse(text.replace("hyperbolic:0.8,0.05", "hyperbolic/0.8/0.05")) == users
+    ):
+        users = parse(text)
+        assert parse(describe(users)) == users
+        assert parse(text.replace("hyperbolic:0.8,0.05", "hyperbolic/0.8/0.05")) == users
 
 
 def test_times_may_be_written_as_durations():
@@ -451,7 +441,7 @@ def test_times_may_be_written_as_durations():
         parse("think:users=3,think=soon")
 
 
-def test_schedules_say_what_made_them():
+def test_schedules_record_their_users():
     schedule = wk.simulate(None, "easy", "reopen:rate=0.5,again=0.25,jobs=20", rng=4)
     made_by = schedule.parameters
     assert describe(Reopen(0.5, "0.25", run=2.0)) == "reopen:run=2.0,jobs=10000,rate=0.5,again=0.25"
@@ -466,6 +456,6 @@ def test_schedules_say_what_made_them():
 
 
 def test_an_end_that_never_comes(monkeypatch):
-    monkeypatch.setattr(queue_crowd, "MAX_JOBS_MADE", 5000)
+    monkeypatch.setattr(simulated_users, "MAX_JOBS_MADE", 5000)
     with pytest.raises(WorkloadError, match=r"more than 4,096 jobs by 1e\+300 s"):
         wk.simulate(None, "easy", Poisson(1.0, until=1e300), rng=1, engine="compiled")

@@ -136,7 +136,7 @@ def test_jobs_to_come_are_no_forecast_for_users_who_react(engine):
         wk.simulate(trace, forecast, "adjusted", procs=MACHINE, engine=engine)
 
 
-def test_priorities_that_make_no_difference_are_said():
+def test_priorities_without_effect_are_warned_of():
     trace = log(1)
     for engine in ("compiled", "python"):
         with pytest.warns(WorkloadWarning, match="no job is of queues 7"):
@@ -149,7 +149,7 @@ def last_users_first(now, submit, estimate, procs, user):
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
-def test_an_own_order_knows_users_by_their_numbers():
+def test_a_custom_order_receives_the_numbers_of_users():
     trace = log(4)
     trace = trace.with_columns(user=100 - 7 * trace.column("user"))
     compare(trace, wk.schedulers.CustomOrder(last_users_first), "adjusted", procs=MACHINE)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces, trace_path
+from tests.data import TRACES, needs_traces, trace_path
+from tests.small_logs import head_of
 from workloadkit.errors import WorkloadError, WorkloadWarning
 
 ENGINES = ("compiled", "python")
@@ -33,7 +34,7 @@ def test_decimal_waits_stay_decimal(engine):
     assert schedule.end.tolist() == [10.5, 25.25]
 
 
-def test_estimates_and_overrun_play_no_part():
+def test_estimates_and_overrun_have_no_effect():
     trace = log(submit=[0], wait=[0], run=[100], procs=[1], requested_time=[10])
     for overrun in ("kill", "raise", "late"):
         schedule = wk.simulate(trace, "recorded", procs=1, overrun=overrun)
@@ -61,7 +62,7 @@ def test_a_job_of_no_run_time_is_not_the_one_that_is_too_many():
         wk.simulate(trace, "recorded", procs=5)
 
 
-def test_more_than_the_machine_is_allowed_and_said_in_one_line():
+def test_more_than_the_machine_is_allowed_with_one_warning():
     # Two processors in use from 0; from 10 on four more, two at a time: the second pair is above.
     trace = log(
         job=[7, 8, 9, 10], submit=[0, 10, 10, 90], wait=[0, 0, 0, 0], run=[3620, 3600, 3600, 0],
@@ -106,8 +107,7 @@ def test_engines_agree(jobs, scale, passes):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
 def test_engines_agree_on_the_beginning_of_real_logs(path):
-    trace = wk.read_swf(path)
-    trace = trace.take(np.arange(min(trace.n_jobs, FIRST_JOBS)))
+    trace = head_of(path)
     compiled, plain = (wk.simulate(trace, "recorded", engine=e) for e in ENGINES)
     assert np.array_equal(compiled.start, plain.start)
 

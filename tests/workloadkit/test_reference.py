@@ -56,20 +56,20 @@ def _is_nobody(thing):
     return thing is None
 
 
-def test_helpers_read_and_write_what_a_reference_refers_to():
+def test_helpers_read_and_write_through_a_reference():
     thing, drawn = outer(), np.random.default_rng(7)
     _note_all(thing)
     assert thing.inner.times.tolist() == [drawn.random() for _ in range(4)]
     assert thing.flags.tolist() == [False, False, True, True]
 
 
-def test_what_is_written_through_a_reference_alone_stays():
+def test_values_written_through_a_reference_stay():
     thing = outer()
     _write(thing)
     assert thing.inner.numbers.tolist() == [0, 10, 20, 30]
 
 
-def test_nobody_stays_nobody():
+def test_an_empty_reference_stays_empty():
     assert _is_nobody(None)
 
 

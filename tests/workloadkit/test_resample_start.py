@@ -48,7 +48,7 @@ def test_replicas_are_far_apart_in_the_whole_period(log):
         assert weeks.to_dict() == dict.fromkeys(range(1, 7), 41)
 
 
-def test_the_header_says_so(log):
+def test_the_header_records_it(log):
     new = wk.resample(log, rng=1, start="activity")
     assert new.header.get("Note").endswith("seed 1, start activity")
     with pytest.raises(wk.ParameterError, match="start is 'week'; known: period, activity"):

@@ -94,7 +94,7 @@ def submits(schedule, user=1):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_cut_batch_keeps_its_rest_and_whoever_has_done_pauses(place, engine):
+def test_a_cut_batch_keeps_its_rest_and_users_who_have_finished_pause(place, engine):
     place((1, -5), (1, 15))
     schedule = wk.simulate(
         make_log(), "easy", "adjusted", population="resampled", engine=engine, rng=1
@@ -160,7 +160,7 @@ def test_the_time_of_a_temporary_user_ends_with_his_last_submission(place, engin
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_who_has_done_in_no_time_does_not_begin_again_in_that_second(place, engine):
+def test_users_who_finish_in_no_time_do_not_begin_again_in_that_second(place, engine):
     """Else one whose jobs take 0 s would do so for ever."""
     place((3, 0))
     trace = make_log(jobs=[*STAY[:2], (3, 6 * WEEK, 0), *STAY[4:]])
@@ -229,7 +229,7 @@ def test_one_who_came_before_the_begin_goes_on_where_he_was(place, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_nobody_comes_before_the_begin_where_an_hour_comes_twice(place, engine):
+def test_no_user_comes_before_the_begin_where_an_hour_comes_twice(place, engine):
     begin = "; UnixStartTime: 1004232600"  # 2:30, for the second time in that night
     header = wk.Header((*PLAIN.lines, begin, "; TimeZoneString: Europe/Berlin"))
     place((2, 0))
@@ -245,7 +245,7 @@ def test_a_long_term_user_who_pauses_as_the_log_begins_comes_with_his_next_cycle
     assert submits(schedule)[0] == 5 * WEEK + 30
 
 
-def test_nobody_submits_when_the_weeks_are_over(place):
+def test_no_user_submits_after_the_last_week(place):
     place((3, 2))
     population = Resampled(weeks=3)
     schedule = wk.simulate(make_log(), "easy", "adjusted", population=population, rng=1)
@@ -330,7 +330,7 @@ def test_tables_that_turn_out_too_small_make_no_difference(log, monkeypatch):
     assert found.source.jobs.equals(expected.source.jobs)
 
 
-def test_prepared_users_give_what_others_give(log):
+def test_prepared_populations_give_the_same_schedules(log):
     ready = Resampled(weeks=8).prepare(log).at_load(1.2)
     prepared = wk.simulate(None, "easy", "adjusted", population=ready, rng=2)
     ready = pickle.loads(pickle.dumps(ready))
@@ -342,7 +342,7 @@ def test_prepared_users_give_what_others_give(log):
         assert schedule.source.header == fresh.source.header
 
 
-def test_schedules_tell_of_the_population():
+def test_schedules_record_the_population():
     trace, how = make_log(), {"engine": "python", "rng": 1}
     choice = Resampled(stay="time")
     for population in ("resampled:stay=time", choice, choice.prepare(trace)):
@@ -359,7 +359,7 @@ def test_open_users_of_a_resampled_population_are_those_of_resample(log):
     assert schedule.source.header == new.header
 
 
-def test_the_log_of_what_was_submitted(log):
+def test_the_log_of_submitted_jobs(log):
     schedule = wk.simulate(log, "easy", "adjusted", population=Resampled(weeks=12), rng=7)
     new = schedule.source
     rows = new.column("requested_memory").astype(int)
@@ -394,7 +394,7 @@ def test_a_job_of_a_new_cycle_follows_one_of_that_cycle(place):
     assert mine["preceding_job"].tolist() == expected
 
 
-def test_who_is_drawn_twice_follows_his_own_jobs_each_time(monkeypatch):
+def test_a_user_drawn_twice_follows_the_same_jobs_each_time(monkeypatch):
     def populate(pools, plan, rng):
         (member,) = np.flatnonzero(pools.members.user == 1)
         return Placements(np.array([member, member]), np.array([0, 1]), np.array([-5, 0]))
@@ -441,7 +441,7 @@ def test_several_logs_are_mixed(log):
     assert told[0].metrics["jobs"] > log.n_jobs / 2
 
 
-def test_what_cannot_be_is_said(log):
+def test_wrong_parameters_are_refused(log):
     with pytest.raises(
         ParameterError, match=r"^unit is 'batch'; users who react are drawn as 'user'"
     ):

@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.compiled import decimals
+from tests.data import TRACES, each_log_with, needs_traces
+from tests.small_logs import head_of, size_of
 from tests.workloadkit.test_conservative import (
     MACHINE,
     OVERRUNS,
     PASSES,
     agree,
-    crowds,
-    head_of,
-    size_of,
+    first_jobs,
+    long_queues,
 )
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import SETTLED, settled
@@ -26,13 +27,13 @@ from workloadkit.simulation.policies.overtaking import BACKFILLS
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from(["none", *BACKFILLS])
+whole_seconds = long_queues(scales=[1])
 EVERY = 10**9  # more reservations than jobs
 
 
-@pytest.mark.parametrize("depth", [0, -1])
-def test_there_is_one_reservation_at_least(depth):
-    with pytest.raises(ParameterError, match=f"reservations: depth is {depth}; at least 1"):
-        wk.schedulers.Reservations(depth)
+def test_there_is_one_reservation_at_least():
+    with pytest.raises(ParameterError, match="reservations: depth is 0; at least 1"):
+        wk.schedulers.Reservations(0)
 
 
 def test_by_name_the_depth_is_the_first_parameter():
@@ -76,31 +77,37 @@ def plain(trace, scheduler, overrun, passes):
     ).start
 
 
-@given(crowds(), st.sampled_from([1, 2, 3, 5, EVERY]), overruns, passes_)
-def test_engines_agree(trace, depth, overrun, passes):
+@decimals
+@given(st.data(), st.sampled_from([1, 2, 3, 5, EVERY]), overruns, passes_)
+def test_engines_agree(decimals, data, depth, overrun, passes):
+    trace = data.draw(long_queues(scales=[0.1]) if decimals else whole_seconds)
     agree(trace, f"reservations:{depth}", overrun=overrun, passes=passes)
 
 
-@given(crowds(), st.sampled_from(BACKFILLS), backfills, st.integers(1, 5), overruns, passes_)
-def test_engines_agree_in_any_orders(trace, queue, backfill, reservations, overrun, passes):
+@decimals
+@given(st.data(), st.sampled_from(BACKFILLS), backfills, st.integers(1, 5), overruns, passes_)
+def test_engines_agree_in_any_orders(
+    decimals, data, queue, backfill, reservations, overrun, passes
+):
+    trace = data.draw(long_queues(scales=[0.1]) if decimals else whole_seconds)
     agree(trace, InOrders(queue, backfill, reservations), overrun=overrun, passes=passes)
 
 
-@given(crowds(), overruns, passes_)
+@given(whole_seconds, overruns, passes_)
 def test_one_reservation_is_easy(trace, overrun, passes):
     easy = plain(trace, "easy", overrun, passes)
     assert plain(trace, "reservations:1", overrun, passes).tolist() == easy.tolist()
     assert agree(trace, ONE, overrun=overrun, passes=passes).start.tolist() == easy.tolist()
 
 
-@given(crowds(), overruns, passes_)
+@given(whole_seconds, overruns, passes_)
 def test_without_backfilling_it_is_fcfs_whatever_is_reserved(trace, overrun, passes):
     fcfs = plain(trace, "fcfs", overrun, passes).tolist()
     three = InOrders("arrival", "none", 3)
     assert agree(trace, three, overrun=overrun, passes=passes).start.tolist() == fcfs
 
 
-@given(crowds(), passes_)
+@given(whole_seconds, passes_)
 def test_with_exact_estimates_all_reservations_are_the_promises_of_conservative(trace, passes):
     """Nothing ends early, so nobody moves: what is reserved anew is what was promised at first."""
     trace = trace.take(np.flatnonzero(trace.column("run") >= 1))  # the least that can be estimated
@@ -115,24 +122,16 @@ def test_with_exact_estimates_all_reservations_are_the_promises_of_conservative(
         assert every == conservative
 
 
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def whole_log(request):
-    return wk.read_swf(request.param)
-
-
-@pytest.fixture(scope="module")
-def first_jobs(whole_log):
-    return head_of(whole_log, FIRST_JOBS)
-
-
 @needs_traces
 @pytest.mark.parametrize(
-    ("depth", "overrun", "passes"),
-    [(4, "raise", "instant"), (2, "late", "instant"), (3, "late", "event"), (16, "kill", "event")],
+    ("path", "depth", "overrun", "passes"),
+    each_log_with(
+        (4, "raise", "instant"), (2, "late", "instant"), (3, "late", "event"), (16, "kill", "event")
+    ),
 )
-def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, depth, overrun, passes):
-    scheduler, machine = f"reservations:{depth}", size_of(first_jobs)
-    agree(first_jobs, scheduler, machine, overrun=overrun, passes=passes)
+def test_engines_agree_on_the_beginning_of_real_logs(path, depth, overrun, passes):
+    trace = head_of(path)
+    agree(trace, f"reservations:{depth}", size_of(trace), overrun=overrun, passes=passes)
 
 
 @pytest.mark.slow
@@ -141,8 +140,8 @@ def test_engines_agree_on_the_beginning_of_real_logs(first_jobs, depth, overrun,
     ("n_jobs", "depth", "overrun", "passes"),
     [(1000, 4, "raise", "instant"), (500, EVERY, "late", "event")],
 )
-def test_engines_agree_when_real_logs_are_compressed(first_jobs, n_jobs, depth, overrun, passes):
-    trace = head_of(first_jobs, n_jobs)
+def test_engines_agree_when_real_logs_are_compressed(whole_log, n_jobs, depth, overrun, passes):
+    trace = first_jobs(whole_log, n_jobs)
     options = {"overrun": overrun, "passes": passes, "offered_load": 1.2}
     schedule = agree(trace, f"reservations:{depth}", size_of(trace), **options)
     assert schedule.wait.max() > 0
@@ -164,8 +163,9 @@ def check_identities(trace):
 
 
 @needs_traces
-def test_the_identities_hold_on_the_beginning_of_real_logs(first_jobs):
-    check_identities(first_jobs)
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_the_identities_hold_on_the_beginning_of_real_logs(path):
+    check_identities(head_of(path))
 
 
 @pytest.mark.slow
@@ -179,5 +179,5 @@ def test_the_identities_hold_on_whole_logs(whole_log):
 @pytest.mark.parametrize("overrun", OVERRUNS)
 @pytest.mark.parametrize("passes", PASSES)
 def test_engines_agree_on_more_of_real_logs(whole_log, overrun, passes):
-    trace = head_of(whole_log, 5000)
+    trace = first_jobs(whole_log, 5000)
     agree(trace, "reservations:4", size_of(trace), overrun=overrun, passes=passes)

@@ -1,4 +1,4 @@
-"""Each rule against a log that breaks it, and it alone, and against logs that do not."""
+"""Each rule against a log that violates this rule only, and against logs that violate none."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from workloadkit.intake import Intake, Repair
 from workloadkit.rules.rule import SEVERITIES
 from workloadkit.rules.validation import RULES
 
-# A log of three jobs that tells everything and breaks nothing.
+# A log of three jobs with all fields and labels, which follows the standard.
 HEADER = {
     "Version": "2.2",
     "Computer": "Abacus",
@@ -90,7 +90,7 @@ def parts(*changed, header=DOUBLE, jobs=()):
 
 
 def beside(**changed):
-    """The log with records beside it, as a site's accounting tells them."""
+    """The log with a side-car of records, as a site's accounting contains them."""
     jobs = log().jobs
     records = {"submit": jobs["submit"] + 1e9, "run": jobs["run"], "procs": jobs["procs"]}
     return replace(log(), sidecar=pd.DataFrame({**records, **changed}))
@@ -114,9 +114,9 @@ VALUED = "utility functions: workloadkit 0.1.0, log a.swf"
 SWAPPED = {1: {"job": 2}, 2: {"job": 1}, 3: {"preceding_job": 1}}
 CROWDED = {2: {"wait": 59}, 3: {"think_time": 91}}
 
-# Rules that are broken, with their severity and how often; nothing else is.
+# Logs with the rules that they violate: severity and number of violations.
 CASES = [
-    # what reading put right
+    # repairs made while reading
     (lambda: read(swapped()), {"submit-order": (E, 1)}),
     (lambda: read(text().replace("1 1 1 1 -1 -1\n2 ", "1 1 1 1\n2 ")), {"columns": (E, 1)}),
     (lambda: read(text().replace("1 -1 -1\n2 ", "1 -1 -1 7\n2 ")), {"columns": (E, 1)}),
@@ -378,7 +378,7 @@ CASES = [
     (lambda: log({"MaxMemory": "2GB"}), {"label-values": (E, 1)}),
     (lambda: log({"StartTime": "yesterday"}), {"label-values": (E, 1)}),
     (lambda: log({"TimeZoneString": "Paris"}), {"label-values": (E, 1), "clock-known": (W, 1)}),
-    # what it counts
+    # its counts
     (lambda: log({"MaxJobs": "4"}), {"max-jobs": (E, 1)}),
     (lambda: log({"MaxJobs": "5", **FILTER}), {"max-jobs": (N, 1)}),
     (lambda: log({"MaxJobs": "4", **FILTER}), {"max-jobs": (E, 1)}),
@@ -455,7 +455,7 @@ CASES = [
         lambda: log({"EndTime": "Sun Sep  9 03:51:39 CEST 2001"}),  # a second before a submission
         {"end-time": (E, 1)},
     ),
-    # what rides along
+    # side-cars
     (lambda: valued((0, 0, 5), (0, 9, 6)), {"utility-functions": (E, 1)}),
     (lambda: valued((0, 0, 5), (0, 9, 4)), {}),
     (beside, {}),
@@ -481,23 +481,23 @@ def swapped():
     return "".join([*lines[:-3], lines[-2], lines[-3], lines[-1]])
 
 
-@pytest.mark.parametrize(("trace", "broken"), CASES)
-def test_what_breaks_a_rule_and_nothing_else(trace, broken):
-    assert found(trace()) == broken
+def test_logs_violate_the_expected_rules_and_no_others():
+    wrong = [(place, broken, found(trace())) for place, (trace, broken) in enumerate(CASES)]
+    assert [case for case in wrong if case[1] != case[2]] == [], "(place in CASES, expected, found)"
 
 
-def test_every_rule_is_broken_once():
+def test_every_rule_is_violated_in_a_case():
     assert {rule.name for rule in RULES} == {name for _, broken in CASES for name in broken}
 
 
-def test_rules_have_names_of_their_own():
+def test_names_of_rules_differ():
     names = [rule.name for rule in RULES]
     assert len(set(names)) == len(names)
     assert all(rule.sentence.endswith(".") for rule in RULES)
     assert max(map(len, names)) <= 24  # for 80 columns
 
 
-def test_a_log_that_breaks_nothing():
+def test_a_log_that_follows_the_standard():
     report = wk.validate(log())
     assert report.findings == ()
     assert report.holds
@@ -507,18 +507,19 @@ def test_a_log_that_breaks_nothing():
     assert said.endswith("0 errors, 0 warnings, 0 notes: follows the standard.")
 
 
-def test_warnings_and_notes_break_nothing():
+def test_with_warnings_and_notes_a_log_follows_the_standard():
     assert wk.validate(log(jobs={1: {"status": 3, "wait": -1}}))
     assert not wk.validate(log(jobs={1: {"status": 9}}))
 
 
-@pytest.mark.parametrize(
-    ("fields", "failing"),
-    [({"wait": -1}, ()), ({"status": 3}, ("warning",)), ({"status": 9}, ("error", "warning"))],
-)
-def test_what_a_check_fails_on(fields, failing):
-    report = wk.validate(log(jobs={1: fields}))
-    assert tuple(on for on in ("error", "warning", "never") if report.fails(on)) == failing
+def test_a_check_fails_from_the_requested_severity_on():
+    for fields, failing in (
+        ({"wait": -1}, []),
+        ({"status": 3}, ["warning"]),
+        ({"status": 9}, ["error", "warning"]),
+    ):
+        report = wk.validate(log(jobs={1: fields}))
+        assert [on for on in ("error", "warning", "never") if report.fails(on)] == failing, fields
     with pytest.raises(wk.ParameterError, match="fail_on is 'note'; known: error, warning, never"):
         report.fails("note")
 
@@ -544,7 +545,7 @@ def test_more_offenders_than_are_named_are_counted_in_words():
     def text(n_jobs):
         return wk.validate(wk.Trace.from_columns({"submit": [0.5] * n_jobs}))["times-whole"].text
 
-    assert text(3) == ""  # the offenders tell
+    assert text(3) == ""  # the offenders are enough
     assert text(4).startswith("submit 4; job 1: submit 0.5; ")
 
 
@@ -554,14 +555,13 @@ def test_repairs_are_found_with_their_line():
     assert offender.job is None
 
 
-def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
+def test_only_jobs_that_could_violate_a_rule_are_counted_as_checked():
     report = wk.validate(log({"AllowOveruse": None}, {1: {"requested_time": 9}, 2: {"run": -1}}))
     assert report["run-requested"].checked == 2
 
 
-@pytest.mark.parametrize(
-    ("rule", "header", "jobs", "checked"),
-    [
+def test_jobs_with_unknown_fields_are_not_counted_as_checked():
+    for rule, header, jobs, checked in (
         ("procs-machine-requested", {}, {1: {"requested_procs": 0}, 2: {"requested_procs": 9}}, 2),
         ("procs-partition", {"MaxProcs": "8 (7, 2)"}, {1: {"procs": -1}}, 2),
         ("preceding-present", {}, {3: {"preceding_job": 99}}, 1),
@@ -582,26 +582,21 @@ def test_only_jobs_that_could_break_a_rule_are_counted_as_checked():
         ("cancelled-ran", {}, {1: {"status": 5}}, 1),
         ("queues-listed", {}, {1: {"queue": -1}, 3: {"queue": 3}}, 2),
         ("partitions-listed", {}, {1: {"partition": -1}, 3: {"partition": 3}}, 2),
-    ],
-)
-def test_jobs_that_say_nothing_of_a_rule_are_not_counted_as_checked(rule, header, jobs, checked):
-    finding = wk.validate(log(header, jobs))[rule]
-    assert (finding.count <= checked, finding.checked) == (True, checked)
+    ):
+        finding = wk.validate(log(header, jobs))[rule]
+        assert (finding.count <= checked, finding.checked) == (True, checked), rule
 
 
-@pytest.mark.parametrize(("label", "what"), [("MaxJobs", "3 jobs"), ("MaxRecords", "3 job lines")])
-def test_what_filters_explain_is_said(label, what):
-    explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
-    assert explained.text == f"{label} is 5, but the log has {what} and filters removed 2"
-    assert (
-        wk.validate(log({label: "4", **FILTER})).findings[0].text
-        == f"{label} is 4, but the log has {what}"
-    )
+def test_jobs_that_filters_removed_are_part_of_the_explanation():
+    for label, what in (("MaxJobs", "3 jobs"), ("MaxRecords", "3 job lines")):
+        explained = wk.validate(log({label: "5", **FILTER})).findings[-1]
+        assert explained.text == f"{label} is 5, but the log has {what} and filters removed 2"
+        unexplained = wk.validate(log({label: "4", **FILTER})).findings[0]
+        assert unexplained.text == f"{label} is 4, but the log has {what}"
 
 
-@pytest.mark.parametrize(
-    ("header", "rule", "text"),
-    [
+def test_missing_wrong_and_repeated_labels_are_named():
+    for header, rule, text in (
         (
             {"UnixStartTime": None, "TimeZoneString": None},
             "clock-known",
@@ -614,13 +609,11 @@ def test_what_filters_explain_is_said(label, what):
         ({"MaxRuntime": "-1"}, "label-values", "MaxRuntime is '-1', not a whole number"),
         ({"MaxProcs": "7", "MaxNodes": "9"}, "max-nodes", "MaxNodes is 9, more than MaxProcs, 7"),
         ({"Queue  ": "1 another"}, "lists-numbered", "Queue: '1 another'"),
-    ],
-)
-def test_what_the_header_lacks_or_says_twice_is_told(header, rule, text):
-    assert wk.validate(log(header))[rule].text == text
+    ):
+        assert wk.validate(log(header))[rule].text == text, rule
 
 
-def test_parts_that_break_a_rule_are_told_by_job_and_place():
+def test_parts_that_violate_a_rule_are_named_by_job_and_place():
     (offender,) = wk.validate(parts({}, {"status": 2}))["part-status"].offenders
     assert (offender.job, offender.row, offender.line) == (2, 2, None)
     assert offender.values == (("status", 2), ("last", True))
@@ -629,7 +622,7 @@ def test_parts_that_break_a_rule_are_told_by_job_and_place():
     assert offender.values == (("run", 100), ("parts together", 99))
 
 
-def test_fields_that_break_a_rule_together_are_counted_one_by_one():
+def test_fields_that_violate_a_rule_together_are_counted_one_by_one():
     text = wk.validate(log(jobs={1: {"cpu": -5}, 2: {"memory": "-0.5"}}))["not-negative"].text
     assert text == "cpu 1, memory 1; job 1: cpu -5; job 2: memory -0.5"
 
@@ -639,7 +632,7 @@ def test_numbers_are_shown_without_their_last_digits():
     assert str(report["procs-whole"].offenders[0]) == "job 1: requested procs 4.1"
 
 
-def test_the_frame_of_a_log_that_breaks_nothing_has_its_columns():
+def test_the_frame_of_an_empty_report_has_its_columns():
     broken = wk.validate(log(jobs={1: {"status": 9}})).to_frame()
     none = wk.validate(log()).to_frame()
     assert (len(none), list(none)) == (0, list(broken))
@@ -687,7 +680,7 @@ def test_lines_of_jobs_are_counted_with_their_parts():
     assert report["part-summary"].offenders[0].values == (("parts", 2),)
 
 
-def test_a_first_submission_after_a_day_is_told_in_days():
+def test_a_first_submission_after_a_day_is_reported_in_days():
     late = wk.Trace.from_columns({"submit": [86_400]})
     assert "second 86400 (1.0 days)" in wk.validate(late)["submit-from-0"].text
 
@@ -711,18 +704,7 @@ def test_parts_without_a_line_that_sums_them_up():
     assert found(exit_codes)["job-unique"] == (E, 1)
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"submit": []},
-        {"submit": [0]},
-        {"submit": [0, 0], "wait": [np.inf, 1], "run": [np.inf, -np.inf], "procs": [1, np.inf]},
-        {"submit": [0, 0], "wait": [np.inf, 0], "run": [1, 1], "procs": [2, np.inf]},
-        {"submit": [1e300], "run": [1e300], "job": [2**62], "preceding_job": [2**62]},
-        {"submit": [-1, -1], "job": [0, 0], "status": [-(2**62), 2**62]},
-    ],
-)
-def test_logs_that_no_file_holds(columns):
+def test_logs_that_no_file_contains_have_a_report():
     header = wk.Header(
         (
             "; MaxProcs: 1",
@@ -731,10 +713,18 @@ def test_logs_that_no_file_holds(columns):
             "; EndTime: Sun Sep  9 02:52:30 CEST 2001",
         )
     )
-    report = wk.validate(wk.Trace.from_columns(columns, header=header))
-    json.dumps(report.to_dict(), allow_nan=False)
-    assert str(report)
-    assert len(report.to_frame()) == len(report.findings)
+    for columns in (
+        {"submit": []},
+        {"submit": [0]},
+        {"submit": [0, 0], "wait": [np.inf, 1], "run": [np.inf, -np.inf], "procs": [1, np.inf]},
+        {"submit": [0, 0], "wait": [np.inf, 0], "run": [1, 1], "procs": [2, np.inf]},
+        {"submit": [1e300], "run": [1e300], "job": [2**62], "preceding_job": [2**62]},
+        {"submit": [-1, -1], "job": [0, 0], "status": [-(2**62), 2**62]},
+    ):
+        report = wk.validate(wk.Trace.from_columns(columns, header=header))
+        json.dumps(report.to_dict(), allow_nan=False)
+        assert str(report)
+        assert len(report.to_frame()) == len(report.findings)
 
 
 def test_what_is_no_log_is_refused():
@@ -742,14 +732,11 @@ def test_what_is_no_log_is_refused():
         wk.validate("log.swf")
 
 
-@pytest.mark.parametrize("field", ["requested_procs", "requested_time"])
-def test_a_request_of_nothing_is_found_and_named(field):
-    broken = {
-        f.rule: f for f in wk.validate(log({"AllowOveruse": "Yes"}, {2: {field: 0}})).findings
-    }
-    finding = broken["request-zero"]
-    assert (finding.severity, finding.count) == ("warning", 1)
-    assert dict(finding.offenders[0].values) == {field.replace("_", " "): 0}
+def test_a_request_of_nothing_is_found_and_named():
+    for field in ("requested_procs", "requested_time"):
+        finding = wk.validate(log({"AllowOveruse": "Yes"}, {2: {field: 0}}))["request-zero"]
+        assert (finding.severity, finding.count) == ("warning", 1)
+        assert dict(finding.offenders[0].values) == {field.replace("_", " "): 0}
 
 
 def test_a_job_of_run_time_0_takes_no_processors_from_those_after_it():

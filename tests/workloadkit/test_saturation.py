@@ -19,9 +19,8 @@ def jobs_of(counts):
     return np.concatenate([*submit, marks]), np.concatenate([*end, marks])
 
 
-@pytest.mark.parametrize(
-    ("counts", "slope"),
-    [
+def test_the_four_steps():
+    for counts, slope in (
         ([1, 2, 3], 1.0),  # three counts: a fifth of them is none
         ([1, 2, 3, 4], 1.0),
         ([0, 3, 6, 9, 100], 3.0),  # the last of five is left out
@@ -29,13 +28,11 @@ def jobs_of(counts):
         ([9, 8, 7, 6, 5], 0.0),  # falling counts are all replaced by the last
         ([0, 2, 4, 6, 8, 10, 12, 14, 16, 0], 0.0),  # even if only the last week is free again
         ([1, 1, 1, 4], 0.9),  # (-1.5 - 0.5 + 0.5 + 4 * 1.5) / 5
-    ],
-)
-def test_the_four_steps(counts, slope):
-    found = outstanding(*jobs_of(counts))
-    assert found.outstanding.tolist() == counts
-    assert found.slope == slope
-    assert found.grew is (found.slope > 1)  # no more than one a week is stable
+    ):
+        found = outstanding(*jobs_of(counts))
+        assert found.outstanding.tolist() == counts
+        assert found.slope == slope
+        assert found.grew is (found.slope > 1)  # no more than one a week is stable
 
 
 def test_a_job_counts_from_its_very_arrival_until_its_very_end():
@@ -44,7 +41,7 @@ def test_a_job_counts_from_its_very_arrival_until_its_very_end():
 
 
 @pytest.mark.parametrize("submit", [[], [0], [0, WEEK], [0, 2 * WEEK - 1]])
-def test_fewer_than_three_weeks_do_not_tell(submit):
+def test_fewer_than_three_weeks_have_no_verdict(submit):
     found = outstanding(submit, np.asarray(submit) + 10.0 * WEEK)
     assert found.outstanding.size == min(len(submit), 2)
     assert np.isnan(found.slope)
@@ -108,7 +105,7 @@ def test_one_job_a_week_is_no_growth(slope, grew):
 
 
 @pytest.mark.parametrize(("span", "known"), [(2 * WEEK - 1, False), (2 * WEEK, True)])
-def test_submissions_of_three_weeks_tell_whether_a_machine_saturates(span, known):
+def test_saturation_is_known_from_three_weeks_of_submissions_on(span, known):
     """The third of them may just have begun."""
     assert (saturation([0, span], [0, span], 60, 1, 1).saturated is False) == known
 
@@ -191,7 +188,7 @@ def test_jobs_of_unknown_user_may_be_uncounted():
     assert found.parameters["uncounted"] == [-1]
 
 
-def test_whoever_is_not_in_the_log_is_missed_by_nobody():
+def test_users_who_are_not_in_the_log_are_not_missing():
     trace = trace_of(4, 7, 1)
     assert wk.simulate(trace, uncounted=np.array([77, 78])).counted.all()
 

@@ -78,7 +78,7 @@ def test_without_a_change_the_log_is_the_same(log):
     assert scaled_log(log, 8) is log
 
 
-def test_a_simulation_takes_all_factors_and_tells_of_them(log):
+def test_a_simulation_takes_and_records_all_factors(log):
     schedule = wk.simulate(
         log, "fcfs", scale_arrivals=0.5, scale_runs=3, scale_sizes=2, scale_machine=0.75
     )
@@ -138,7 +138,7 @@ def test_submit_times_of_users_who_react_are_theirs(working, option):
 
 
 @pytest.mark.parametrize("users", ["think:users=3,think=1", [wk.users.User()]])
-def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
+def test_users_without_a_log_have_nothing_to_scale(users):
     for option in ("scale_runs", "scale_sizes"):
         with pytest.raises(ParameterError, match=f"own jobs: {option} applies to jobs of a log"):
             wk.simulate(None, "fcfs", users, procs=4, **{option: 2})
@@ -146,20 +146,20 @@ def test_users_who_make_up_their_jobs_have_nothing_to_scale(users):
 
 @pytest.mark.parametrize("users", ["think:users=3,think=1", [wk.users.User()]])
 @pytest.mark.parametrize("option", [{"oversize": "drop"}, {"estimates": "exact"}])
-def test_users_who_make_up_their_jobs_take_no_rule_for_those_of_a_log(users, option):
+def test_users_without_a_log_take_no_rule_for_jobs_of_a_log(users, option):
     (name,) = option
     with pytest.raises(ParameterError, match=f"their own jobs: {name} applies to jobs of a log"):
         wk.simulate(None, "fcfs", users, procs=4, **option)
 
 
-def test_the_load_of_users_of_ones_own_is_theirs():
+def test_the_load_of_custom_users_is_their_own():
     with pytest.raises(
         ParameterError, match="custom users submit their own jobs: offered_load applies"
     ):
         wk.simulate(None, "fcfs", [wk.users.User()], procs=4, offered_load=0.5)
 
 
-def test_users_who_make_up_their_jobs_may_have_a_scaled_machine():
+def test_users_without_a_log_may_have_a_scaled_machine():
     users = "think:users=3,think=1,jobs=5"
     schedule = wk.simulate(None, "fcfs", users, procs=4, scale_machine=2, rng=1, engine="python")
     assert schedule.machine == 8
@@ -205,7 +205,7 @@ def test_a_log_that_would_never_end_is_refused(log):
 
 
 @pytest.mark.parametrize("name", ["scale_runs", "scale_sizes"])
-def test_factors_beyond_belief_are_refused(log, name):
+def test_implausible_factors_are_refused(log, name):
     with pytest.raises(WorkloadError, match=r"not believed|larger than the machine"):
         wk.simulate(log, **{name: 1e308}, scale_machine=0.125)
 

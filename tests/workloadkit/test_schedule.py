@@ -142,7 +142,7 @@ def test_warm_up_and_cool_down_change_the_metrics_and_not_the_simulation(log):
     assert plain.trace().jobs.equals(cut.trace().jobs)
 
 
-def test_a_warm_up_or_a_cool_down_is_told_where_there_is_one(log):
+def test_a_warm_up_or_a_cool_down_is_recorded(log):
     for name in ("warmup", "cooldown"):
         told = wk.simulate(log, engine="python", **{name: 5}).parameters
         assert {key: told[key] for key in ("warmup", "cooldown") if key in told} == {name: 5}
@@ -171,7 +171,7 @@ def test_a_warm_up_that_cannot_be_is_refused(log, name, value):
         wk.simulate(log, **{name: value})
 
 
-def test_what_is_undefined_is_null_in_json():
+def test_undefined_measures_are_null_in_json():
     instant = wk.Trace.from_columns({"submit": [0, 0], "run": [0, 0], "procs": [1, 1]})
     found = wk.simulate(instant, procs=1).to_dict()
     assert (found["makespan"], found["mean_bounded_slowdown"]) == (0, 1)
@@ -213,7 +213,7 @@ def test_the_log_is_in_the_order_of_submission_and_number(log, read_back):
     assert written.column("procs").tolist() == [2, 2, 4, 1, 4]
 
 
-def test_the_header_says_what_made_the_log_and_what_was_left_out(log):
+def test_the_header_records_the_simulation_and_the_jobs_left_out(log):
     schedule = wk.simulate(log, "fcfs")
     header = schedule.trace().header
     assert header.lines[:2] == HEADER.lines[:2]
@@ -257,7 +257,7 @@ def test_the_bursts_of_the_recorded_execution_are_left_out(tmp_path):
     assert wk.simulate(trace, procs=1).trace().bursts.empty
 
 
-def test_what_reading_put_right_and_the_digest_are_those_of_the_log_as_it_was(log):
+def test_repairs_made_while_reading_and_the_digest_are_those_of_the_original_log(log):
     read = replace(as_read(log), digest="abc")
     made = wk.simulate(read, "fcfs", engine="python").trace()
     assert (made.repairs, made.digest) == ((), "")
@@ -374,7 +374,7 @@ assert isinstance(wk.simulate(trace, procs=1, engine="python"), Schedule)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_schedule_is_what_simulate_returns(log):
+def test_simulate_returns_a_schedule(log):
     assert isinstance(wk.simulate(log), Schedule)
 
 
@@ -396,37 +396,31 @@ def four_jobs():
     return wk.simulate(wk.Trace.from_columns(columns), "fcfs", procs=4, engine="python")
 
 
-@pytest.mark.parametrize(
-    ("until", "cooldown", "period", "ended"),
-    [
+def test_throughput_is_of_the_period_in_which_users_submit():
+    for until, cooldown, period, ended in (
         (None, 0, (0, 55), 4),
         (30.0, 0, (0, 30), 3),  # the third job ends just then
         (29.0, 0, (0, 29), 2),
         (40.0, 10, (0, 30), 3),
         (39.0, 10, (0, 29), 2),
-    ],
-)
-def test_throughput_is_of_the_period_in_which_users_submit(until, cooldown, period, ended):
-    history = {} if until is None else {"until": until}
-    schedule = replace(four_jobs(), history=history, cooldown=cooldown)
-    assert schedule.period == period
-    assert schedule.metrics["throughput_per_hour"] == pytest.approx(3600 * ended / period[1])
+    ):
+        history = {} if until is None else {"until": until}
+        schedule = replace(four_jobs(), history=history, cooldown=cooldown)
+        assert schedule.period == period
+        assert schedule.metrics["throughput_per_hour"] == pytest.approx(3600 * ended / period[1])
 
 
-@pytest.mark.parametrize(
-    ("history", "share"),
-    [
+def test_the_share_of_sessions_that_are_aborted():
+    for history, share in (
         ({"sessions": 4, "aborted": 1}, 0.25),
         ({"sessions": 4, "aborted": 0}, 0),
         ({"sessions": 4}, math.nan),
         ({"sessions": 0, "aborted": 0}, math.nan),
         ({}, math.nan),
-    ],
-)
-def test_the_share_of_sessions_that_are_aborted(history, share):
-    found = replace(four_jobs(), history=history)
-    assert found.aborted_share == pytest.approx(share, nan_ok=True)
-    assert found.measure("aborted_share") == pytest.approx(share, nan_ok=True)
+    ):
+        found = replace(four_jobs(), history=history)
+        assert found.aborted_share == pytest.approx(share, nan_ok=True)
+        assert found.measure("aborted_share") == pytest.approx(share, nan_ok=True)
 
 
 def test_a_request_of_no_time_is_one_and_an_unknown_one_is_the_run_time():

@@ -26,9 +26,8 @@ def deep(monkeypatch):
     monkeypatch.setattr(schedulers, "known", lambda: known | {"deep": Deep})
 
 
-@pytest.mark.parametrize(
-    ("text", "policy"),
-    [
+def test_parameters_follow_the_name():
+    for text, policy in (
         ("deep", Deep()),
         ("deep:", Deep()),
         ("deep:3", Deep(depth=3)),
@@ -36,15 +35,12 @@ def deep(monkeypatch):
         ("deep:depth=4,weight=0.25", Deep(4, 0.25)),
         ("unicef:sjf,strict=yes", schedulers.Unicef("sjf", strict=True)),
         ("conservative:none", schedulers.Conservative("none")),
-    ],
-)
-def test_parameters_follow_the_name(text, policy):
-    assert schedulers.parse(text) == policy
+    ):
+        assert schedulers.parse(text) == policy
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_unknown_names_are_answered_with_the_known_ones():
+    for text, message in (
         ("deeep", r"unknown scheduler 'deeep'; did you mean deep\? known: fcfs, easy, .*, deep"),
         ("deep:breadth=3", "no parameter 'breadth'; known: depth, weight"),
         ("deep:depth=x", "depth is 'x'"),
@@ -71,16 +67,13 @@ def test_parameters_follow_the_name(text, policy):
         ("user-priority:by=laod", r"by is 'laod'; did you mean load\? known: load, recency"),
         ("self-adaptive:forecast=reply", r"forecast is 'reply'; did you mean replay\? known: wait"),
         ("self-adaptive:family=creasi", r"family is 'creasi'; did you mean creasy\? known: multi-"),
-    ],
-)
-def test_what_is_not_known_is_said_with_what_is(text, message):
-    with pytest.raises(ParameterError, match=message):
-        schedulers.parse(text)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            schedulers.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("policy", "arguments", "message"),
-    [
+def test_parameters_of_another_type_are_named():
+    for policy, arguments, message in (
         (schedulers.Reservations, ("3",), "reservations: depth is '3'; it is a whole number"),
         (schedulers.Reservations, (2.5,), "reservations: depth is 2.5; it is a whole number"),
         (schedulers.Easy, ("sjf", "2"), "easy: reservations is '2'; it is a whole number"),
@@ -91,11 +84,9 @@ def test_what_is_not_known_is_said_with_what_is(text, message):
         (schedulers.PriorityFifo, (5,), "priority-fifo: queues is 5; it is a word"),
         (schedulers.SelfAdaptive, ("10",), "self-adaptive: threshold is '10'; it is a number"),
         (schedulers.SelfAdaptive, (10, 1, 4, "waiting", "wait", "creasy", 7), ".*candidates is 7"),
-    ],
-)
-def test_parameters_of_another_type_are_named(policy, arguments, message):
-    with pytest.raises(ParameterError, match=f"scheduler {message}"):
-        policy(*arguments)
+    ):
+        with pytest.raises(ParameterError, match=f"scheduler {message}"):
+            policy(*arguments)
 
 
 def test_numbers_of_numpy_are_numbers():

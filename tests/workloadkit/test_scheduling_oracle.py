@@ -15,7 +15,7 @@ def outcome(jobs, machine, **options):
     return schedule(*zip(*jobs, strict=True), machine, **options)
 
 
-def test_the_criteria_are_quantiles_of_what_ended_in_the_week_before():
+def test_the_criteria_are_quantiles_of_the_jobs_that_ended_in_the_week_before():
     estimates = [30, 10, 20, 50, 40, 5, 60]
     site = Site(8, [0] * 7, estimates, [1] * 7)
     queues = MultiQueue(site, 3)
@@ -98,42 +98,37 @@ def test_schedules_hold_the_invariants(jobs, policy, rules):
     "policy", ["reservations:depth=1", "creasy:alpha=0", "multi-queue:partitions=1"]
 )
 @given(logs, anything)
-def test_what_is_easy_by_its_definition_is_easy(policy, jobs, rules):
+def test_policies_that_are_easy_by_definition_are_easy(policy, jobs, rules):
     assert outcome(jobs, 8, policy=policy, **rules) == outcome(jobs, 8, policy="easy", **rules)
 
 
 @given(logs, st.sampled_from(["instant", "event"]))
-def test_with_exact_estimates_what_conservative_promises_first_is_what_is_found_each_time(
-    jobs, passes
-):
+def test_with_exact_estimates_the_first_promises_of_conservative_are_found_each_time(jobs, passes):
     jobs = [(submit, max(run, 1), None, procs) for submit, run, _, procs in jobs]
     anew = outcome(jobs, 8, policy="reservations:depth=100", passes=passes)
     assert outcome(jobs, 8, policy="conservative", passes=passes) == anew
 
 
 @given(logs)
-def test_easy_is_fcfs_where_nothing_fits_beside(jobs):
+def test_easy_is_fcfs_where_no_two_jobs_fit(jobs):
     alone = [(submit, run, requested_time, 8) for submit, run, requested_time, _ in jobs]
     assert outcome(alone, 8, policy="easy") == outcome(alone, 8, policy="fcfs")
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "message"),
-    [
+def test_an_invalid_schedule_is_refused():
+    for start, end, message in (
         ([0, 10, 15], [10, 20, 25], "8 of 4 processors in use at 15 s"),
         ([0, 10, 3], [10, 20, 3], "row 2 finds no room at 3 s"),
         ([0, 0, 20], [0, 10, 30], "rows .1. start before their submission"),
         ([0, 10, math.nan], [10, 20, 30], "rows .2. never start"),
         ([0, 20, 30], [10, 10, 40], "rows .1. end before they start"),
-    ],
-)
-def test_a_broken_schedule_is_refused(start, end, message):
-    check_schedule([0, 1, 2], [0, 10, 20], [10, 20, 20], [4, 4, 4], 4)
-    with pytest.raises(AssertionError, match=message):
-        check_schedule([0, 1, 2], start, end, [4, 4, 4], 4)
+    ):
+        check_schedule([0, 1, 2], [0, 10, 20], [10, 20, 20], [4, 4, 4], 4)
+        with pytest.raises(AssertionError, match=message):
+            check_schedule([0, 1, 2], start, end, [4, 4, 4], 4)
 
 
-def test_a_broken_order_is_refused():
+def test_a_violated_order_is_refused():
     check_arrival_order([0, 0, 5], [3, 2, 3], [2, 1, 3])
     with pytest.raises(AssertionError, match="row 0 is overtaken"):
         check_arrival_order([0, 0, 5], [3, 2, 3], [1, 2, 3])

@@ -1,4 +1,4 @@
-"""Settings are written once: checks, keywords, options, what is recorded, and the reference."""
+"""Settings are declared once: checks, keywords, options and records follow from them."""
 
 import inspect
 import re
@@ -44,22 +44,21 @@ def log():
     return wk.Trace.from_columns(times | {"procs": [1, 2, 1, 1], "user": [3, 4, 3, 4]})
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_all_by_default_is_what_can_be(cls):
-    asked = cls()
-    assert asked == cls.of(None, {}) == cls.of(asked, {})
-    assert asked.changed == {}
-    with pytest.raises(AttributeError):
-        asked.procs = 3
+def test_defaults_are_valid_and_settings_cannot_be_changed():
+    for cls in CLASSES:
+        given = cls()
+        assert given == cls.of(None, {}) == cls.of(given, {})
+        assert given.changed == {}, cls
+        with pytest.raises(AttributeError):
+            given.procs = 3
 
 
 ODD = (0, 0.0, False, True, 1, 2.5, "", (), [])
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_whatever_is_not_as_by_default_is_told_of(cls):
-    """Also what is as good as nothing: no users of a kind, second 0, an empty list."""
-    for name, declared in settings_of(cls).items():
+def test_every_value_but_the_default_counts_as_changed():
+    """Also values like nothing: no users of a kind, second 0, an empty list."""
+    for cls, (name, declared) in ((c, item) for c in CLASSES for item in settings_of(c).items()):
         for value in (*ODD, *declared.choices):
             try:
                 declared.check(value)
@@ -68,30 +67,27 @@ def test_whatever_is_not_as_by_default_is_told_of(cls):
             default = declared.default
             nothing = default == () and value in ("", (), [])  # ways to name none of many
             same = nothing or (default is not None and value == default)
-            assert declared.differs(value) == (not same), (name, value)
-        assert not declared.differs(declared.default)
+            assert declared.differs(value) == (not same), (cls, name, value)
+        assert not declared.differs(declared.default), (cls, name)
 
 
-@pytest.mark.parametrize(
-    ("cls", "name", "value"),
-    [
+def test_zero_is_recorded_where_none_is_the_default():
+    for cls, name, value in (
         (settings.Resample, "long_term_users", 0),
         (settings.Resample, "temporary_users", 0),
         (settings.Resample, "arrivals", 0.0),
         (settings.Resample, "begin", 0),
         (settings.Classify, "begin", 0.0),
-    ],
-)
-def test_zero_is_recorded_where_none_is_the_default(cls, name, value):
-    assert cls(**{name: value}).recorded.keys() - cls().recorded.keys() == {name}
+    ):
+        assert cls(**{name: value}).recorded.keys() - cls().recorded.keys() == {name}
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_each_setting_says_what_it_means(cls):
-    assert list(settings_of(cls)) == [field.name for field in fields(cls)]
-    for declared in settings_of(cls).values():
-        assert declared.setting.help.endswith(".")
-        assert declared.kind
+def test_each_setting_has_a_description():
+    for cls in CLASSES:
+        assert list(settings_of(cls)) == [field.name for field in fields(cls)]
+        for name, declared in settings_of(cls).items():
+            assert declared.setting.help.endswith("."), (cls, name)
+            assert declared.kind, (cls, name)
 
 
 WRONG = [
@@ -130,13 +126,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "given", "message"), WRONG)
-def test_what_cannot_be_is_refused_by_name(cls, given, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        cls(**given)
+def test_wrong_values_are_refused_by_name():
+    for cls, given, message in WRONG:
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            cls(**given)
 
 
-def test_limits_are_met():
+def test_limits_are_allowed():
     settings.Augment(points=1000, sd=0)
     settings.Augment(points=0)
     settings.Site(weeks=52_000, leave=0)
@@ -146,24 +142,24 @@ def test_limits_are_met():
     settings.Sweep(runs=1)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_functions_take_keywords_an_object_or_both(function):
-    cls = FUNCTIONS[function]
-    parameters = parameters_of(function)
-    assert parameters["settings"].default is None
-    for name, declared in settings_of(cls).items():
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert parameters[name].default == declared.default
-        assert f"\n    {name} : {declared.kind}" in function.__doc__
-    with pytest.raises(ParameterError, match="unknown setting 'colour'; known: "):
-        cls.of(None, {"colour": 1})
-    with pytest.raises(ParameterError, match="settings is 'kill'; give a "):
-        cls.of("kill", {})
+def test_functions_take_keywords_an_object_or_both():
+    for function, cls in FUNCTIONS.items():
+        parameters = parameters_of(function)
+        assert parameters["settings"].default is None
+        for name, declared in settings_of(cls).items():
+            where = (function.__name__, name)
+            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY, where
+            assert parameters[name].default == declared.default, where
+            assert f"\n    {name} : {declared.kind}" in function.__doc__, where
+        with pytest.raises(ParameterError, match="unknown setting 'colour'; known: "):
+            cls.of(None, {"colour": 1})
+        with pytest.raises(ParameterError, match="settings is 'kill'; give a "):
+            cls.of("kill", {})
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_help_shows_a_signature_of_two_lines(function):
-    assert len(f"{function.__name__}{inspect.signature(function)}") <= 160
+def test_help_shows_a_signature_of_two_lines():
+    for function in FUNCTIONS:
+        assert len(f"{function.__name__}{inspect.signature(function)}") <= 160, function
 
 
 def test_a_seed_is_answered_with_rng():
@@ -174,25 +170,25 @@ def test_a_seed_is_answered_with_rng():
 
 def test_keywords_count_before_the_object():
     trace = log()
-    asked = settings.Simulate(overrun="kill", passes="event")
-    schedule = wk.simulate(trace, "easy", settings=asked, overrun="late", procs=4)
+    given = settings.Simulate(overrun="kill", passes="event")
+    schedule = wk.simulate(trace, "easy", settings=given, overrun="late", procs=4)
     assert schedule.parameters["overrun"] == "late"
     assert schedule.parameters["passes"] == "event"
     assert wk.simulate(
-        trace, "easy", settings=replace(asked, procs=4, overrun="late")
+        trace, "easy", settings=replace(given, procs=4, overrun="late")
     ).parameters == (schedule.parameters)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_have_an_option_for_each_setting(command):
-    said = CliRunner().invoke(app, [command, "--help-all"]).output
-    unfolded = "".join(said.split())
+    shown = CliRunner().invoke(app, [command, "--help-all"]).output
+    unfolded = "".join(shown.split())
     for name, declared in settings_of(COMMANDS[command]).items():
         option, usual = declared.setting.option, f"--{name.replace('_', '-')}"
         if option is None:
-            assert f"  {usual} " not in said
+            assert f"  {usual} " not in shown
         elif (command, name) != ("site", "users"):  # there, a range
-            assert f"  {option or usual} " in said
+            assert f"  {option or usual} " in shown
             assert "".join(declared.setting.help.split()) in unfolded
 
 
@@ -216,15 +212,15 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_headers_record_what_the_declaration_says(name):
-    schedule = wk.simulate(log(), "easy", **({"procs": 4} | {name: OTHERS[name]}))
-    when = settings_of(settings.Simulate)[name].setting.recorded
-    (note,) = schedule.trace().header.get_all("Note")
-    assert (name in schedule.parameters) == (when != "never")
-    assert (f", {name} " in note) == (when != "never")
+def test_headers_record_the_settings_that_are_declared_so():
     usual = wk.simulate(log(), "easy", procs=4)
-    assert (name in usual.parameters) == (when == "always")
+    for name, value in OTHERS.items():
+        schedule = wk.simulate(log(), "easy", **({"procs": 4} | {name: value}))
+        when = settings_of(settings.Simulate)[name].setting.recorded
+        (note,) = schedule.trace().header.get_all("Note")
+        assert (name in schedule.parameters) == (when != "never"), name
+        assert (f", {name} " in note) == (when != "never"), name
+        assert (name in usual.parameters) == (when == "always"), name
 
 
 def test_words_are_read_as_values():
@@ -249,7 +245,7 @@ def test_words_are_read_as_values():
 
 
 def test_settings_of_another_operation_are_taken_over():
-    asked = settings.Sweep(overrun="kill", runs=3, uncounted=np.array([1, 2]))
-    made = asked.into(settings.Simulate, procs=9)
+    given = settings.Sweep(overrun="kill", runs=3, uncounted=np.array([1, 2]))
+    made = given.into(settings.Simulate, procs=9)
     assert (made.overrun, made.procs) == ("kill", 9)
-    assert made.uncounted is asked.uncounted
+    assert made.uncounted is given.uncounted

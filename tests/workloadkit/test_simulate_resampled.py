@@ -79,7 +79,7 @@ def test_a_resampled_log_is_simulated(run, path, tmp_path):
     assert [note.split(":")[0] for note in notes] == ["resampled", "simulated"]
 
 
-def test_the_table_says_whether_it_saturates(run, path):
+def test_the_table_reports_saturation(run, path):
     code, out, err = run("simulate", path, "--resampled", "--seed", 1)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "made.swf, resampled by seed 1 under easy, 16 processors"
@@ -103,13 +103,13 @@ def test_resampled_users_who_react_are_simulated(run, path):
 
 
 @pytest.mark.parametrize("options", [("--weeks", 3), ("--load", 2)])
-def test_what_goes_with_resampling_needs_it(run, path, options):
+def test_options_of_resampling_require_it(run, path, options):
     code, out, err = run("simulate", path, *options)
     assert (code, out) == (2, "")
     assert err == f"error: {options[0]} requires --resampled\n"
 
 
-def test_a_log_that_cannot_be_resampled_is_said(run, tmp_path):
+def test_a_log_that_cannot_be_resampled_is_refused(run, tmp_path):
     wk.write_swf(make_log().with_columns(user=np.full(make_log().n_jobs, -1)), tmp_path / "a.swf")
     code, _, err = run("simulate", tmp_path / "a.swf", "--resampled")
     assert code == 1
@@ -131,7 +131,7 @@ def test_rare_behaviours_are_left_out_of_the_metrics(run, log, tmp_path):
     assert found["provenance"]["parameters"]["uncounted"] == rare.tolist()
 
 
-def test_where_nothing_is_rare_it_is_said(run, path):
+def test_rare_behaviours_without_jobs_are_warned_of(run, path):
     code, out, err = run("simulate", path, "--skip-rare", "--json", "-")
     assert code == 0
     assert json.loads(out)["jobs"] == make_log().n_jobs
@@ -156,7 +156,7 @@ def test_runs_by_users_are_those_of_resamples(log):
 
 
 @SATURATED
-def test_who_does_the_work_makes_no_difference(log):
+def test_results_do_not_depend_on_the_executor(log):
     arguments = {"loads": [0.9, 3], "load_by": "users", "runs": 17, "rng": 6}
     arguments["resampling"] = {"weeks": 4}
     alone = sweep(log, ["easy"], **arguments)
@@ -187,7 +187,7 @@ def test_saturated_runs_have_no_mean_and_the_others_are_reported_separately(log)
 
 
 @SATURATED
-def test_so_it_is_by_arrivals(log):
+def test_the_same_holds_for_a_load_by_arrivals(log):
     found = sweep(log, ["fcfs"], [0.3, 3.0], metrics=["mean_wait"])
     assert found.table["saturated"].tolist() == [0, 1]
     assert found.table["mean_wait"].iloc[0] == found.runs["mean_wait"].iloc[0]
@@ -196,7 +196,7 @@ def test_so_it_is_by_arrivals(log):
     assert found.load_by == "arrivals"
 
 
-def test_runs_too_short_to_tell_count(log):
+def test_runs_too_short_for_a_verdict_are_counted(log):
     found = sweep(log, ["easy"], [1], load_by="users", resampling={"weeks": 2}, rng=1)
     assert found.runs["saturated"].tolist() == [None]
     assert found.table["saturated"].isna().all()
@@ -211,7 +211,7 @@ def test_a_sweep_leaves_rare_behaviours_out_of_its_metrics(log):
     assert found.table["jobs"].iloc[0] == (~np.isin(new.column("user"), wk.rare_users(new))).sum()
 
 
-def test_what_is_wrong_with_a_sweep_by_users_is_said(log):
+def test_wrong_sweeps_by_users_are_refused(log):
     with pytest.raises(ParameterError, match=r"^load_by is 'jobs'; known: arrivals, users"):
         sweep(log, load_by="jobs")
     with pytest.raises(ParameterError, match=r"^resampling requires load_by='users'"):
@@ -244,7 +244,7 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
     assert parameters["weeks"] == 9
 
 
-def test_the_command_says_where_its_options_do_not_go_together(run, path):
+def test_the_command_refuses_options_that_exclude_each_other(run, path):
     code, _, err = run("sweep", path, "--weeks", 9)
     assert code == 2
     assert err.startswith("error: --weeks requires --load-by users")
@@ -254,7 +254,7 @@ def test_the_command_says_where_its_options_do_not_go_together(run, path):
 
 
 @SATURATED
-def test_what_the_command_shows_of_loads_at_which_runs_saturate(run, path):
+def test_the_command_shows_the_loads_at_which_runs_saturate(run, path):
     options = ("--load-by", "users", "--scheduler", "easy", "--seed", 6, "--metric", "mean_wait")
     loads = ("--load", 1, "--load", 2.4, "--load", 5)
     _, out, err = run("sweep", path, *options, *loads, "--runs", 6)

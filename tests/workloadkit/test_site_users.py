@@ -161,7 +161,7 @@ def test_size_and_run_time_may_be_a_pair():
     assert [(job.procs, job.run) for job in jobs] == [(1, 30), (2, 20), (4, 10)]
 
 
-def test_who_waits_too_long_takes_a_break_or_leaves():
+def test_users_who_wait_too_long_take_a_break_or_leave():
     of = made(run=[300, 600], pause=[1200])
     impatient = DynamicSite(users=1, patience=300, leave=599)
     numbers = [
@@ -179,11 +179,20 @@ def test_who_waits_too_long_takes_a_break_or_leaves():
     assert setting.counts["aborted"] == 1
 
 
-@pytest.mark.parametrize("hour", [0, 7.49, 7.5, 17.49, 17.5, 24, 4 * 24 + 20, 5 * 24 + 7.4])
-def test_the_parts_of_the_week_are_those_of_the_logs(hour):
-    for week in (0, 3):
-        time = floor((week * 168 + hour) * HOUR)
-        assert period_of(time) == period(time)
+def test_the_parts_of_the_week_are_those_of_the_logs():
+    for hour in (
+        0,
+        7.49,
+        7.5,
+        17.49,
+        17.5,
+        24,
+        4 * 24 + 20,
+        5 * 24 + 7.4,
+    ):
+        for week in (0, 3):
+            time = floor((week * 168 + hour) * HOUR)
+            assert period_of(time) == period(time)
 
 
 def test_a_session_goes_on_with_the_probability_of_the_source():
@@ -243,7 +252,7 @@ def test_engines_agree(site):
 @pytest.mark.parametrize(
     ("starts", "share"), [([0, 50, 50], 0), ([0, 50, 40], 1), ([0, 50, None], 0)]
 )
-def test_who_is_overtaken(starts, share):
+def test_overtaken_users(starts, share):
     """Of three jobs, the second is the one asked about; what came with it does not count."""
     jobs = [Job(None, 1, 1, 9, 9, submit) for submit in (0, 10, 30)]
     for job, start in zip(jobs, starts, strict=True):
@@ -255,7 +264,7 @@ def test_who_is_overtaken(starts, share):
     assert overtaken(jobs[0], jobs) == 0  # it did not wait
 
 
-def test_nobody_is_overtaken_under_fcfs():
+def test_no_user_is_overtaken_under_fcfs():
     fair, minding = (
         both(DynamicSite(15, 1, fairness=weight, distributions=small_site()), "fcfs", procs=10)
         for weight in (0.0, 1.0)
@@ -263,7 +272,7 @@ def test_nobody_is_overtaken_under_fcfs():
     pd.testing.assert_frame_equal(fair.jobs, minding.jobs)
 
 
-def test_who_minds_being_overtaken_breaks_off_more_often():
+def test_users_who_mind_being_overtaken_break_off_more_often():
     broken_off = []
     for weight in (0.0, 1.0):
         counts = wk.simulate(None, "easy", DynamicSite(60, 4, fairness=weight), rng=1).history
@@ -302,7 +311,7 @@ def test_engines_agree_on_small_machines():
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(1, 3))
-def test_what_precedes_a_batch_is_the_job_submitted_last_before(seed, users):
+def test_the_job_submitted_last_precedes_a_batch(seed, users):
     site = DynamicSite(users=users, weeks=1, distributions=small_site())
     schedule = wk.simulate(None, "easy", site, procs=8, rng=seed)
     log = schedule.trace()
@@ -325,7 +334,7 @@ def test_what_precedes_a_batch_is_the_job_submitted_last_before(seed, users):
             assert batch["session"].nunique() == 1
 
 
-def test_what_is_drawn_is_of_the_log():
+def test_jobs_are_drawn_from_the_log():
     trace = Trace.from_columns(
         {
             "submit": [0, 0, 100, 20_000, 90_000],
@@ -361,7 +370,7 @@ def test_what_is_drawn_is_of_the_log():
         samples(site_distributions(lonely), 8)
 
 
-def test_a_pool_in_which_nobody_begins_repeats_jobs_as_all_do():
+def test_a_pool_without_first_jobs_repeats_jobs_like_all():
     pools = {
         "day": Workpool.of([1], [60], repetition=[2, 3]),
         "night": Workpool.of([1], [60], repetition=[1]),
@@ -402,9 +411,8 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
         assert jobs["procs"].nunique() == 3
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for make, message in (
         (lambda: StaticSite(sessions=0), "sessions is 0; it is a whole number, 1 or more"),
         (lambda: DynamicSite(users=2.5), "users is 2.5"),
         (lambda: DynamicSite(weeks=0), "weeks is 0; it must be positive"),
@@ -421,14 +429,12 @@ def test_three_pools_are_drawn_from_by_the_part_of_the_week():
             "repeat='size' draws the run time of each job independently, workpool='joint' together",
         ),
         (lambda: StaticSite(distributions="a.swf"), "distributions is 'a.swf'; use workloadkit"),
-    ],
-)
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ParameterError, match=message):
-        make()
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make()
 
 
-def test_a_site_of_whom_nobody_comes_is_refused():
+def test_a_site_without_users_is_refused():
     with pytest.raises(WorkloadError, match="the users submitted no job"):
         wk.simulate(None, "easy", DynamicSite(users=1, weeks=1e-6), procs=8)
 

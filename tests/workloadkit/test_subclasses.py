@@ -104,7 +104,7 @@ def both(log, policy, users, **options):
     ],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_a_key_of_ones_own_orders_the_queue_in_both_engines(log, kind, users):
+def test_a_custom_key_orders_the_queue_in_both_engines(log, kind, users):
     least, most = of_least_work(kind), of_most_work(kind)
     assert least.__name__ == most.__name__
     starts = [
@@ -116,7 +116,7 @@ def test_a_key_of_ones_own_orders_the_queue_in_both_engines(log, kind, users):
 
 
 @pytest.mark.parametrize("users", ["open", pytest.param("closed", marks=pytest.mark.slow)])
-def test_so_it_does_with_several_reservations(log, users):
+def test_a_custom_key_orders_the_queue_with_several_reservations(log, users):
     kind = of_least_work(wk.schedulers.Easy)
     starts = [both(log, kind(reservations=n), users, passes="event") for n in (1, 3)]
     assert users == "closed" or starts[0] != starts[1]
@@ -148,7 +148,7 @@ def test_a_key_that_cannot_be_compiled_needs_all_jobs_to_be_known(log):
 
 
 @pytest.mark.slow
-def test_what_is_no_number_comes_last(log):
+def test_jobs_whose_key_is_nan_come_last(log):
     class LargeLast(wk.schedulers.Easy):
         def key(self, job):
             return job.estimate if job.procs < 9 else np.nan
@@ -182,7 +182,7 @@ def test_candidates_of_a_self_adaptive_scheduler_have_keys_of_their_own(log):
 
 
 @pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.name)
-def test_one_form_of_ones_own_is_not_played_as_the_other_of_the_base(log, kind):
+def test_a_subclass_that_overrides_one_form_is_refused_in_the_other_engine(log, kind):
     class OnlyPlain(kind):
         def plain(self):
             return wk.schedulers.Fcfs().plain()
@@ -232,7 +232,7 @@ def test_one_form_of_ones_own_is_not_played_as_the_other_of_the_base(log, kind):
     ],
     ids=lambda kind: kind.name,
 )
-def test_a_subclass_that_changes_nothing_plays_as_its_base(log, kind):
+def test_a_subclass_without_changes_makes_the_schedules_of_its_base(log, kind):
     class Same(kind):
         name = "same"
 

@@ -58,14 +58,14 @@ def test_the_table_is_on_stdout(run, log):
     assert lines[-1] == "one run, so no intervals; use --runs for more"
 
 
-def test_several_runs_have_intervals_and_say_their_seed(run, log):
+def test_several_runs_have_intervals_and_record_their_seed(run, log):
     code, out, _ = run(log, *LOADS, "--runs", 2, "--seed", 5, "--metric", "mean_slowdown")
     assert code == 0
     assert out.startswith("three.swf, 8 processors, 2 runs, seed 5\n")
     assert out.count("[") == out.count("]") == 4
 
 
-def test_a_seed_makes_no_difference_to_a_single_run_and_it_says_so(run, log):
+def test_a_seed_without_effect_on_a_single_run_is_warned_of(run, log):
     options = (log, "--load", 0.5, "--scheduler", "fcfs", "--metric", "mean_wait")
     code, out, err = run(*options, "--seed", 5)
     assert (code, out) == (0, run(*options)[1])
@@ -134,7 +134,7 @@ def test_options_reach_the_simulations(run, log):
     }
 
 
-def test_wait_slowdown_and_utilization_are_measured_unless_told_otherwise(run, log):
+def test_wait_slowdown_and_utilization_are_measured_by_default(run, log):
     head = run(log, "--load", 0.4, "-o", "-")[1].splitlines()[0].split(",")
     measured = ("mean_wait", "mean_bounded_slowdown", "utilization")
     assert [name for name in head if not name.endswith(("_low", "_high", "_others"))] == [
@@ -260,7 +260,7 @@ def test_users_who_react_are_swept_by_their_number(run):
     assert row["jobs_per_session"] == one.measure("jobs_per_session")
 
 
-def test_users_who_react_and_do_not_pause_are_told(run):
+def test_users_who_react_and_do_not_pause_are_warned_of(run):
     sample = ["--users", "adjusted", "--load-by", "users", "--load", 0.5, "--weeks", 2]
     options = ["--scheduler", "fcfs", "--metric", "jobs", "--seed", 1, "--no-pause"]
     code, out, _ = run(*sample, *options)

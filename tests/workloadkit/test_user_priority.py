@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import FIRST_JOBS, TRACES, each_log_with, needs_compiler, needs_traces
+from tests.compiled import decimals
+from tests.data import each_log_with, needs_compiler, needs_traces
 from tests.oracles.check import check_schedule
+from tests.small_logs import head_of, size_of
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
@@ -35,10 +37,10 @@ overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
 
 
-def a_log(seed, *, n_jobs=40, n_users=None):
+def a_log(seed, *, n_jobs=40, n_users=None, scales=(1, 600)):
     """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
     rng = np.random.default_rng(seed)
-    scale = rng.choice([1, 600, 0.1])
+    scale = rng.choice(scales)
     return wk.Trace.from_columns(
         {
             "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
@@ -100,24 +102,27 @@ def searched(workload, rules, policy, long_queue):
     return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).outcome.start
 
 
-def agree(plain, policy, rules, crowds):
+def agree(plain, policy, rules, long_queues):
     work = plain.workload
     compiled = play_compiled(policy, work, rules).outcome.start
     assert np.array_equal(compiled, plain.start)
-    for long_queue in crowds:
+    for long_queue in long_queues:
         assert np.array_equal(searched(work, rules, policy, long_queue), plain.start)
     check_schedule(work.submit, compiled, compiled + work.run, work.procs, rules.machine)
 
 
+@decimals
 @given(st.integers(0, 2**32), policies, overruns, passes)
-def test_engines_agree(seed, policy, overrun, passes):
+def test_engines_agree(decimals, seed, policy, overrun, passes):
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
-    plain = wk.simulate(a_log(seed), policy, engine="python", **options)
-    agree(plain, policy, Rules(MACHINE, overrun, passes), crowds=(0, 1, 4, 16))
+    trace = a_log(seed, scales=[0.1] if decimals else [1, 600])
+    plain = wk.simulate(trace, policy, engine="python", **options)
+    agree(plain, policy, Rules(MACHINE, overrun, passes), long_queues=(0, 1, 4, 16))
 
 
-@given(st.integers(0, 2**32), policies, overruns, passes, st.booleans())
-def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes, decimals):
+@decimals
+@given(st.integers(0, 2**32), policies, overruns, passes)
+def test_trees_find_what_lists_find_in_long_queues(decimals, seed, policy, overrun, passes):
     # Queues grow and drain more than once, for hours.
     rng = np.random.default_rng(seed)
     n_jobs, scale = 300, 7.1 if decimals else 10
@@ -139,18 +144,15 @@ def test_trees_find_what_lists_find_in_long_queues(seed, policy, overrun, passes
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_wrong_parameters_are_refused():
+    for text, message in (
         ("-0.1", "alpha_user is -0.1; it must be from 0 to 1"),
         ("alpha_user=1.5", "alpha_user is 1.5; it must be from 0 to 1"),
         ("nan", "alpha_user is nan; it must be from 0 to 1"),
         ("by=age", "by is 'age'; known: load, recency"),
-    ],
-)
-def test_parameters_that_cannot_be(text, message):
-    with pytest.raises(ParameterError, match=f"scheduler user-priority: {message}"):
-        schedulers.parse(f"user-priority:{text}")
+    ):
+        with pytest.raises(ParameterError, match=f"scheduler user-priority: {message}"):
+            schedulers.parse(f"user-priority:{text}")
 
 
 def test_parameters_follow_the_name():
@@ -159,32 +161,28 @@ def test_parameters_follow_the_name():
 
 
 def on_log(trace, policy, overrun, passes, load=None):
-    machine = trace.header.number("MaxProcs") or trace.header.number("MaxNodes")
+    machine = size_of(trace)
     options = {"oversize": "drop", "overrun": overrun, "passes": passes, "offered_load": load}
     plain = wk.simulate(trace, policy, procs=machine, engine="python", **options)
-    agree(plain, policy, Rules(machine, overrun, passes), crowds=[8])
-
-
-@pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
-def log(request):
-    return wk.read_swf(request.param)
+    agree(plain, policy, Rules(machine, overrun, passes), long_queues=[8])
 
 
 @needs_traces
 @pytest.mark.parametrize("load", [None, pytest.param(1.2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("by", "overrun", "passes"), [("load", "raise", "instant"), ("recency", "late", "event")]
+    ("path", "by", "overrun", "passes"),
+    each_log_with(("load", "raise", "instant"), ("recency", "late", "event")),
 )
-def test_engines_agree_on_the_beginning_of_real_logs(log, by, overrun, passes, load):
-    on_log(log.take(np.arange(FIRST_JOBS)), UserPriority(0.5, by), overrun, passes, load)
+def test_engines_agree_on_the_beginning_of_real_logs(path, by, overrun, passes, load):
+    on_log(head_of(path), UserPriority(0.5, by), overrun, passes, load)
 
 
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize(
-    ("log", "alpha_user", "by", "overrun"),
+    ("whole_log", "alpha_user", "by", "overrun"),
     each_log_with((0.5, "load", "late"), (1, "recency", "kill")),
-    indirect=["log"],
+    indirect=["whole_log"],
 )
-def test_engines_agree_on_whole_logs(log, alpha_user, by, overrun):
-    on_log(log, UserPriority(alpha_user, by), overrun, "instant")
+def test_engines_agree_on_whole_logs(whole_log, alpha_user, by, overrun):
+    on_log(whole_log, UserPriority(alpha_user, by), overrun, "instant")

@@ -45,7 +45,7 @@ def drawn(log, weights, *, count=200, **how):
 # The table.
 
 
-def test_the_table_says_what_users_do():
+def test_the_table_contains_the_weights_of_users():
     log = {
         "submit": np.array([0, 60, 7200, 8 * 86400, 100]),
         "run": [10, 20, 700, 900, 5],
@@ -93,7 +93,7 @@ def test_the_median_run_time_decides_the_length(runs, length):
     assert wk.user_table(log).loc[1, "length"] == length
 
 
-def test_the_fewest_who_make_half_are_heavy():
+def test_the_fewest_users_with_half_of_the_work_are_heavy():
     log = {"submit": range(4), "run": [5, 2, 2, 1], "procs": [1] * 4, "user": [1, 2, 3, 4]}
     shares = wk.user_table(wk.Trace.from_columns(log))["share"]
     assert shares.tolist() == ["heavy", "light", "light", "light"]
@@ -125,7 +125,7 @@ def test_temporary_users_come_in_proportion(log):
     assert sum(total.values()) == pytest.approx(200 * 0.5 * 40, rel=0.1)
 
 
-def test_those_of_the_first_week_do_so_too(log):
+def test_temporary_users_of_the_first_week_come_in_proportion_too(log):
     weights = dict.fromkeys(range(11, 21), 3)
     total = drawn(log, weights, count=300, arrivals=0, temporary_users=1)
     often = sum(total[user] for user in weights)
@@ -182,7 +182,7 @@ def test_weights_of_several_classes_multiply(log):
     assert sorted(set(weights)) == [6, 9]
 
 
-def test_the_header_tells_the_weights(log):
+def test_the_header_records_the_weights(log):
     new = wk.resample(log, rng=1, weights={"heavy": 2, 11: 0.5})
     assert new.header.get("Note").endswith("weights {'heavy': 2, '11': 0.5}")
 

@@ -68,7 +68,7 @@ def test_five_jobs_that_are_too_large_are_all_named():
         make_workload(log(procs=[9] * 5), 8)
 
 
-def test_the_limits_of_what_is_believed_are_believed():
+def test_the_largest_plausible_values_are_accepted():
     assert machine_size(wk.Header(), MAX_PROCS) == MAX_PROCS
     assert make_workload(log(run=[MAX_TIME]), 8).run.tolist() == [MAX_TIME]
 
@@ -141,7 +141,7 @@ def test_exact_estimates_leave_nothing_to_outlive():
         (["MaxRuntime: 3600"], "kill"),
     ],
 )
-def test_the_header_may_say_what_happens_to_jobs_that_outlive_estimates(labels, overrun):
+def test_the_header_may_contain_the_rule_for_overruns(labels, overrun):
     header = wk.Header(tuple(f"; {label}" for label in labels))
     trace = replace(log(run=[90, 60], requested_time=[60, 60]), header=header)
     schedule = wk.simulate(trace, procs=1, overrun="header", engine="python")
@@ -151,7 +151,7 @@ def test_the_header_may_say_what_happens_to_jobs_that_outlive_estimates(labels, 
 
 
 @pytest.mark.parametrize("labels", [(), ("; AllowOveruse: perhaps",), ("; MaxRuntime: 0",)])
-def test_a_header_that_says_nothing_of_it_is_an_error(labels):
+def test_a_header_without_a_rule_for_overruns_is_an_error(labels):
     trace = replace(log(run=[90]), header=wk.Header(labels))
     message = "the header of small.swf contains neither AllowOveruse nor MaxRuntime; give raise"
     with pytest.raises(ParameterError, match=message):
@@ -289,7 +289,7 @@ def test_the_machine_is_what_is_given_else_max_procs_else_max_nodes():
 
 
 @pytest.mark.parametrize("line", ["; MaxProcs: -1", "; MaxProcs: 0", "; MaxProcs: many", ";"])
-def test_a_machine_that_nobody_knows_is_an_error_that_asks_for_procs(line):
+def test_a_machine_of_unknown_size_is_an_error_that_names_procs(line):
     with pytest.raises(WorkloadError, match=r"neither MaxProcs nor MaxNodes.*procs"):
         machine_size(wk.Header((line,)), None)
 
@@ -304,7 +304,7 @@ def test_a_machine_without_processors_is_refused(procs):
 
 
 @pytest.mark.parametrize("label", ["MaxProcs", "MaxNodes"])
-def test_a_machine_beyond_belief_is_refused(label):
+def test_an_implausible_machine_is_refused(label):
     with pytest.raises(WorkloadError, match="2000000000 processors is implausible"):
         machine_size(wk.Header((f"; {label}: 2000000000",)), None)
 
@@ -328,17 +328,24 @@ def test_a_machine_has_a_whole_number_of_processors(procs):
         ({"requested_time": [1e19]}, "requested_time of 1e"),
     ],
 )
-def test_times_beyond_belief_are_refused(columns, message):
+def test_implausible_times_are_refused(columns, message):
     trace = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1]} | columns)
     with pytest.raises(WorkloadError, match=message):
         make_workload(trace, 4)
 
 
-@pytest.mark.parametrize("load", [1e-300, 1e-15, 0.0, -1.0, math.inf, math.nan])
-def test_a_load_that_cannot_be_is_refused(load):
-    trace = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
-    with pytest.raises(ParameterError, match="offered_load"):
-        make_workload(trace, 4, Arriving(offered_load=load))
+def test_a_load_that_cannot_be_is_refused():
+    for load in (
+        1e-300,
+        1e-15,
+        0.0,
+        -1.0,
+        math.inf,
+        math.nan,
+    ):
+        trace = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
+        with pytest.raises(ParameterError, match="offered_load"):
+            make_workload(trace, 4, Arriving(offered_load=load))
 
 
 def test_whole_seconds_whose_sum_would_wrap_around_are_refused(monkeypatch):

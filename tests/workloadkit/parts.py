@@ -14,7 +14,7 @@ class Fcfs(wk.schedulers.Scheduler):
 
 
 class Diary(Fcfs):
-    """FCFS that notes whatever it is told."""
+    """FCFS that records the calls of its methods."""
 
     def __init__(self, note):
         super().__init__()
@@ -43,7 +43,7 @@ class Diary(Fcfs):
 
 
 class Script(wk.users.User):
-    """One who wakes at given seconds, and does each time what it was told to."""
+    """A user who wakes at given seconds, with an action for each."""
 
     def __init__(self, actions, *, note=None, on_end=None):
         super().__init__()
@@ -60,7 +60,7 @@ class Script(wk.users.User):
 
     def job_ended(self, job):
         if self.note:
-            self.note((self.now, "user told", job.number))
+            self.note((self.now, "user notified", job.number))
         if self.on_end:
             self.on_end(self, job)
 
@@ -83,7 +83,7 @@ class AnyThatFits(wk.schedulers.Scheduler):
 
 
 class Gambler(wk.users.User):
-    """Submits jobs of random length at random times; draws more for nothing if told to."""
+    """Submits jobs of random length at random times; may draw `wasted` numbers more each time."""
 
     def __init__(self, wasted=0):
         super().__init__()
