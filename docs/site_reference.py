@@ -31,7 +31,7 @@ PACKAGES = (workloadkit, analysis, queueing)
 OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.simulate", "simulate", settings.Simulate),
     ("wk.check_schedule", "check", settings.Check),
-    ("wk.Experiment", "", settings.Experiment),
+    ("wk.Experiment", "", settings.ExperimentSettings),
     ("wk.sweep", "sweep", settings.Sweep),
     ("wk.resample", "resample", settings.Resample),
     ("wk.classify_users", "", settings.Classify),

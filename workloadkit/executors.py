@@ -1,11 +1,19 @@
 """Run independent tasks in this process or in an executor."""
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -60,3 +68,41 @@ def each_done(
         raise WorkloadError(
             "a worker ended before its task was done; it may have run out of memory"
         ) from None
+
+
+def check_reach_workers(executor: Executor | None, kind: str, things: Mapping[str, Any]) -> None:
+    """Check that the processes of a pool can receive custom things.
+
+    Parameters
+    ----------
+    executor : Executor or None
+        Only processes of a `ProcessPoolExecutor` are checked.
+    kind : str
+        What the things are, for messages.
+    things : mapping of str to object
+
+    Raises
+    ------
+    ParameterError
+        If one cannot be pickled, or a worker cannot import it.
+    """
+    if not isinstance(executor, ProcessPoolExecutor):
+        return
+    for name, thing in things.items():
+        try:
+            ((_, why),) = each_done(_why_unreadable, [pickle.dumps(thing)], executor)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            why = str(error)
+        if why:
+            raise ParameterError(
+                f"{kind} {name!r} cannot be sent to worker processes: {why}; define it in a module"
+            )
+
+
+def _why_unreadable(pickled: bytes) -> str:
+    """Return why this process cannot read something pickled; empty if it can."""
+    try:
+        pickle.loads(pickled)
+    except Exception as error:  # importing a module may raise anything
+        return f"{type(error).__name__}: {error}"
+    return ""

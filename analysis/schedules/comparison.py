@@ -1,7 +1,7 @@
 """Comparison of schedules of the same jobs, paired job by job."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,8 +21,15 @@ from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_
 from workloadkit import __version__
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadWarning, check_number
-from workloadkit.experiments.measuring import measure, started_later
+from workloadkit.errors import ParameterError, WorkloadWarning, plural
+from workloadkit.experiments.measuring import (
+    Metric,
+    Metrics,
+    identities,
+    measure,
+    named_metrics,
+    started_later,
+)
 from workloadkit.provenance import plain
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.measures import (
@@ -38,10 +45,6 @@ MEASURED = (
     *("mean_wait", "wait_p50", "wait_p98", "mean_slowdown", "mean_bounded_slowdown"),
     *("utilization", "makespan"),
 )
-
-#: A custom metric.
-Metric = Callable[[Schedule], float]
-Metrics = Sequence[str] | Mapping[str, str | Metric]
 
 #: Metrics of which larger values are better; of all others, smaller values are better.
 LARGER_IS_BETTER = (
@@ -89,7 +92,7 @@ class Comparison(Displayed):
 
     def _summary(self) -> str:
         names = ", ".join(self.schedules)
-        return f"{names}; {len(self.table)} metrics, reference {self.reference!r}"
+        return f"{names}; {plural(len(self.table), 'metric')}, reference {self.reference!r}"
 
     def pair(self, column: str) -> pd.DataFrame:
         """Return a column of `Schedule.jobs` under each schedule, one row per job.
@@ -238,7 +241,10 @@ def compare_schedules(
     check_same_jobs(named)
     _warn_of_differences(named)
     table = pd.DataFrame(
-        {name: [_measured(s, *each) for each in functions.items()] for name, s in named.items()},
+        {
+            name: [measure(s, of, metric) for metric, of in functions.items()]
+            for name, s in named.items()
+        },
         index=pd.Index(chosen, name="metric"),
     )
     rows = []
@@ -267,7 +273,12 @@ def compare_schedules(
         table,
         pd.DataFrame(rows),
         objective,
-        {"metrics": chosen, "weights": dict(weights), "confidence": confidence, "block": block},
+        {
+            "metrics": identities(functions),
+            "weights": dict(weights),
+            "confidence": confidence,
+            "block": block,
+        },
     )
 
 
@@ -295,24 +306,9 @@ def _named(schedules: Sequence[Schedule | Mapping[str, Schedule]]) -> dict[str, 
 
 
 def _functions(metrics: Metrics, weights: Mapping[str, float]) -> dict[str, str | Metric]:
-    """Return the metrics by their names in the tables: known names, and functions."""
-    if not isinstance(metrics, Mapping):
-        return {name: name for name in (*metrics, *weights)}
-    for name, metric in metrics.items():
-        if not isinstance(metric, str) and not callable(metric):
-            raise ParameterError(
-                f"metric {name!r} is {metric!r}; give a name or a function of a Schedule"
-            )
-    return {**{name: name for name in weights}, **metrics}
-
-
-def _measured(schedule: Schedule, name: str, metric: str | Metric) -> float:
-    """Return a metric of a schedule."""
-    if isinstance(metric, str):
-        return measure(schedule, metric)
-    value = metric(schedule)
-    check_number(f"metric {name!r}", value)
-    return float(value)
+    """Return the metrics by their names in the tables, with those that have weights."""
+    named = metrics if isinstance(metrics, Mapping) else {name: name for name in metrics}
+    return named_metrics({**named, **{name: name for name in weights if name not in named}})
 
 
 def _checked(weights: Mapping[str, float] | None) -> dict[str, float]:

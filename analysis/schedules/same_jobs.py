@@ -32,7 +32,7 @@ def check_same_jobs(named: Mapping[str, Schedule]) -> None:
         who = f"{name} and {other_name} have different jobs: "
         if mine.size != theirs.size:
             raise WorkloadError(f"{who}{mine.size:,} and {theirs.size:,}")
-        for what, unit in (("job", ""), ("submit", " s"), ("procs", " processors")):
+        for what, unit in (("job", ""), ("submit", " s"), ("procs", "")):
             one, two = getattr(first.workload, what)[mine], getattr(other.workload, what)[theirs]
             if (differs := one != two).any():
                 i = int(np.argmax(differs))

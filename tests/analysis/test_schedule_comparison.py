@@ -17,6 +17,7 @@ import workloadkit as wk
 from analysis.schedules.comparison import _contributions
 from analysis.schedules.jackknife import jackknifed, means_without_each, percentiles_without_each
 from workloadkit.clock import WEEK
+from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import student_t
 from workloadkit.experiments.sweep import SweepResults
@@ -287,7 +288,7 @@ def test_schedules_of_other_jobs_are_refused():
     for other, message in (
         (fewer, "fcfs and easy have different jobs: 9 and 8"),
         (later, "have different jobs: submit 1209602 s and 1814400 s, of job 9"),
-        (larger, "have different jobs: procs 1 processors and 2 processors, of job 9"),
+        (larger, "have different jobs: procs 1 and 2, of job 9"),
     ):
         with pytest.raises(WorkloadError, match=message):
             analysis.compare_schedules(fcfs, other)
@@ -684,7 +685,10 @@ def test_metrics_may_be_functions_of_a_schedule():
     assert found.table.loc["longest"].to_dict() == {"fcfs": 18, "easy": 9}
     assert found.table.loc["mean"].tolist() == [s.metrics["mean_wait"] for s in both]
     assert found.objective["easy"] == 0.5
-    with pytest.raises(ParameterError, match="metric 'a' is 3; give a name or a function"):
+    described = found.parameters["metrics"]
+    assert described["mean"] == "mean_wait"
+    assert described["longest"].endswith(f"(source {source_digest(custom['longest'])})")
+    with pytest.raises(ParameterError, match="metric 'a' is 3; give a name, or a mapping"):
         analysis.compare_schedules(*both, metrics={"a": 3})
     with pytest.raises(ParameterError, match="metric 'a' is None; it is a number"):
         analysis.compare_schedules(*both, metrics={"a": lambda schedule: None})

@@ -39,6 +39,9 @@ class Lcfs(wk.schedulers.Scheduler):
 class Hasty(wk.users.BatchUser):
     def decide(self, batch, *, by_end):
         return self.now + 60
+
+def longest(schedule):
+    return schedule.wait.max()
 """
 
 
@@ -263,10 +266,15 @@ def test_custom_parts_come_from_the_working_directory_and_only_from_source(run, 
     assert parameters["users"].startswith("own:user=Hasty (source ")
     assert not (tmp_path / "__pycache__").exists()
     assert str(tmp_path) not in sys.path
-    expected = run("sweep", log, "--load", 0.5, *arguments[:2], "--seed", 1, "-o", "-")[1]
-    shared = [*PROGRAM, "sweep", log, "--load", "0.5", *arguments[:2], "--seed", "1", "-o", "-"]
-    done = subprocess.run([*shared, "--workers", "2"], capture_output=True, text=True)
+    words = [*arguments[:2], "--metric", "mine_here:longest", "--load", "0.5", "--seed", "1"]
+    expected = run("sweep", log, *words, "-o", "-")[1]
+    assert expected.startswith("load,scheduler,runs,longest,longest_low,")
+    shared = [*PROGRAM, "sweep", log, *words, "-o", "-", "--workers", "2"]
+    done = subprocess.run(shared, capture_output=True, text=True)
     assert (done.stdout, done.returncode) == (expected, 0)
+    code, _, err = run("sweep", log, "--metric", "mine_here:longst")
+    assert code == 2
+    assert "module mine_here has no 'longst'; did you mean longest? known: longest" in err
 
 
 def test_an_installed_module_is_not_hidden_by_one_of_the_working_directory(run, log, tmp_path):

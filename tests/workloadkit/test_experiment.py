@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import product
 from multiprocessing import get_context
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,10 @@ from scipy import stats
 import workloadkit as wk
 from tests.external.last_two import LastTwo
 from workloadkit.clock import WEEK
+from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.executors import each_done
+from workloadkit.experiments import custom_parts
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.experiments.intervals import ratio_interval
 from workloadkit.experiments.mapped import Mapped
@@ -26,7 +29,7 @@ from workloadkit.experiments.merging import merge_results
 from workloadkit.experiments.results import Results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
-from workloadkit.settings import Experiment as ExperimentSettings
+from workloadkit.settings import ExperimentSettings
 
 METRICS = ["mean_wait", "mean_bounded_slowdown"]
 READINGS = {"usual": {}, "late": {"overrun": "late", "passes": "event"}}
@@ -163,6 +166,58 @@ def test_every_executor_gives_the_same_file(tmp_path, whole, make):
         assert experiment().run(executor=pool).runs.equals(experiment().run(tmp_path).runs)
     assert (tmp_path / RESULTS).read_bytes() == whole
     assert [file.name for file in tmp_path.iterdir()] == [RESULTS]
+
+
+def late_jobs(schedule):
+    return (schedule.wait > 3600).sum()
+
+
+def test_custom_metrics_are_measured_and_known_by_their_source(tmp_path):
+    custom = {"late jobs": late_jobs, "mean": "mean_wait"}
+    found = experiment({"a": LOGS["a"]}, metrics=custom, runs=1).run(tmp_path)
+    assert found.metrics == ("late jobs", "mean")
+    for row in found.runs.itertuples(index=False):
+        schedule = wk.simulate(
+            LOGS["a"], row.scheduler, offered_load=row.load, **READINGS[row.reading]
+        )
+        assert row[-2:] == (late_jobs(schedule), schedule.metrics["mean_wait"])
+    described = found.provenance["common"]["metrics"]
+    assert described == {
+        "late jobs": f"late_jobs (source {source_digest(late_jobs)})",
+        "mean": "mean_wait",
+    }
+    other = {"late jobs": lambda schedule: late_jobs(schedule), "mean": "mean_wait"}
+    with pytest.raises(ParameterError, match="has results of another experiment: metrics"):
+        experiment({"a": LOGS["a"]}, metrics=other, runs=1).run(tmp_path)
+
+
+def test_a_part_that_workers_cannot_read_is_reported_before_anything_is_simulated(monkeypatch):
+    monkeypatch.setattr(Experiment, "_calls", None)
+    gone = ModuleType("gone")
+    exec("def measured(schedule): return 1", vars(gone))
+    monkeypatch.setitem(sys.modules, "gone", gone)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        for metric, why in (
+            (lambda schedule: 1, "Can't pickle .*lambda"),
+            (gone.measured, "ModuleNotFoundError: No module named 'gone'"),
+        ):
+            with pytest.raises(ParameterError, match=f"metric 'm' cannot be sent .*: .*{why}"):
+                experiment(metrics={"m": metric}).run(executor=pool)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ([late_jobs], "give a name, or a mapping of names to functions"),
+        ({"x": 3}, "metric 'x' is 3; give a name"),
+        ({"jobs": late_jobs}, "metric 'jobs' is built in; give the custom one another name"),
+        ({"load": late_jobs}, "a metric is named load, as is a column"),
+        ({"x": "mean_wiat"}, r"unknown metric 'mean_wiat'; did you mean mean_wait"),
+    ],
+)
+def test_a_metric_that_cannot_be_is_refused(metrics, message):
+    with pytest.raises(ParameterError, match=message):
+        experiment(metrics=metrics)
 
 
 @pytest.mark.slow
@@ -488,6 +543,22 @@ def folder(tmp_path):
 
 def test_a_file_describes_an_experiment(folder):
     assert read_experiment(folder / "x.toml").run().runs.equals(experiment().run().runs)
+
+
+def test_a_file_names_custom_metrics_by_module_and_function(folder, monkeypatch):
+    source = "def late(schedule):\n    return (schedule.wait > 9).sum()\n"
+    (folder / "on_time.py").write_text(source)
+    monkeypatch.chdir(folder)
+    for written, names in (
+        ('["mean_wait", "on_time:late"]', ["mean_wait", "late"]),
+        ('{later = "on_time:late"}', ["later"]),
+    ):
+        old = 'metrics = ["mean_wait", "mean_bounded_slowdown"]'
+        (folder / "z.toml").write_text(TOML.replace(old, f"metrics = {written}"))
+        metrics = read_experiment(folder / "z.toml").settings.metrics
+        assert list(metrics) == names
+        assert metrics[names[-1]](wk.simulate(LOGS["a"], "easy")) > 0
+    custom_parts.IMPORTED.clear()  # workers of other tests would not find it
 
 
 def test_logs_in_a_list_have_the_names_of_their_files(folder):

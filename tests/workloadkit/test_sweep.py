@@ -265,6 +265,6 @@ def test_users_who_react_and_do_not_pause_are_warned_of(run):
     options = ["--scheduler", "fcfs", "--metric", "jobs", "--seed", 1, "--no-pause"]
     code, out, _ = run(*sample, *options)
     assert code == 0
-    assert out.startswith("sample.swf.gz, users adjusted, 96 processors, 1 runs, seed 1\n")
+    assert out.startswith("sample.swf.gz, users adjusted, 96 processors, 1 run, seed 1\n")
     code, out, _ = run(*sample, *options, "--json", "-")
     assert json.loads(out)["provenance"]["parameters"]["pause"] is False

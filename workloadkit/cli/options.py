@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from inspect import Parameter, isclass, signature
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
@@ -89,7 +90,8 @@ def _option(declared: Declared) -> tuple[Any, Any, Any]:
         kind = setting.read
     elif setting.read is not None:
         kind, default, how["parser"] = str, None, setting.read
-    elif get_origin(kind) is not None:  # several of them
+    elif get_origin(kind) is not None:  # several of them; a mapping is for Python
+        kind = get_args(kind)[0] if get_origin(kind) is UnionType else kind
         kind, default = list[get_args(kind)[0]], None  # type: ignore[misc]
     elif kind in (Any, Path):
         kind, how["readable"] = Path, False  # reading reports what is wrong

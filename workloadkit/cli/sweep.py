@@ -35,6 +35,7 @@ EXAMPLES = """
 workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
+workloadkit sweep --metric mine:share_on_time --load 0.8
 workloadkit sweep log.swf.gz --load-by users --load 1 --load 1.2 --runs 10
 workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
 workloadkit sweep log.swf.gz --runs 100 --seed 1 --workers 4 --out results
@@ -60,7 +61,7 @@ def sweep(
             "--load",
             metavar="X",
             show_default=False,
-            help="Offered load as a fraction of capacity, or, by users, factor of their number; "
+            help="Offered load as a fraction of capacity; by users, factor of their number; "
             "repeat for several. The offered load is work / (processors x span). The defaults "
             "are 0.5 to 0.9, or by users 0.8 to 1.5, in steps of 0.1.",
         ),
@@ -98,7 +99,7 @@ def sweep(
     in some runs the waiting work keeps growing, there is no mean: the table reports how many runs
     saturate, and the mean of the others.
     """
-    from workloadkit.experiments.custom_parts import scheduler_named, users_named
+    from workloadkit.experiments.custom_parts import metrics_named, scheduler_named, users_named
     from workloadkit.experiments.sweep import sweep as run_sweep
 
     for name in scheduler or ():
@@ -107,7 +108,8 @@ def sweep(
     check_outputs(output, plot, json, inputs=[trace])
     if weeks is not None and settings.load_by != "users":
         raise ParameterError("--weeks requires --load-by users")
-    settings = replace(settings, users=users_named(settings.users))
+    metrics = metrics_named(settings.metrics)
+    settings = replace(settings, users=users_named(settings.users), metrics=metrics)
     chosen = {name: scheduler_named(name) for name in scheduler or ("fcfs", "easy")}
     reacting = kind_of_users(settings.users, trace) != "open"
     if no_pause and not reacting:
@@ -151,7 +153,7 @@ def _show(sweep: "SweepResults") -> None:
         made += f", users {parameters['users']}"
     made += f", {plural(parameters['procs'], 'processor')}"
     if "seed" in parameters:
-        made += f", {parameters['runs']} runs, seed {parameters['seed']}"
+        made += f", {plural(parameters['runs'], 'run')}, seed {parameters['seed']}"
     typer.echo(made)
     print_results(sweep)
     if parameters["runs"] == 1:

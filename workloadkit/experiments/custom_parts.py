@@ -1,4 +1,6 @@
-"""Custom schedulers and users that a word names: ``module:Class``, with parameters or without.
+"""Custom schedulers, users and metrics that a word names: ``module:Class``, ``module:function``.
+
+A class may be followed by its parameters.
 
 The module is an installed one, or lies in the working directory. There only source is read: no
 compiled file, which might not be that of the source.
@@ -11,7 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.machinery import FileFinder, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from workloadkit.errors import ParameterError, WorkloadError, among
@@ -60,6 +62,43 @@ def users_named(text: str) -> Any:
     return users.CustomUsers(found) if is_batch_user else found
 
 
+def metrics_named(words: Iterable[str]) -> dict[str, Any]:
+    """Return metrics by name; the name of a custom one, ``module:function``, is the function's.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, or two metrics of the same name.
+    WorkloadError
+        If the module cannot be imported.
+    """
+    from workloadkit.experiments.measuring import KNOWN
+
+    found: dict[str, Any] = {}
+    for word in dict.fromkeys(words):
+        metric = metric_named(word)
+        name = word if metric == word else word.rpartition(":")[2]
+        if name in found or (name != word and name in KNOWN):
+            raise ParameterError(f"metric {word}: another metric has the name {name}")
+        found[name] = metric
+    return found
+
+
+def metric_named(word: str) -> Any:
+    """Return the custom metric that a word names, or the word for a built-in one.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name.
+    WorkloadError
+        If the module cannot be imported.
+    """
+    from workloadkit.experiments.measuring import KNOWN
+
+    return _named("metric", word, KNOWN)
+
+
 def import_modules(names: Iterable[str]) -> None:
     """Import custom modules, also from the working directory."""
     with _working_directory():
@@ -86,9 +125,10 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
         IMPORTED.append(module)
     there = vars(sys.modules[module])
     if name not in there:
-        classes = [each for each in there if isinstance(there[each], type)]
+        what = FunctionType if kind == "metric" else type
+        parts = [each for each in there if isinstance(there[each], what)]
         raise ParameterError(
-            f"{kind} {text}: module {module} has no {name!r}; {among(name, classes)}"
+            f"{kind} {text}: module {module} has no {name!r}; {among(name, parts)}"
         )
     return _made(kind, text, there[name], settings)
 

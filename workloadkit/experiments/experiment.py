@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from workloadkit import __version__
+from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, among, check_number
-from workloadkit.executors import each_done
+from workloadkit.errors import ParameterError, check_number
+from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.checkpoints import Checkpoints
-from workloadkit.experiments.grid import Cell, Grid, GridTask
+from workloadkit.experiments.grid import AXES, Cell, Grid, GridTask
 from workloadkit.experiments.mapped import Mapped, mapping_folder
-from workloadkit.experiments.measuring import KNOWN
+from workloadkit.experiments.measuring import Metric, identities, named_metrics
 from workloadkit.experiments.merging import results_of
 from workloadkit.experiments.results import Results
 from workloadkit.experiments.results_file import (
@@ -31,10 +32,9 @@ from workloadkit.experiments.results_file import (
     write_results,
 )
 from workloadkit.experiments.tasks import Call, simulate_task, without
-from workloadkit.experiments.workloads import ReactingUsers, ResampledLogs, Source, StretchedLogs
+from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
 from workloadkit.provenance import plain, seed_of
-from workloadkit.settings import Experiment as ExperimentSettings
-from workloadkit.settings import Simulate
+from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
+
+#: Columns of the results next to those of the metrics.
+_COLUMNS = (*AXES, "saturated", "runs")
 
 #: Settings that are the same for all readings of an experiment.
 COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
@@ -73,8 +76,8 @@ class Experiment(Displayed):
     loads : sequence of float, optional
         As for `sweep`; by default the logs' own load.
     readings : mapping of str to mapping of str to object, optional
-        Settings of each reading, by its name; see `workloadkit.settings.Experiment`.
-    settings : workloadkit.settings.Experiment, optional
+        Settings of each reading, by its name; see `workloadkit.settings.ExperimentSettings`.
+    settings : workloadkit.settings.ExperimentSettings, optional
         Settings of all simulations.
 
     Raises
@@ -120,9 +123,9 @@ class Experiment(Displayed):
             if not values:
                 raise ParameterError(f"no {name} given")
         _check_loads(loads)
-        for metric in self._metrics:
-            if metric not in KNOWN:
-                raise ParameterError(f"unknown metric {metric!r}; {among(metric, KNOWN)}")
+        for name in self._metrics:
+            if name in _COLUMNS:
+                raise ParameterError(f"a metric is named {name}, as is a column of the results")
         for scheduler in self.named_schedulers.values():
             if isinstance(scheduler, str):
                 parse(scheduler)
@@ -157,8 +160,8 @@ class Experiment(Displayed):
         return {n: parse_users(x) if isinstance(x, str) else x for n, x in found.items()}
 
     @cached_property
-    def _metrics(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.settings.metrics))
+    def _metrics(self) -> dict[str, str | Metric]:
+        return named_metrics(self.settings.metrics)
 
     def _check_users(self, users: Any) -> None:
         """Check that users can take part."""
@@ -193,7 +196,7 @@ class Experiment(Displayed):
         runs = int(recorded.pop("runs"))
         recorded.pop("confidence")  # affects the intervals only
         common: dict[str, Any] = {"workloadkit": __version__, "seed": seed, **recorded}
-        common |= {"metrics": self._metrics, "weeks are drawn": self._redrawn}
+        common |= {"metrics": identities(self._metrics), "weeks are drawn": self._redrawn}
         return Grid(
             log={name: trace.identity for name, trace in self.logs.items()},
             users={name: identity_of(users) for name, users in self.behaviours.items()},
@@ -220,7 +223,7 @@ class Experiment(Displayed):
             simulated = self._simulated(log, reading)
             machine = machine_size(trace.header, simulated.procs)
             how = AsWorkload.by(simulated, scaled_machine(machine, simulated.scale_machine))
-            return ReactingUsers.make(trace, behaviour, loads, resampling, how, seed)
+            return DrawnPopulations.make(trace, behaviour, loads, resampling, how, seed)
         if self._by_users:
             return ResampledLogs.make(trace, loads, resampling, seed)
         return StretchedLogs(trace, seed, self._redrawn)
@@ -280,6 +283,9 @@ class Experiment(Displayed):
         progress: Callable[[int, int], Any] | None,
     ) -> Results:
         """Run the simulations that are missing in the folder."""
+        for kind, things in (("scheduler", self.named_schedulers), ("metric", self._metrics)):
+            custom = {name: thing for name, thing in things.items() if is_custom(thing)}
+            check_reach_workers(executor, kind, custom)
         file = None if folder is None else folder / RESULTS
         grid, rows = self._known(file)
         part, n_parts = shard

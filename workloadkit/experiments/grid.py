@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any, NamedTuple
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, plural
 
 #: The axes; the last one varies fastest.
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
@@ -127,7 +127,7 @@ class Grid:
             if load not in self.load:
                 refuse("the log's own load" if load is None else f"load {load:g}")
         if other.runs > self.runs:
-            refuse(f"{other.runs} runs")
+            refuse(plural(other.runs, "run"))
 
 
 def _shown(value: Any) -> str:

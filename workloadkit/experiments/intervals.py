@@ -11,12 +11,16 @@ from workloadkit.errors import ParameterError
 def mean_interval(
     values: ArrayLike, *, confidence: float = 0.95, positive: bool = False
 ) -> tuple[float, float, float]:
-    """Mean of independent values with its interval by Student's t; none for fewer than two values.
+    """Mean of independent values with its interval by Student's t.
+
+    All means over runs in the toolkit have this interval.
 
     Parameters
     ----------
     values : array_like, shape (n,)
+        One value per run, or differences of paired runs.
     confidence : float, default 0.95
+        Probability with which such intervals contain the mean.
     positive : bool, default False
         Whether the quantity is never negative, such as a wait. The interval is then that of the
         logarithm of the mean, the standard error of which is that of the mean divided by the mean:
@@ -27,6 +31,12 @@ def mean_interval(
     Returns
     -------
     mean, low, high : float
+        NaN without values; no interval (NaN) for fewer than two.
+
+    Raises
+    ------
+    ParameterError
+        If the confidence is not between 0 and 1.
 
     Examples
     --------
@@ -57,6 +67,7 @@ def ratio_interval(
     values, others : array_like, shape (n,)
         The pairs are independent.
     confidence : float, default 0.95
+        As in `mean_interval`.
 
     Returns
     -------

@@ -1,9 +1,12 @@
-"""Metrics of each simulation of an experiment."""
+"""Metrics of each simulation of an experiment: built-in ones, and functions of a schedule."""
+
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.custom import source_digest
+from workloadkit.errors import ParameterError, WorkloadError, among, check_number
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.measures import OF_UTILITIES
 from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
@@ -15,6 +18,10 @@ LATER = "later_than_fcfs"
 
 #: Names of all metrics.
 KNOWN = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES, LATER)
+
+#: A custom metric.
+Metric = Callable[[Schedule], float]
+Metrics = Sequence[str] | Mapping[str, str | Metric]
 
 
 def started_later(schedule: Schedule) -> NDArray[np.bool_]:
@@ -65,11 +72,64 @@ def later_than_fcfs(schedule: Schedule) -> float:
     return float(started_later(schedule)[schedule.counted].mean())
 
 
-def measure(schedule: Schedule, metric: str) -> float:
-    """Return a metric of a schedule: one of `Schedule.describe`, or `later_than_fcfs`."""
+def named_metrics(metrics: Metrics) -> dict[str, str | Metric]:
+    """Return metrics by their names in the results.
+
+    Parameters
+    ----------
+    metrics : sequence of str, or mapping of str to str or callable
+        Names of metrics; or a mapping from the names in the results to these, and to functions of a
+        `Schedule` that return a number.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown metric, or a function with the name of a built-in metric.
+    """
+    named: dict[str, str | Metric] = (
+        dict(metrics) if isinstance(metrics, Mapping) else {name: name for name in metrics}
+    )
+    for name, metric in named.items():
+        if isinstance(metric, str):
+            if metric not in KNOWN:
+                raise ParameterError(f"unknown metric {metric!r}; {among(metric, KNOWN)}")
+        elif not callable(metric) or not isinstance(name, str):
+            raise ParameterError(
+                f"metric {name!r} is {metric!r}; give a name, or a mapping of names to functions "
+                "of a Schedule"
+            )
+        if metric != name in KNOWN:
+            raise ParameterError(f"metric {name!r} is built in; give the custom one another name")
+    return named
+
+
+def identities(named: Mapping[str, str | Metric]) -> list[str] | dict[str, str]:
+    """Return metrics for a provenance: names, or by name what they are.
+
+    Examples
+    --------
+    >>> identities({"jobs": "jobs"}), identities({"n": "jobs"})
+    (['jobs'], {'n': 'jobs'})
+    """
+    if all(name == metric for name, metric in named.items()):
+        return list(named)
+    return {
+        name: metric if isinstance(metric, str) else _identity(metric)
+        for name, metric in named.items()
+    }
+
+
+def _identity(metric: Metric) -> str:
+    name = getattr(metric, "__qualname__", type(metric).__qualname__)
+    return f"{name} (source {source_digest(metric)})"
+
+
+def measure(schedule: Schedule, metric: str | Metric, name: str = "") -> float:
+    """Return a metric of a schedule: built-in, by its name, or custom; `name` is for messages."""
     if metric == LATER:
         return later_than_fcfs(schedule)
-    try:
+    if isinstance(metric, str):
         return schedule.measure(metric)
-    except ParameterError as error:
-        raise ParameterError(f"{error}, {LATER}") from None
+    value = metric(schedule)
+    check_number(f"metric {name!r}", value)
+    return float(value)

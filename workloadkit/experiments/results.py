@@ -9,14 +9,17 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.display import Displayed, current_axes, unit_of
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, plural
 from workloadkit.experiments.grid import AXES
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
 from workloadkit.provenance import plain
-from workloadkit.simulation.measures import OF_UTILITIES
+from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Metrics that are never negative; utilities and custom metrics may be.
+_POSITIVE = {*METRICS, *FURTHER, *PRODUCTIVITY, "later_than_fcfs"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,8 @@ class Results(Displayed):
 
     def _summary(self) -> str:
         axes = ", ".join(f"{axis}: {self.runs[axis].nunique(dropna=False)}" for axis in self.axes)
-        return f"{axes}; {len(self.runs):,} of {self.size:,} runs, {len(self.metrics)} metrics"
+        metrics = plural(len(self.metrics), "metric")
+        return f"{axes}; {len(self.runs):,} of {plural(self.size, 'run')}, {metrics}"
 
     def _table(self) -> pd.DataFrame:
         return self.table
@@ -116,7 +120,7 @@ class Results(Displayed):
         """Return the means of some runs, with intervals."""
         found: dict[str, float] = {}
         for name in self.metrics:
-            positive = name not in OF_UTILITIES
+            positive = name in _POSITIVE
             interval = mean_interval(runs[name], confidence=self.confidence, positive=positive)
             ends = (f"{name}{suffix}{end}" for end in ("", "_low", "_high"))
             found |= zip(ends, interval, strict=True)

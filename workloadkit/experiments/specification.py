@@ -14,11 +14,16 @@ from workloadkit.errors import (
     WorkloadWarning,
     among,
 )
-from workloadkit.experiments.custom_parts import scheduler_named, users_named
+from workloadkit.experiments.custom_parts import (
+    metric_named,
+    metrics_named,
+    scheduler_named,
+    users_named,
+)
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.swf import read_swf
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings import Experiment as ExperimentSettings
+from workloadkit.settings import ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of
 from workloadkit.trace import Trace
 
@@ -35,7 +40,7 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
     name; `schedulers` and `users`, lists as for `simulate`, or tables by name; `loads`, a list;
     `readings`, a table of settings for each reading; `seed`; and the settings of
-    `workloadkit.settings.Experiment`, with times in seconds or such as "1w".
+    `workloadkit.settings.ExperimentSettings`, with times in seconds or such as "1w".
 
     Parameters
     ----------
@@ -85,6 +90,14 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
     readings = {name: _settings(reading) for name, reading in readings.items()}
+    if "metrics" in keys:
+        words = _words("metrics", keys["metrics"])
+        metrics = (
+            {name: metric_named(word) for name, word in words.items()}
+            if isinstance(words, dict)
+            else metrics_named(words)
+        )
+        keys = keys | {"metrics": metrics}
     settings = ExperimentSettings(**_settings(keys, known=_AXES))
     others = {
         name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes

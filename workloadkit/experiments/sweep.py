@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import WorkloadWarning
+from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.experiment import Experiment, Schedulers
+from workloadkit.experiments.measuring import identities, named_metrics
 from workloadkit.experiments.results import Results
 from workloadkit.provenance import provenance
-from workloadkit.settings import Experiment as InCommon
+from workloadkit.settings import ExperimentSettings
 from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
@@ -154,7 +155,7 @@ def sweep(
         schedulers,
         users={"": options.users},
         loads=loads,
-        settings=options.into(InCommon),
+        settings=options.into(ExperimentSettings),
     )
     results = experiment.run(folder, executor=executor, progress=progress)
     behaviour, named = experiment.behaviours[""], experiment.named_schedulers
@@ -175,6 +176,9 @@ def sweep(
         **({"users": identity_of(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),
     }
     parameters |= parameters.pop("resampling", {})
+    metrics = identities(named_metrics(options.metrics))
+    if isinstance(metrics, dict):
+        parameters["metrics"] = metrics
     _warn_of_saturation(runs)
     if options.runs > 1 or options.load_by == "users" or _any_draws(named):
         parameters["seed"] = results.provenance["common"]["seed"]
@@ -191,8 +195,8 @@ def _warn_of_saturation(runs: pd.DataFrame) -> None:
         counts = saturated.groupby(["load", "scheduler"], sort=False).size()
         where = (f"{n} at load {load:g} under {name}" for (load, name), n in counts.items())
         warnings.warn(
-            f"{len(saturated)} of {len(runs)} simulations saturate, so their groups have no mean: "
-            f"{', '.join(where)}",
+            f"{len(saturated):,} of {plural(len(runs), 'simulation')} saturate, so their groups "
+            f"have no mean: {', '.join(where)}",
             WorkloadWarning,
             stacklevel=3,
         )

@@ -1,11 +1,11 @@
 """The tasks of an experiment, run by workers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from workloadkit.experiments.grid import Cell, GridTask
 from workloadkit.experiments.mapped import Mapped
-from workloadkit.experiments.measuring import measure
+from workloadkit.experiments.measuring import Metric, measure
 from workloadkit.experiments.workloads import Source
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
@@ -18,7 +18,7 @@ class Call(NamedTuple):
 
     source: Source | Mapped
     schedulers: Mapping[str, str | Policy | Scheduler]
-    metrics: Sequence[str]
+    metrics: Mapping[str, str | Metric]
     settings: Simulate
     task: GridTask
 
@@ -33,7 +33,7 @@ def simulate_task(call: Call) -> list[dict[str, Any]]:
         schedule = simulate(log, scheduler, settings=settings, **others)
         cell = Cell(*task[:-1], scheduler=name)
         row = {**cell._asdict(), "saturated": schedule.saturated}
-        rows.append(row | {metric: measure(schedule, metric) for metric in metrics})
+        rows.append(row | {name: measure(schedule, of, name) for name, of in metrics.items()})
     return rows
 
 

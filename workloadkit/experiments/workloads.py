@@ -73,7 +73,7 @@ class ResampledLogs(NamedTuple):
         return trace, {"uncounted": rare_users(trace), "rng": seed_of(stream_of(self.seed, run))}
 
 
-class ReactingUsers(NamedTuple):
+class DrawnPopulations(NamedTuple):
     """More or fewer users of a log, who react."""
 
     users: Any
@@ -89,7 +89,7 @@ class ReactingUsers(NamedTuple):
         how: Mapping[str, Any],
         as_workload: AsWorkload,
         seed: int,
-    ) -> "ReactingUsers":
+    ) -> "DrawnPopulations":
         """Build the pools once, and a plan for each load."""
         _check_resampling(how, refused=("load", "rare", "rare_per_week"))
         one = ResampledPopulation(load=loads[0], **how).prepare(trace)
@@ -102,7 +102,7 @@ class ReactingUsers(NamedTuple):
         return None, {"users": self.users, "population": self.by_load[load], "rng": rng}
 
 
-Source = StretchedLogs | ResampledLogs | ReactingUsers
+Source = StretchedLogs | ResampledLogs | DrawnPopulations
 
 
 def _check_resampling(how: Mapping[str, Any], refused: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ and their help, what results record, and a page of the reference.
 from workloadkit.settings.making import Augment, Generate
 from workloadkit.settings.queueing import Crosscheck, Queueing
 from workloadkit.settings.resampling import Classify, Resample
-from workloadkit.settings.simulation import Check, Experiment, Simulate, Sweep
+from workloadkit.settings.simulation import Check, ExperimentSettings, Simulate, Sweep
 from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "Check",
     "Classify",
     "Crosscheck",
-    "Experiment",
+    "ExperimentSettings",
     "Generate",
     "Kinds",
     "Queueing",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from inspect import Parameter, signature
 from textwrap import fill
+from types import UnionType
 from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from workloadkit.errors import (
@@ -134,7 +135,9 @@ class Declared(NamedTuple):
         words = ", ".join(f'"{word}"' for word in self.choices)
         if words:
             return f"{{{words}}}"
-        return {Duration: "float", Any: "object"}.get(self.type, getattr(self.type, "__name__", ""))
+        kinds = get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)
+        special = {Duration: "float", Any: "object"}
+        return " or ".join(special.get(kind, getattr(kind, "__name__", "")) for kind in kinds)
 
     @property
     def reference(self) -> str:

@@ -1,6 +1,6 @@
 """The settings of `simulate`, and of operations that simulate or check schedules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -211,7 +211,7 @@ class Simulate(Arriving, Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Measured):
+class ExperimentSettings(Measured):
     """The settings of an experiment, common to all its simulations."""
 
     load_by: Annotated[
@@ -231,11 +231,14 @@ class Experiment(Measured):
         ),
     ] = None
     metrics: Annotated[
-        Sequence[str],
+        Sequence[str] | Mapping[str, Any],
         Setting(
-            help="A key of the JSON of `simulate`, or later_than_fcfs; repeat for several. The "
-            "defaults are mean_wait, mean_bounded_slowdown and utilization.",
-            more="In Python any name of `Schedule.describe`.",
+            help="A key of the JSON of `simulate`, later_than_fcfs, or a custom metric as "
+            "module:function; repeat for several. The defaults are mean_wait, "
+            "mean_bounded_slowdown and utilization.",
+            more="In Python any name of `Schedule.describe`, or a mapping from names in the "
+            "results to such names and to functions of a `Schedule` that return a number. The "
+            "intervals of custom metrics may include negative values.",
             option="--metric",
             metavar="NAME",
             recorded="never",  # the results contain it
@@ -264,7 +267,7 @@ class Experiment(Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(Experiment):
+class Sweep(ExperimentSettings):
     """The settings of `sweep`."""
 
     users: Annotated[
