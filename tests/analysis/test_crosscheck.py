@@ -318,7 +318,7 @@ def test_seeds_and_workers():
 
 
 def test_arrays_make_a_grid_and_bad_points_are_left_out():
-    with pytest.warns(WorkloadWarning, match=r"1 of 3 points are left out: .*lam is 1.5"):
+    with pytest.warns(WorkloadWarning, match=r"left out: 1 of 3 points: .*lam is 1.5"):
         found = crosscheck("mm1", lam=[0.3, 1.5, 0.6], S=1.0, runs=3, jobs=500, rng=1)
     assert found.points["lam"].tolist() == [0.3, 0.6]
     assert found.table["point"].tolist() == [0] * 7 + [1] * 7
@@ -393,6 +393,14 @@ def test_runs_too_short_for_their_warm_up():
         crosscheck("mm1", lam=0.999, S=1, runs=3, jobs=2000, rng=1)
 
 
+@pytest.mark.filterwarnings("ignore:at [12] of 2 points")
+def test_progress_counts_all_simulations():
+    counts = []
+    how = {"runs": 3, "jobs": 200, "rng": 1, "progress": lambda *count: counts.append(count)}
+    crosscheck("mm1", lam=[0.2, 0.3], S=1, **how)
+    assert counts == [(i + 1, 12) for i in range(12)]  # two points, with as many pilots as runs
+
+
 def test_times_too_coarse_to_measure():
     with pytest.warns(WorkloadWarning) as told:
         crosscheck("mm1", lam=1e-20, S=1, runs=2, jobs=200, rng=1)
@@ -452,7 +460,7 @@ def test_twenty_independent_responses_are_enough():
     ):
         _warn([point, point | {"independent": 19.9}], 500, 0)
     with pytest.warns(
-        WorkloadWarning, match="at 1 of 1 points the responses of a run are worth fewer"
+        WorkloadWarning, match="at 1 of 1 point the responses of a run are worth fewer"
     ):
         _warn([point | {"independent": math.nan}], 500, 0)
 

@@ -68,17 +68,17 @@ def crosscheck(
     """Compare a queueing model with its simulation.
 
     Shows X, R, Q, U and percentiles of R by theory and by simulation, with interval, z and the
-    allowed difference: as improbable as 4 standard errors of a normal distribution, plus the error
-    that an approximation states. Rows without a stated error are not judged. Exit 1 if a
-    difference is larger.
+    allowed difference. This is as improbable as 4 standard errors of a normal distribution, plus
+    the error that an approximation states. Rows without a stated error are not judged. Exit 1 if a
+    difference is larger than allowed.
     """
     from analysis.queue_models.cross_check.checking import crosscheck_grids
     from analysis.queue_models.cross_check.models import find_model
 
     check_outputs(plot, json)
     grids = read_grids(parameters or [], find_model(model).known)
-    with executor(workers) as pool, progress(f"simulating {model}"):
-        found = crosscheck_grids(model, grids, settings, executor=pool)
+    with executor(workers) as pool, progress(f"simulating {model}") as count:
+        found = crosscheck_grids(model, grids, settings, executor=pool, progress=count)
     if json:
         write_json(json, found.to_dict())
     if plot:
@@ -93,14 +93,12 @@ def _show(found: "CrossCheck") -> None:
     """Print a table for each point, and the verdict."""
     from rich.console import Console
 
-    from analysis.formats import count
     from workloadkit.errors import plural
 
     console = Console()
     made = found.simulation
-    typer.echo(
-        f"{found.model}: {made['runs']} runs of {count(made['jobs'])} jobs, seed {made['seed']}"
-    )
+    runs, jobs = plural(made["runs"], "run"), plural(made["jobs"], "job")
+    typer.echo(f"{found.model}: {runs} of {jobs}, seed {made['seed']}")
     for place, point in found.points.iterrows():
         typer.echo("\n" + _heading(point.to_dict()))
         console.print(_table(found.table[found.table["point"] == place]))
@@ -116,15 +114,15 @@ def _show(found: "CrossCheck") -> None:
 
 def _heading(point: dict[str, Any]) -> str:
     """Describe a point."""
-    from analysis.formats import count
     from analysis.queue_models.cross_check.result import OF_RUNS
+    from workloadkit.errors import plural
 
     parameters = ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in point.items()
         if name not in OF_RUNS
     )
-    warmup = f"warm-up {count(point['warmup'])} jobs"
+    warmup = f"warm-up {plural(point['warmup'], 'job')}"
     return f"{parameters}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
 
 

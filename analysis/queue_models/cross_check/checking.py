@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from analysis.queue_models.cross_check.points import CheckedPoint, cases_of
 from analysis.queue_models.cross_check.result import CrossCheck
 from analysis.queue_models.cross_check.warmup import mser
 from queueing.errors import QueueingError
-from workloadkit.errors import WorkloadWarning
+from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.intervals import student_t
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import Crosscheck
@@ -71,6 +72,7 @@ def crosscheck(
     settings: Crosscheck | None = None,
     *,
     executor: "Executor | None" = None,
+    progress: Callable[[int, int], Any] | None = None,
     **parameters: Any,
 ) -> CrossCheck:
     """Compare a queueing model with its simulation.
@@ -105,6 +107,8 @@ def crosscheck(
         random stream, spawned from the seed.
     executor : Executor, optional
         Executor of the simulations; by default this process. It does not affect the result.
+    progress : callable, optional
+        Called with the numbers of finished and of all simulations.
     **parameters
         Parameters of the model: lam, N, Z, S, p, servers and method, as in `queueing`. Arrays are
         broadcast like in numpy and form a grid. The time unit is the second of the simulation.
@@ -140,7 +144,7 @@ def crosscheck(
         name: parameters.pop(name) for name in settings_of(Crosscheck) if name in parameters
     }
     combined = Crosscheck.of(settings, of_settings)
-    return crosscheck_grids(model, [parameters], combined, executor=executor)
+    return crosscheck_grids(model, [parameters], combined, executor=executor, progress=progress)
 
 
 def crosscheck_grids(
@@ -149,6 +153,7 @@ def crosscheck_grids(
     settings: Crosscheck,
     *,
     executor: "Executor | None" = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> CrossCheck:
     """Return one result for several grids of the same model, such as one per p.
 
@@ -157,7 +162,7 @@ def crosscheck_grids(
     model : str
     grids : iterable of mapping
         Parameters of each grid.
-    settings, executor
+    settings, executor, progress
         See `crosscheck`.
     """
     chosen = find_model(model)
@@ -172,7 +177,13 @@ def crosscheck_grids(
         groups = _groups(chosen, case)
         streams = stream.spawn(pilots + runs)
         tasks.append([RunTask(case.users, case.processors, each, groups) for each in streams])
-    piloted = _run_all(executor, [task for of_case in tasks for task in of_case[:pilots]])
+    n_done, total = count(1), len(cases) * (pilots + runs)
+
+    def done() -> None:
+        if progress is not None:
+            progress(next(n_done), total)
+
+    piloted = _run_all(executor, [task for of_case in tasks for task in of_case[:pilots]], done)
     warmups = [_warmup([next(piloted) for _ in range(pilots)]) for _ in cases]
     measured = _run_all(
         executor,
@@ -181,6 +192,7 @@ def crosscheck_grids(
             for of_case, (warmup, _) in zip(tasks, warmups, strict=True)
             for task in of_case[pilots:]
         ],
+        done,
     )
     rows: list[dict[str, Any]] = []
     points: list[dict[str, Any]] = []
@@ -218,8 +230,13 @@ def _groups(model: CheckedModel, case: CheckedPoint) -> tuple[Group, ...]:
     return tuple(dict.fromkeys(groups))
 
 
-def _run_all(executor: "Executor | None", tasks: list[RunTask]) -> Iterator[Any]:
-    return map(_simulate, tasks) if executor is None else executor.map(_simulate, tasks)
+def _run_all(
+    executor: "Executor | None", tasks: list[RunTask], done: Callable[[], None]
+) -> Iterator[Any]:
+    """Yield the result of each task in order; call `done` after each."""
+    for found in map(_simulate, tasks) if executor is None else executor.map(_simulate, tasks):
+        done()
+        yield found
 
 
 def _simulate(task: RunTask) -> MeasuredRun | NDArray[np.float64]:
@@ -249,7 +266,9 @@ def _warn(points: Sequence[Mapping[str, Any]], jobs: int, coarse: int) -> None:
     ):
         if bad:
             warnings.warn(
-                f"at {bad:,} of {len(points):,} points {problem}", WorkloadWarning, stacklevel=4
+                f"at {bad:,} of {plural(len(points), 'point')} {problem}",
+                WorkloadWarning,
+                stacklevel=4,
             )
 
 

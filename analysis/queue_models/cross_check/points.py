@@ -13,7 +13,7 @@ from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import as_probability
 from queueing.response_function import Form
 from queueing.think_time import as_think
-from workloadkit.errors import ParameterError, WorkloadWarning, among
+from workloadkit.errors import ParameterError, WorkloadWarning, among, plural
 
 
 class CheckedPoint(NamedTuple):
@@ -52,7 +52,7 @@ def cases_of(
         raise refused[0]
     if refused:
         warnings.warn(
-            f"{len(refused):,} of {len(points):,} points are left out: {refused[0]}",
+            f"left out: {len(refused):,} of {plural(len(points), 'point')}: {refused[0]}",
             WorkloadWarning,
             stacklevel=3,
         )

@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.section import Result
+from analysis.section import AnalysisResult
 
 #: Columns of the table of points that are not parameters.
 OF_RUNS = ("exactness", "warmup", "settled", "independent")
 
 
 @dataclass(frozen=True, eq=False)
-class CrossCheck(Result):
+class CrossCheck(AnalysisResult):
     """Comparison of a queueing model with its simulation.
 
     Parameters
