@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
-SLOW = {"01_characterise"}
+SLOW = {"01_characterize"}
 MARKED = [
     pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SLOW else [])
     for path in NOTEBOOKS
