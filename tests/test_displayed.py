@@ -47,7 +47,7 @@ def results():
     yield wk.site.site_distributions(few).run
     yield analysis.Characterization(few, (over_time.section(few),))
     yield analysis.compare(few, few, sections=["load"])
-    yield from (analysis.compare_schedules(fcfs, easy), analysis.site.site_distributions(few))
+    yield analysis.compare_schedules(fcfs, easy)
     yield analysis.schedules.slowdown_ratio(fcfs, easy)
     yield analysis.fits.fit_marginal(few.column("run"), ["exponential"])
     yield analysis.sessions.suggest_threshold(log, rng=1)
@@ -137,8 +137,10 @@ def test_all_that_public_functions_return_shows_itself():
     for kind in ours:
         if kind.__name__ in PLAIN:
             continue
-        assert issubclass(kind, (Displayed, queueing.display.Displayed)), kind
-        assert kind.__repr__ in (Displayed.__repr__, queueing.display.Displayed.__repr__), kind
+        assert issubclass(kind, (Displayed, queueing.display.DisplayedResult)), kind
+        assert kind.__repr__ in (Displayed.__repr__, queueing.display.DisplayedResult.__repr__), (
+            kind
+        )
         assert hasattr(kind, "plot") == (kind.__name__ not in WITHOUT_FIGURE), kind
 
 

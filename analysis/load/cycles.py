@@ -1,7 +1,5 @@
 """Daily and weekly cycles of arrivals, in the log's time zone."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -36,7 +34,8 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     DataFrame
         168 rows, by `hour` since Monday 0:00: `jobs` submitted in that hour of any week; `hours`,
         the time that the log covers of that hour, from its first to its last submission [h]; `rate`
-        of arrivals [jobs per hour], NaN if the log does not cover the hour.
+        of arrivals [jobs per hour], NaN if the log does not cover the hour. ``attrs["zone"]`` is
+        the time zone of the log, empty if local time is unknown.
 
     Raises
     ------
@@ -63,7 +62,9 @@ def weekly_cycle(trace: Trace) -> pd.DataFrame:
     hours = _hours_covered(clock, submit.min(), submit.max())
     rate = np.divide(jobs, hours, out=np.full(168, np.nan), where=hours > 0)
     table = {"jobs": jobs, "hours": hours, "rate": rate}
-    return pd.DataFrame(table, index=pd.RangeIndex(168, name="hour"))
+    found = pd.DataFrame(table, index=pd.RangeIndex(168, name="hour"))
+    found.attrs["zone"] = clock.zone
+    return found
 
 
 def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
@@ -80,7 +81,7 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
     -------
     DataFrame
         24 rows, by `hour`: rate of arrivals [jobs per hour] on `all` days, and on `weekdays` and
-        on the `weekend` (Saturday and Sunday).
+        on the `weekend` (Saturday and Sunday); ``attrs`` are those of the week.
 
     Examples
     --------
@@ -96,20 +97,22 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
     for name, choice in chosen.items():
         total = week[choice].groupby(week.index[choice] % 24)[["jobs", "hours"]].sum()
         rates[name] = total["jobs"] / total["hours"].where(total["hours"] > 0)
-    return pd.DataFrame(rates).rename_axis("hour")
+    found = pd.DataFrame(rates).rename_axis("hour")
+    found.attrs |= week.attrs
+    return found
 
 
-def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
+def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the arrival rate by hour of the day, from `daily_cycle`.
 
     Parameters
     ----------
     data : DataFrame
+        Its ``attrs["zone"]``, if not empty, is the time zone of the axis.
     ax : Axes, optional
         Default: the current Axes.
-    zone : str, optional
-        Time zone, for the label; empty if local time is unknown.
     """
+    zone = data.attrs.get("zone", "")
     ax = style.current_axes(ax)
     names = [name for name in ("weekdays", "weekend") if name in data] or ["all"]
     for name, colour in zip(names, (style.BLUE, style.ORANGE), strict=False):
@@ -125,20 +128,19 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = 
     return ax
 
 
-def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None, *, zone: str = "") -> Axes:
+def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the arrival rate by hour of the week, from `weekly_cycle`.
 
     Parameters
     ----------
     data : DataFrame
+        Without a time zone in ``attrs["zone"]``, days are numbered.
     ax : Axes, optional
         Default: the current Axes.
-    zone : str, optional
-        Time zone; if empty, local time is unknown and days are numbered.
     """
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
-    mark_days(ax, zone=zone)
+    mark_days(ax, zone=data.attrs.get("zone", ""))
     ax.set_ylim(bottom=0)
     ax.set_ylabel("jobs per hour")
     style.count_axis(ax.yaxis)
@@ -176,7 +178,7 @@ def section(trace: Trace) -> Section:
             "Daily cycle",
             f"Mean arrivals by hour of the day, in {where}.",
             day,
-            partial(plot_daily_cycle, zone=zone),
+            plot_daily_cycle,
         )
     ]
     busiest, quietest = int(day["all"].idxmax()), int(day["all"].idxmin())
@@ -207,8 +209,7 @@ def section(trace: Trace) -> Section:
         notes.append("The shares of jobs by day and on weekdays are unknown, too.")
     if span >= WEEK:
         caption = f"Mean arrivals by hour of the week, in {where}; lines mark midnight."
-        plot = partial(plot_weekly_cycle, zone=zone)
-        figures.append(Figure("weekly", "Weekly cycle", caption, week, plot))
+        figures.append(Figure("weekly", "Weekly cycle", caption, week, plot_weekly_cycle))
         days = _by_day(week, DAY_NAMES if zone else tuple(f"day {i}" for i in range(1, 8)))
         tables.append(_table_of_days(days))
         if zone:

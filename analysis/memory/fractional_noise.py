@@ -1,4 +1,4 @@
-"""Fractional Gaussian noise: exact long memory, for tests of estimators."""
+"""Fractional Gaussian noise: exact long-range dependence, for tests of estimators."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

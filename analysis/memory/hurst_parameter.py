@@ -13,12 +13,12 @@ from analysis import style
 from analysis.memory.estimators.methods import METHODS, Method, check_series, find_method
 from analysis.memory.estimators.sampling import interval
 from analysis.memory.estimators.spectral import BOUNDS
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
-class Hurst(Result):
+class Hurst(AnalysisResult):
     """An estimate of the Hurst parameter.
 
     Parameters
@@ -36,7 +36,7 @@ class Hurst(Result):
         Parameter of the method: the smallest scale or the number of frequencies.
     at_bound : bool
         Whether the estimate is at most 0.01 or at least 0.99: the series is then not stationary
-        with long memory, or too short.
+        with long-range dependence, or too short.
     points : DataFrame
         Points of the fit: `scale` (in steps of the series; radians per step for a periodogram),
         `value`, and the fitted `line`; the series is standardized to mean 0 and variance 1.
@@ -81,8 +81,9 @@ def hurst(
 ) -> Hurst:
     """Estimate the Hurst parameter of a series.
 
-    Independent values have H = 0.5. Above 0.5 the series has long memory: its autocorrelation falls
-    so slowly, as lag^(2 H - 2), that fluctuations do not average out over long times.
+    Independent values have H = 0.5. Above 0.5 the series is long-range dependent: its
+    autocorrelation falls so slowly, as lag^(2 H - 2), that fluctuations do not average out over
+    long times.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Long memory of a log's arrivals: whether bursts last longer than days and weeks."""
+"""Long-range dependence of a log's arrivals: whether bursts last longer than days and weeks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from analysis.memory.arrivals import arrivals_per_unit, treatments
 from analysis.memory.estimators.methods import METHODS, check_series
 from analysis.memory.estimators.spectral import BOUNDS
 from analysis.memory.hurst_parameter import Hurst, hurst
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.trace import Trace, check_trace
@@ -35,7 +35,7 @@ HEADLINE = "local_whittle"
 
 
 @dataclass(frozen=True, eq=False)
-class LongMemory(Result):
+class LongRangeDependence(AnalysisResult):
     """Hurst parameters of the arrivals of a log.
 
     Parameters
@@ -116,12 +116,12 @@ class LongMemory(Result):
 @takes_rng
 def hurst_of(
     trace: Trace, unit: float = 3600, *, rng: np.random.Generator | int | None = None
-) -> LongMemory:
+) -> LongRangeDependence:
     """Estimate the Hurst parameter of a log's arrivals with several methods and treatments.
 
-    Estimators can mistake daily cycles, trends and heavy bursts for long memory. All methods of
-    `hurst` are therefore applied to the arrivals per unit: raw, without daily and weekly cycle,
-    without trend, and shuffled, which removes any memory.
+    Estimators can mistake daily cycles, trends and heavy bursts for long-range dependence. All
+    methods of `hurst` are therefore applied to the arrivals per unit: raw, without daily and weekly
+    cycle, without trend, and shuffled, which removes any dependence.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def hurst_of(
 
     Returns
     -------
-    LongMemory
+    LongRangeDependence
 
     Raises
     ------
@@ -186,7 +186,7 @@ def hurst_of(
             "Over the longest periods only, the estimate is at a bound: the arrivals are not "
             "stationary, or the log is too short."
         )
-    return LongMemory(
+    return LongRangeDependence(
         trace.name, float(unit), counts.size, headline, table, longest, tuple(warnings)
     )
 
@@ -240,7 +240,7 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        `LongMemory.table`.
+        `LongRangeDependence.table`.
     ax : Axes, optional
         Default: the current Axes.
     """

@@ -1,4 +1,4 @@
-"""Report section on long memory of the arrivals."""
+"""Report section on long-range dependence of the arrivals."""
 
 from functools import partial
 
@@ -16,17 +16,17 @@ from analysis.memory.of_log import (
     AGREEMENT,
     HEADLINE,
     TREATMENTS,
-    LongMemory,
+    LongRangeDependence,
     hurst_of,
     plot_hurst_estimates,
     written,
 )
 from analysis.section import SEED, Figure, Section, Table
 from workloadkit.clock import Clock
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, plural
 from workloadkit.trace import Trace
 
-_NAME, _TITLE = "long_memory", "Long memory"
+_NAME, _TITLE = "long_memory", "Long-range dependence"
 
 #: Candidate time units of the counts; the first with enough units is used. [s]
 _UNITS = (3600, 600, 60)
@@ -37,24 +37,25 @@ _COLOURS = {"raw": style.BLUE, "cycle_removed": style.ORANGE}
 
 
 def section(trace: Trace) -> Section:
-    """Report the long memory of the arrivals."""
+    """Report the long-range dependence of the arrivals."""
     trace = trace.within_window()
     submit = trace.column("submit")
     span = float(np.ptp(submit))
     unit = next((unit for unit in _UNITS if span >= SHORTEST * unit), None)
     if unit is None:
         note = (
-            f"The submissions span {duration(span)}; estimates of long memory need {SHORTEST} "
-            "minutes or more, preferably months."
+            f"The submissions span {duration(span)}; estimates of long-range dependence need "
+            f"{SHORTEST} minutes or more, preferably months."
         )
         return Section(_NAME, _TITLE, notes=(note,))
     try:
         found = hurst_of(trace, unit, rng=SEED)
     except ParameterError as error:
-        return Section(_NAME, _TITLE, notes=(f"Long memory cannot be estimated: {error}.",))
+        return Section(_NAME, _TITLE, notes=(f"{_TITLE} cannot be estimated: {error}.",))
     parameters = {"long_memory_unit": float(unit), "seed": SEED}
     if trace.n_jobs < SHORTEST:  # most units are empty; estimates would depend on a few jobs
-        note = f"{count(trace.n_jobs)} jobs are too few: {SHORTEST} or more are required."
+        few = plural(trace.n_jobs, "job is", "jobs are")
+        note = f"{few} too few: {SHORTEST} or more are required."
         return Section(_NAME, _TITLE, notes=(note,), parameters=parameters)
     raw, treated = found.of("raw"), found.of("cycle_removed")
     values = {
@@ -72,7 +73,7 @@ def section(trace: Trace) -> Section:
     }
     notes = [
         f"Arrivals are counted per {_per(unit)} ({count(found.n_units)} values from the first "
-        "submission on). The main result is the local Whittle estimate. H = 0.5 means no memory; "
+        "submission on). The main result is the local Whittle estimate. H = 0.5 means none; "
         "the closer H is to 1, the less fluctuations average out.",
         "Cycle removed: minus the mean of each hour of the week (of the day, in logs of less than "
         "four weeks). Detrended: minus a straight line. The estimate over the longest periods uses "
@@ -93,17 +94,17 @@ def section(trace: Trace) -> Section:
     )
 
 
-def finding(found: LongMemory) -> str:
-    """Summarize in one or two sentences whether there is long memory."""
+def finding(found: LongRangeDependence) -> str:
+    """Summarize in one or two sentences whether there is long-range dependence."""
     opening = {
-        "real": "The arrivals have long memory",
-        "hidden": "The arrivals have long memory, hidden by the daily cycle",
-        "cycle": "Apparent long memory is due to the daily and weekly cycle",
-        "trend": "Apparent long memory is due to a trend",
-        "short": "The arrivals have memory, but no long memory",
-        "none": "No long memory",
+        "real": "The arrivals are long-range dependent",
+        "hidden": "The arrivals are long-range dependent, which the daily cycle hides",
+        "cycle": "Apparent long-range dependence is due to the daily and weekly cycle",
+        "trend": "Apparent long-range dependence is due to a trend",
+        "short": "The arrivals depend on recent ones, but are not long-range dependent",
+        "none": "No long-range dependence",
         "drift": "The arrivals are not stationary, so the Hurst parameter is not meaningful",
-        "unknown": "Long memory cannot be distinguished from a daily cycle",
+        "unknown": "Long-range dependence cannot be distinguished from a daily cycle",
     }[found.verdict]
     rows = {treatment: found.of(treatment) for treatment in TREATMENTS}
     hourly = found.unit == 3600
@@ -179,7 +180,7 @@ def plot_fits(
     return ax
 
 
-def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
+def _figures(trace: Trace, found: LongRangeDependence) -> list[Figure]:
     counts = arrivals_per_unit(trace, found.unit)
     made = treatments(counts, Clock.of(trace), np.random.default_rng(SEED))
     series: dict[str, np.ndarray] = {}
@@ -208,8 +209,9 @@ def _figures(trace: Trace, found: LongMemory) -> list[Figure]:
         (
             HEADLINE, "spectrum", "Spectrum",
             "Periodogram of the arrivals by period, averaged in narrow bands, and the power law "
-            "fitted by local Whittle over its range of periods. With long memory, power rises with "
-            "the period; a daily cycle is a peak at 1 d. Both series have variance 1.",
+            "fitted by local Whittle over its range of periods. With long-range dependence, "
+            "power rises with the period; a daily cycle is a peak at 1 d. Both series have "
+            "variance 1.",
             {"scale": "period", "value": "power", "joined": True},
         ),
         (

@@ -150,10 +150,10 @@ def _locality(found: "ResamplingValidation") -> Section:
 def _memory(found: "ResamplingValidation") -> Section:
     names = [f"hurst_{name}" for name in ESTIMATORS]
     if found.table.loc[names, "original"].isna().all():
-        note = "The log has too few hours with jobs to estimate long memory."
-        return Section("memory", "Long memory", notes=(note,))
+        note = "The log has too few hours with jobs to estimate long-range dependence."
+        return Section("memory", "Long-range dependence", notes=(note,))
     notes = [
-        "H of the hourly arrivals: 0.5 means no memory; the closer to 1, the less fluctuations "
+        "H of the hourly arrivals: 0.5 means none; the closer to 1, the less fluctuations "
         "average out. The source's estimator is the slope of the pox plot of R/S.",
     ]
     figures: tuple[Figure, ...] = ()
@@ -170,7 +170,7 @@ def _memory(found: "ResamplingValidation") -> Section:
         )
     return Section(
         "memory",
-        "Long memory",
+        "Long-range dependence",
         f"H by R/S: {_compared(found, 'hurst_rs')}; by local Whittle: "
         f"{_compared(found, 'hurst_local_whittle')}.",
         tuple(notes + _published_note(found)),

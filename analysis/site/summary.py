@@ -68,7 +68,7 @@ def section(trace: Trace) -> Section:
     notes = [
         "Sessions are delimited by Last: a session ends if the user submits no job for 20 min "
         "after the end of the last submitted job. Think times and breaks start at this end. "
-        "analysis.site.site_distributions saves the distributions for a simulation."
+        "workloadkit.site.site_distributions saves the distributions for a simulation."
     ]
     if anonymous := int((trace.ran & ~known).sum()):
         notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")

@@ -165,6 +165,16 @@ def test_the_table_of_days_as_it_is_read():
     ]
 
 
+def test_drawn_cycles_have_the_time_zone_of_their_log():
+    week = cycles.weekly_cycle(
+        trace_from([datetime(2024, 1, 1, 9, tzinfo=STOCKHOLM)], start=datetime(2024, 1, 1))
+    )
+    ax = cycles.plot_weekly_cycle(week, Figure().add_subplot())
+    assert ax.get_xticklabels(minor=True)[0].get_text() == "Mon"
+    ax = cycles.plot_daily_cycle(cycles.daily_cycle(week), Figure().add_subplot())
+    assert ax.get_xlabel() == "time of day, Europe/Stockholm"
+
+
 def test_the_cycles_that_are_drawn_are_those_of_the_tables():
     week = pd.DataFrame({"rate": np.arange(168.0)})
     ax = cycles.plot_weekly_cycle(week, Figure().add_subplot())
@@ -173,15 +183,18 @@ def test_the_cycles_that_are_drawn_are_those_of_the_tables():
     assert drawn.edges.tolist() == list(range(169))
     assert ax.get_xlim() == (0, 168)
     assert [label.get_text() for label in ax.get_xticklabels(minor=True)][:2] == ["day 1", "day 2"]
-    ax = cycles.plot_weekly_cycle(week, Figure().add_subplot(), zone="UTC")
+    week.attrs["zone"] = "UTC"
+    ax = cycles.plot_weekly_cycle(week, Figure().add_subplot())
     names = [label.get_text() for label in ax.get_xticklabels(minor=True)]
     assert names == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     hours = np.arange(24.0)
     day = pd.DataFrame({"all": hours, "weekdays": hours + 100, "weekend": hours + 200})
-    ax = cycles.plot_daily_cycle(day, Figure().add_subplot(), zone="UTC")
+    day.attrs["zone"] = "UTC"
+    ax = cycles.plot_daily_cycle(day, Figure().add_subplot())
     drawn = {patch.get_label(): patch.get_data().values.tolist() for patch in ax.patches}
     assert drawn == {"weekdays": [*(hours + 100)], "weekend": [*(hours + 200)]}
     assert ax.get_xlabel() == "time of day, UTC"
+    day.attrs.clear()
     ax = cycles.plot_daily_cycle(day[["all"]], Figure().add_subplot())
     drawn = {patch.get_label(): patch.get_data().values.tolist() for patch in ax.patches}
     assert drawn == {"all": [*hours]}

@@ -35,7 +35,7 @@ def told(trace):
     classes = wk.classify_users(trace)
     similarity = analysis.locality.similarity_by_distance(trace, max_distance=2, rng=1)
     followed = analysis.reactions.followed_jobs(trace)
-    site = analysis.site.site_distributions(trace)
+    site = wk.site.site_distributions(trace)
     return {
         **lengths,
         "threshold": [analysis.sessions.suggest_threshold(trace, rng=1).threshold],

@@ -14,7 +14,12 @@ from analysis.memory.estimators.line import fit_line, sizes
 from analysis.memory.estimators.methods import METHODS, check_series
 from analysis.memory.estimators.spectral import periodogram
 from analysis.memory.hurst_parameter import plot_slopes
-from analysis.memory.of_log import TREATMENTS, LongMemory, find_doubts, plot_hurst_estimates
+from analysis.memory.of_log import (
+    TREATMENTS,
+    LongRangeDependence,
+    find_doubts,
+    plot_hurst_estimates,
+)
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, ParameterError, Trace, read_swf
 from workloadkit.clock import DAY, WEEK, Clock
@@ -367,7 +372,7 @@ def test_all_methods_and_treatments_of_a_log(rng):
 def test_long_memory_that_is_real(rng):
     found = hurst_of(bursty(rng), rng=1)
     assert found.verdict == "real"
-    assert long_memory.finding(found).startswith("The arrivals have long memory: H = 0.")
+    assert long_memory.finding(found).startswith("The arrivals are long-range dependent: H = 0.")
     shuffled = found.of("shuffled")
     assert shuffled["low"] <= 0.5 <= shuffled["high"]
 
@@ -414,13 +419,13 @@ def test_memory_that_does_not_last(rng):
     assert found.verdict == "short"
     assert found.longest["low"] < 0.5 < found.of("cycle_removed")["low"]
     assert found.longest["period"] == pytest.approx(HOUR * found.n_units**0.5, rel=0.02)
-    assert "but no long memory" in long_memory.finding(found)
+    assert "but are not long-range dependent" in long_memory.finding(found)
 
 
 def test_memory_beneath_a_strong_cycle(rng):
     found = hurst_of(bursty(rng, H=0.75, weeks=46, cycle=1.6), rng=1)
     assert found.verdict == "hidden"
-    assert "hidden by the daily cycle" in long_memory.finding(found)
+    assert "which the daily cycle hides" in long_memory.finding(found)
 
 
 def test_doubts_are_said():
@@ -620,7 +625,7 @@ def test_the_verdict_by_the_lower_ends(
     table = table.assign(method="local_whittle", estimate=estimate, high=1.0, at_bound=False)
     headline = hurst(fractional_gaussian_noise(256, 0.7, rng=1))
     beyond = {"estimate": 0.7, "low": longest, "high": 1.0, "period": 9e4}
-    found = LongMemory("log", 3600.0, 999, headline, table, beyond, ())
+    found = LongRangeDependence("log", 3600.0, 999, headline, table, beyond, ())
     assert found.verdict == verdict
     assert long_memory.finding(found)
 

@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.site import site_distributions
 from tests.data import needs_traces
 from tests.oracles import site as oracle
 from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
+from workloadkit.site import site_distributions
 
 # In steps of 10 min: think times of 20 min and breaks of 8 h are frequent.
 STEPS = st.integers(0, 60).map(lambda k: 600 * k)

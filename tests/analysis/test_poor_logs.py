@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import analysis
+import workloadkit as wk
 from workloadkit import ParameterError, Trace, WorkloadError, delimit_sessions, think_times
 
 MEASURES = {
@@ -28,7 +29,7 @@ MEASURES = {
     "similarity_by_distance": lambda log: analysis.locality.similarity_by_distance(
         log, attribute="run"
     ),
-    "site_distributions": analysis.site.site_distributions,
+    "site_distributions": wk.site.site_distributions,
     "stack_depths": analysis.locality.stack_depths,
     "suggest_threshold": analysis.sessions.suggest_threshold,
     "working_hours": analysis.load.working_hours,
@@ -86,7 +87,7 @@ OF_SEVERAL = (
     analysis.reactions.fit_continuation,
     analysis.reactions.followed_jobs,
     analysis.reactions.measure_reactions,
-    analysis.site.site_distributions,
+    wk.site.site_distributions,
     analysis.load.working_hours,
 )
 

@@ -17,6 +17,7 @@ from workloadkit.errors import (
     check_choice,
     check_count,
     check_number,
+    plural,
 )
 from workloadkit.provenance import as_note, provenance
 from workloadkit.trace import Trace, check_trace
@@ -57,9 +58,9 @@ def stationary_segments(
     least : int, default 8
         Minimum length of a segment. [weeks]
     hurst : float, default 0.7
-        Hurst parameter, 0.5 to below 1, of series without changes. Series with long memory stay
-        above or below their mean for long, so a larger value requires larger changes. At 0.5 weeks
-        are independent.
+        Hurst parameter, 0.5 to below 1, of series without changes. With long-range
+        dependence, series stay above or below their mean for long, so a larger value requires
+        larger changes. At 0.5 weeks are independent.
     penalty : float, default 1
         Factor on the penalty of a change given in the notes. A larger value finds fewer changes, an
         infinite one none.
@@ -86,12 +87,12 @@ def stationary_segments(
 
     Each series is replaced by its normal scores, so that weeks of extreme load have no more
     influence than others; the correlations of the week-to-week steps, which changes hardly affect,
-    are used to decorrelate the series. The segments minimise the squared deviations, in units of
+    are used to decorrelate the series. The segments minimize the squared deviations, in units of
     the variance, plus a penalty per change, exactly by optimal partitioning [2]_. The penalty of a
     change in d series of n weeks is (d + 1) ln n (BIC, for d means and a position) times
-    n^(2H−1) (2^(2−2H) − 1), the factor by which long memory increases the squares saved by halving
-    a series without changes [3]_. The variance is estimated from the median step, too, given the
-    steps of noise with this Hurst parameter.
+    n^(2H−1) (2^(2−2H) − 1), the factor by which long-range dependence increases the squares saved
+    by halving a series without changes [3]_. The variance is estimated from the median step, too,
+    given the steps of noise with this Hurst parameter.
 
     In simulations of fractional noise of 50 to 200 weeks with a Hurst parameter of 0.7, at most 3 %
     of the series were cut; with 0.8 it was 11 to 19 %, and with 0.9 a third to three quarters, if
@@ -216,8 +217,8 @@ def _whole_weeks(trace: Trace) -> NDArray[np.int64]:
     week = weeks_of(trace)
     if not 1 <= week[-1] <= _MOST_WEEKS:
         raise WorkloadError(
-            f"{trace.name} has {week[-1]:,} whole weeks; segments are found in logs of 1 to "
-            f"{_MOST_WEEKS:,} weeks"
+            f"{trace.name} has {plural(week[-1], 'whole week')}; segments are found in logs of 1 "
+            f"to {_MOST_WEEKS:,} weeks"
         )
     return week
 
@@ -297,7 +298,7 @@ def _standardized(series: NDArray, hurst: float) -> NDArray[np.float64]:
 
 
 def _inflation(n: int, hurst: float) -> float:
-    """Factor by which long memory increases the squares saved by halving n weeks."""
+    """Factor by which long-range dependence increases the squares saved by halving n weeks."""
     return n ** (2 * hurst - 1) * (2 ** (2 - 2 * hurst) - 1)
 
 

@@ -76,8 +76,10 @@ def read_site_distributions(source: Source) -> SiteDistributions:
     logs = _Field(path, "", content).get("logs", list)
     sites = [_read_log(_Field(path, f"logs[{i}]", log)) for i, log in enumerate(logs.value)]
     names = [site.logs[0] for site in sites]
-    if len(set(names)) != len(names) or not names:
-        raise FormatError(path, "contains no log, or two with the same name", field="logs")
+    if not names:
+        raise FormatError(path, "is empty; at least one log is required", field="logs")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise FormatError(path, "has two logs with the same name", field="logs", text=twice[0])
     return combine(sites)
 
 
