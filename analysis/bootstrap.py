@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, takes_rng
+from workloadkit.errors import ParameterError, plural, takes_rng
 
 #: Number of resamples. The limits of two runs then differ by some hundredths of the interval's
 #: width.
@@ -55,7 +55,9 @@ def resample_users(
     ((4, 3), [3.0, 3.0, 3.0, 3.0])
     """
     if n_users < 1 or n_resamples < 1:
-        raise ParameterError(f"cannot draw {n_resamples} times from {n_users} users")
+        raise ParameterError(
+            f"cannot draw {plural(n_resamples, 'time')} from {plural(n_users, 'user')}"
+        )
     if n_users == 1:
         return np.full((n_resamples, 1), np.nan)
     rng = np.random.default_rng(rng)

@@ -21,7 +21,7 @@ SEED = 1
 _HALF_PAGE = 60  # characters in a row of a table that stands next to another
 
 
-class Result(Displayed):
+class AnalysisResult(Displayed):
     """Base class of analysis results: a frozen dataclass of numbers, texts and tables.
 
     Subclasses draw themselves with ``plot(ax=None)``, which returns the Axes.
@@ -29,7 +29,7 @@ class Result(Displayed):
     Examples
     --------
     >>> @dataclass(frozen=True, eq=False)
-    ... class Waits(Result):
+    ... class Waits(AnalysisResult):
     ...     mean: float
     ...     by_user: pd.DataFrame
     >>> Waits(3.0, pd.DataFrame({"wait": [2.0, float("nan")]})).to_dict()
@@ -208,7 +208,7 @@ def _plain(value: Any) -> Any:
         return plain(value.reset_index().to_dict("records"))
     if isinstance(value, pd.Series):
         return _plain(value.to_frame(value.name if value.name is not None else "value"))
-    if isinstance(value, Result):
+    if isinstance(value, AnalysisResult):
         return value.to_dict()
     if is_dataclass(value):  # data of workloadkit
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}

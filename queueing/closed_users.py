@@ -9,7 +9,7 @@ import numpy as np
 from queueing import one_server, response_law
 from queueing.arguments import Flags, Floats, Value, plain
 from queueing.errors import QueueingError
-from queueing.result import Places, Result
+from queueing.result import ModelResult, Places
 from queueing.spare_capacity import idle_share
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class _Users(Result):
+class _Users(ModelResult):
     """Closed users, with or without open jobs, at shared servers."""
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
@@ -173,7 +173,7 @@ def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here
 
 
 @dataclass(frozen=True, eq=False)
-class Closed(_Users):
+class ClosedResult(_Users):
     """A fixed number of users who each wait for a job, think, and submit the next.
 
     Over N, `plot` also draws the asymptotic bounds and N*, the number of users where they meet.
@@ -181,7 +181,7 @@ class Closed(_Users):
     Parameters
     ----------
     parameters, exactness, solve
-        See `Result`; N, Z, S, servers.
+        See `ModelResult`; N, Z, S, servers.
     X : float or ndarray
         Jobs of all users per unit of time.
     R : float or ndarray
@@ -220,7 +220,7 @@ class Closed(_Users):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed(_Users):
+class MixedResult(_Users):
     """Closed users (c) and an open stream of jobs (o), one job per user.
 
     Over N, `plot` also draws the asymptotic bounds of Rc and Xc, and N*, where they meet.
@@ -228,7 +228,7 @@ class Mixed(_Users):
     Parameters
     ----------
     parameters, exactness, solve
-        See `Result`; lam, N, Z, S, servers.
+        See `ModelResult`; lam, N, Z, S, servers.
     Xc, Rc, Qc, Uc : float or ndarray
         Throughput, mean response time (NaN without closed users), mean number in the system, and
         utilization by closed users.

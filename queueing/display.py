@@ -14,7 +14,7 @@ _WIDTH = 160  # characters of a repr
 _ROWS = 10  # of a table in a notebook
 
 
-class Displayed:
+class DisplayedResult:
     """A result that shows itself: base of the dataclasses that public functions return.
 
     Its table is `to_frame`; those that are functions of a number have ``plot(ax=None)``.
@@ -23,7 +23,7 @@ class Displayed:
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "__repr__" not in vars(cls):  # in its place, a dataclass would write its own
-            cls.__repr__ = Displayed.__repr__  # type: ignore[method-assign]
+            cls.__repr__ = DisplayedResult.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         """Name the class and its fields, on one line."""
@@ -61,6 +61,6 @@ def _brief(value: Any) -> str:
         return f"<{value.size:,} values>"
     if isinstance(value, float | np.ndarray):
         return f"{float(value):.6g}"
-    if isinstance(value, Sized) and not isinstance(value, str | Displayed):
+    if isinstance(value, Sized) and not isinstance(value, str | DisplayedResult):
         return f"<{len(value):,} items>"
-    return f"<{type(value).__name__}>" if isinstance(value, Displayed) else repr(value)
+    return f"<{type(value).__name__}>" if isinstance(value, DisplayedResult) else repr(value)

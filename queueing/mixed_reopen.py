@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Value, count, missing, not_negative, plain, points
-from queueing.closed_users import Mixed
+from queueing.closed_users import MixedResult
 from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import Probability, as_probability
 from queueing.product_form import EXACT, USERS, mixed
 from queueing.reopening.responses import moment, phases, survival
 from queueing.reopening.stability import stability_rules
-from queueing.result import Exactness, Places, Result
+from queueing.result import Exactness, ModelResult, Places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +41,11 @@ class ResponseWeights(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MixedReopen(Mixed):
+class MixedReopen(MixedResult):
     """Closed users (c) and arriving users who may submit further jobs (o).
 
-    Has the measures of `Mixed`, with Xo, Ro, Qo and Uo for all jobs of arriving users; job kinds
-    are "closed", "open" and "first" (the first job of an arriving user). In addition:
+    Has the measures of `MixedResult`, with Xo, Ro, Qo and Uo for all jobs of arriving users; job
+    kinds are "closed", "open" and "first" (the first job of an arriving user). In addition:
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class MixedReopen(Mixed):
     jobs_per_user: Value
     thinking: Value
     #: The same model with open jobs at rate Xo: exact for constant p.
-    _alike: Mixed | None = field(repr=False)
+    _alike: MixedResult | None = field(repr=False)
     #: By point; None without a solution or without service.
     _points: tuple[ResponseWeights | None, ...] = field(repr=False)
 
@@ -84,7 +84,7 @@ class MixedReopen(Mixed):
         """Return the derivative of a measure by finite differences; N is whole."""
         if wrt in ("N", "servers"):
             raise QueueingError(f"wrt is {wrt!r}, a whole number")
-        return Result.derivative(self, of, wrt)
+        return ModelResult.derivative(self, of, wrt)
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
         if self._alike is not None:
@@ -102,7 +102,7 @@ class MixedReopen(Mixed):
         return self._by_point(lambda weights, rate, here: moment(weights, rate, order), at, job)
 
     def _central_moments(self, at: Places, job: str) -> tuple[Floats, Floats]:
-        return Result._central_moments(self, at, job)
+        return ModelResult._central_moments(self, at, job)
 
     def _by_point(self, value: Callable[..., Any], at: Places, job: str) -> Floats:
         found = np.where(self._at("S", at) == 0, 0.0, np.nan)
@@ -116,7 +116,7 @@ class MixedReopen(Mixed):
         return found
 
     def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
-        Result._plot_measures(self, ax, measures)
+        ModelResult._plot_measures(self, ax, measures)
 
     def _laws(self) -> list[tuple[Value, Value]]:
         lam, Z, S, servers = (self.parameters[name] for name in ("lam", "Z", "S", "servers"))
@@ -185,7 +185,7 @@ def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
         # points without a solution have been reported
         warnings.simplefilter("ignore", QueueingWarning)
         alike = mixed(Xo, at["N"], at["Z"], at["S"], at["servers"])
-    kept = {name: getattr(alike, name) for name in Mixed.measures}
+    kept = {name: getattr(alike, name) for name in MixedResult.measures}
     return kept | {
         "Ro_first": alike.Ro,
         "p_mean": plain(at["p"] + 0.0),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Value, not_negative, plain, points, positive
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.spare_capacity import idle_share, stable
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Phases(Displayed):
+class Phases(DisplayedResult):
     """Results of operational laws alone for closed users and open jobs.
 
     Parameters
@@ -41,7 +41,7 @@ class Phases(Displayed):
     Z: Value
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the response time under full utilisation over the number of users."""
+        """Draw the response time under full utilization over the number of users."""
         from matplotlib import pyplot as plt
 
         ax = plt.gca() if ax is None else ax

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from queueing import one_server
 from queueing.arguments import Condition, Floats, count, not_negative, plain, points
-from queueing.closed_users import Closed, Mixed
+from queueing.closed_users import ClosedResult, MixedResult
 from queueing.errors import QueueingError
 from queueing.multi_server import WHOLE_USERS
 from queueing.recursion import numbers_at_server
@@ -46,7 +46,7 @@ def closed(
     S: ArrayLike,
     servers: ArrayLike = 1,
     method: Method = "formula",
-) -> Closed:
+) -> ClosedResult:
     """Solve the closed model: N users who submit a job, wait for it, think, and submit the next.
 
     Service is first come, first served, with exponential times of mean S; think times have mean Z
@@ -74,7 +74,7 @@ def closed(
 
     Returns
     -------
-    Closed
+    ClosedResult
         With X, R, Q, U and X_per_user. Its job kind is "closed".
 
     Raises
@@ -109,7 +109,7 @@ def closed(
     p = points([*USERS, *_rules(method)], **given)
     # NaN points stay NaN
     measures = _solve(p["N"] * 0.0, p, method)
-    return Closed(
+    return ClosedResult(
         parameters=p,
         exactness=EXACT,
         solve=partial(again, closed, {**given, "method": method}),
@@ -128,7 +128,7 @@ def mixed(
     servers: ArrayLike = 1,
     method: Method = "formula",
     p: ArrayLike | Callable[[Any], Any] | None = None,
-) -> Mixed:
+) -> MixedResult:
     """Solve the mixed model: closed users as in `closed`, and open jobs with equal service [1]_.
 
     Open jobs arrive in a Poisson process and need exponential service of the same mean, in the same
@@ -154,7 +154,7 @@ def mixed(
 
     Returns
     -------
-    Mixed
+    MixedResult
         With Xc, Rc, Qc, Uc of closed users, Ro, Qo, Uo of open jobs, X, R, Q, U of all jobs and
         X_per_user of a closed user. Its job kinds are "closed" and "open". With p, a `MixedReopen`.
 
@@ -194,7 +194,7 @@ def mixed(
     lam, S, servers = at["lam"], at["S"], at["servers"]
     measures = _solve(lam, at, method)
     busy = lam * S / servers
-    return Mixed(
+    return MixedResult(
         parameters=at,
         exactness=EXACT,
         solve=partial(again, mixed, {**given, "p": p, "method": method}),

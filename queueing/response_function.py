@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Condition, Floats, Value, numbers, plain
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MOST_LINES = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Form(Displayed):
+class Form(DisplayedResult):
     """A function of the response time, with parameters that may be arrays."""
 
     #: Names of the parameters, which are fields with arrays of floats.

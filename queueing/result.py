@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Floats, Value, numbers, plain
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError, QueueingWarning
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def again(model: Callable[..., Any], given: Mapping[str, Any], /, **changed: Any
 
 
 @dataclass(frozen=True, eq=False)
-class Result(Displayed):
+class ModelResult(DisplayedResult):
     """Result of a model: measures, distributions and derivatives for each set of parameters.
 
     One set of parameter values is a *point*. If all parameters were numbers, there is one point and
@@ -99,7 +99,7 @@ class Result(Displayed):
     parameters: Mapping[str, Any] = field(repr=False)
     exactness: Exactness
     #: Solves the model for other parameters, by name.
-    solve: Callable[..., "Result"] = field(repr=False)
+    solve: Callable[..., "ModelResult"] = field(repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -13,7 +13,16 @@ from analysis.bootstrap import interval, resample_users, resampled_ratios
 from analysis.distributions.marginals import quantities, size_class
 from analysis.distributions.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
 from analysis.formats import coefficient, count, duration, with_interval
-from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown, shown_intervals
+from analysis.section import (
+    SEED,
+    AnalysisResult,
+    Columns,
+    Figure,
+    Section,
+    Table,
+    shown,
+    shown_intervals,
+)
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
@@ -39,7 +48,7 @@ _KINDS = ("spearman", "kendall", "pearson_log")
 
 
 @dataclass(frozen=True, eq=False)
-class Correlations(Result):
+class Correlations(AnalysisResult):
     """Correlations between job properties, as returned by `correlations`.
 
     Parameters

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from analysis import style
 from analysis.fits.families import FAMILIES, Family, Sample, Scaled
 from analysis.fits.phase_type import HyperErlang
-from analysis.section import Result
-from workloadkit.errors import ParameterError
+from analysis.section import AnalysisResult
+from workloadkit.errors import ParameterError, plural
 from workloadkit.provenance import plain
 
 _MOST_POINTS = 300  # of a drawn curve
@@ -92,7 +92,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalFit(Result):
+class MarginalFit(AnalysisResult):
     """A sample, and the fit of each family to it.
 
     Parameters
@@ -265,7 +265,7 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
         )
     if sample.values.size < 2:
         raise ParameterError(
-            f"{sample.values.size} distinct positive values; a fit needs at least two"
+            f"{plural(sample.values.size, 'distinct positive value')}; a fit needs at least two"
         )
     return fit_sample(sample, known.size, families)
 

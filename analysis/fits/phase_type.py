@@ -12,7 +12,7 @@ from workloadkit.models.hyper_erlang import (
     balanced_hyper_exponential,
     log_branches,
     match_moments,
-    normalised,
+    normalized,
 )
 
 __all__ = [
@@ -58,7 +58,7 @@ def fit_orders(
     rounds: int = MOST_ROUNDS,
     start: HyperErlang | None = None,
 ) -> tuple[HyperErlang, NDArray[np.float64]]:
-    """Fit Erlang branches of given orders by expectation maximisation [1]_.
+    """Fit Erlang branches of given orders by expectation maximization [1]_.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def fit_orders(
     history: list[float] = []
     while True:
         branches = log_branches(x, weights, n, rates)
-        of_branch, total = normalised(branches)
+        of_branch, total = normalized(branches)
         history.append(float(share @ total))
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):

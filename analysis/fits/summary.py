@@ -23,7 +23,7 @@ from analysis.fits.marginal_fit import (
 )
 from analysis.formats import count, number, share, with_interval
 from analysis.load.over_time import waits_known
-from analysis.section import SEED, Columns, Figure, Result, Section, Table, shown
+from analysis.section import SEED, AnalysisResult, Columns, Figure, Section, Table, shown
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
@@ -49,7 +49,7 @@ _TITLE = "Goodness of fit"
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalFits(Result):
+class MarginalFits(AnalysisResult):
     """Goodness of fit of distributions to the times and sizes of a log, from `fit_marginals`.
 
     Parameters

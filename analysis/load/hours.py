@@ -15,7 +15,7 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace, list_of_logs
@@ -29,7 +29,7 @@ PUBLISHED_DAY, PUBLISHED_WEEKDAYS = 0.70, 0.80
 
 
 @dataclass(frozen=True, eq=False)
-class WorkingHours(Result):
+class WorkingHours(AnalysisResult):
     """Shares of jobs submitted during the day and on weekdays, in local time.
 
     Parameters

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
@@ -20,7 +20,7 @@ N_BINS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class DailyConcentration(Result):
+class DailyConcentration(AnalysisResult):
     """Concentration of each day's jobs in one bin of values.
 
     Parameters

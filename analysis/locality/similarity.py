@@ -27,7 +27,7 @@ from analysis.locality.similarity_plots import (
     plot_shuffled,
     side_by_side,
 )
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
@@ -40,7 +40,7 @@ _ROUNDING = 1e-12  # tolerance for sums of ratios
 
 
 @dataclass(frozen=True, eq=False)
-class Similarity(Result):
+class Similarity(AnalysisResult):
     """Similarity of the jobs of a log by their distance in sessions.
 
     Parameters
@@ -74,7 +74,7 @@ class Similarity(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class NearerIsMoreAlike(Result):
+class NearerIsMoreAlike(AnalysisResult):
     """Shares of users with more similar jobs in nearer sessions.
 
     Parameters
@@ -105,7 +105,7 @@ class NearerIsMoreAlike(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledSimilarity(Result):
+class ShuffledSimilarity(AnalysisResult):
     """Similarity of the jobs of a session compared with a random assignment to sessions.
 
     Parameters

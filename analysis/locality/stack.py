@@ -14,7 +14,7 @@ from analysis.locality.days import (
     plot_log_and_shuffled,
 )
 from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
@@ -25,7 +25,7 @@ TOLERANCES = {"procs": 0.0, "requested_time": 0.05, "run": 0.05}
 
 
 @dataclass(frozen=True, eq=False)
-class StackDepths(Result):
+class StackDepths(AnalysisResult):
     """Depth of values on a stack of the preceding values.
 
     Parameters

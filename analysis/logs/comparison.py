@@ -19,7 +19,7 @@ from analysis.logs.distributions import (
     wasserstein,
 )
 from analysis.logs.plots import plot_overlaid
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.trace import Trace
 
@@ -46,7 +46,7 @@ _HOURS = 168
 
 
 @dataclass(frozen=True, eq=False)
-class LogComparison(Result):
+class LogComparison(AnalysisResult):
     """Comparison of logs, as returned by `compare`.
 
     Parameters

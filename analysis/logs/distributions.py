@@ -85,7 +85,7 @@ class LogParts:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class ComparedDistribution:
     """A distribution that is computed in every log.
 
     Parameters
@@ -108,51 +108,53 @@ class Distribution:
 
 #: The first eight are those of N. Zakay, D. G. Feitelson, "Workload resampling for performance
 #: evaluation of parallel job schedulers", 2014, Figure 4.
-DISTRIBUTIONS: dict[str, Distribution] = {
-    "jobs_by_user": Distribution(
+DISTRIBUTIONS: dict[str, ComparedDistribution] = {
+    "jobs_by_user": ComparedDistribution(
         "jobs of a user", "users", "number", lambda log: log.users["jobs"].to_numpy()
     ),
-    "sessions_by_user": Distribution(
+    "sessions_by_user": ComparedDistribution(
         "sessions of a user", "users", "number", lambda log: log.by_user("jobs", "size")
     ),
-    "session_length_by_user": Distribution(
+    "session_length_by_user": ComparedDistribution(
         "mean session length of a user", "users", "time", lambda log: log.by_user("length", "mean")
     ),
-    "work_by_user": Distribution(
+    "work_by_user": ComparedDistribution(
         "work of a user", "users", "processor-seconds", lambda log: log.work
     ),
-    "first_arrivals": Distribution(
+    "first_arrivals": ComparedDistribution(
         "first arrival of a user", "users", "days", lambda log: log.since_begin("first")
     ),
-    "final_departures": Distribution(
+    "final_departures": ComparedDistribution(
         "last arrival of a user", "users", "days", lambda log: log.since_begin("last")
     ),
-    "activity": Distribution(
+    "activity": ComparedDistribution(
         "period of activity", "users", "days", lambda log: log.users["period"].to_numpy() / DAY
     ),
-    "week": Distribution("arrivals in the week", "week", "hour", lambda log: log.hours),
-    "run": Distribution("run time", "values", "time", lambda log: log.jobs["run"]),
-    "procs": Distribution("processors", "values", "number", lambda log: log.jobs["procs"]),
-    "estimate": Distribution("estimate", "values", "time", lambda log: log.jobs["estimate"]),
-    "wait": Distribution("wait", "values", "time", lambda log: log.jobs["wait"]),
-    "inter_arrival": Distribution(
+    "week": ComparedDistribution("arrivals in the week", "week", "hour", lambda log: log.hours),
+    "run": ComparedDistribution("run time", "values", "time", lambda log: log.jobs["run"]),
+    "procs": ComparedDistribution("processors", "values", "number", lambda log: log.jobs["procs"]),
+    "estimate": ComparedDistribution(
+        "estimate", "values", "time", lambda log: log.jobs["estimate"]
+    ),
+    "wait": ComparedDistribution("wait", "values", "time", lambda log: log.jobs["wait"]),
+    "inter_arrival": ComparedDistribution(
         "inter-arrival time",
         "values",
         "time",
         lambda log: np.diff(log.trace.column("submit")[log.trace.ran]),
     ),
-    "think_time": Distribution(
+    "think_time": ComparedDistribution(
         "think time", "values", "time", lambda log: log.thinking[log.thinking >= 0]
     ),
-    "session_length": Distribution(
+    "session_length": ComparedDistribution(
         "session length", "values", "time", lambda log: log.sessions["length"].to_numpy()
     ),
-    "jobs_per_session": Distribution(
+    "jobs_per_session": ComparedDistribution(
         "jobs per session", "values", "number", lambda log: log.sessions["jobs"].to_numpy()
     ),
     # Figure 5 of the source.
     **{
-        f"concentration_of_{name}": Distribution(
+        f"concentration_of_{name}": ComparedDistribution(
             f"share of a day's jobs in the fullest bin, {title}",
             "values",
             "share",
@@ -163,7 +165,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 }
 
 
-def sorted_sample(distribution: Distribution, parts: LogParts) -> NDArray[np.float64]:
+def sorted_sample(distribution: ComparedDistribution, parts: LogParts) -> NDArray[np.float64]:
     """Return the known values of a distribution in a log, in ascending order."""
     values = np.sort(np.asarray(distribution.sample(parts), dtype=np.float64))
     return values[: np.searchsorted(values, np.nan)]

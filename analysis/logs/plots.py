@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.logs.distributions import DISTRIBUTIONS, Distribution
+from analysis.logs.distributions import DISTRIBUTIONS, ComparedDistribution
 
 _HOURS = 168
 _FEW = 3  # up to this many other logs have separate colours
@@ -88,7 +88,7 @@ def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _label(ax: Axes, what: Distribution, on_logarithms: bool) -> None:
+def _label(ax: Axes, what: ComparedDistribution, on_logarithms: bool) -> None:
     """Scale and label the axes for a distribution."""
     is_time = what.unit == "time"
     if what.over == "week":

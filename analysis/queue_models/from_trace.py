@@ -20,14 +20,14 @@ from analysis.queue_models.tables import (
 )
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import ModelledJobs, Parameters, jobs_of, measure
-from analysis.section import Result, Table
+from analysis.section import AnalysisResult, Table
 from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
-class QueueingOfLog(Result):
+class QueueingOfLog(AnalysisResult):
     """Parameters of queueing models from a log, their predictions and violated assumptions.
 
     Parameters

@@ -21,7 +21,7 @@ from analysis.queue_models.users_of_log import ModelledJobs
 from analysis.reactions.continuation import curve
 from analysis.reactions.figures import plot_points, probability_axes
 from analysis.reactions.followed import RESPONSE_BINS
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.site.going_on import (
     PUBLISHED_A,
     PUBLISHED_B,
@@ -37,7 +37,7 @@ _LOWEST, _HIGHEST = 1e-6, 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class GoingOn(Result):
+class GoingOn(AnalysisResult):
     """Probability of another job of the user in the session, and fitted curves.
 
     Parameters

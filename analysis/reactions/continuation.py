@@ -18,7 +18,7 @@ from analysis.bootstrap import (
 )
 from analysis.reactions.figures import plot_points, probability_axes
 from analysis.reactions.followed import RESPONSE_BINS, answered, draw_users, followed_jobs
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
@@ -27,7 +27,7 @@ _MINUTE, _DAY = 60.0, 86400.0
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation(Result):
+class Continuation(AnalysisResult):
     """Probability of continuing a session after a job, and the fitted curve p = a / (b r + 1).
 
     Parameters

@@ -19,7 +19,7 @@ from analysis.bootstrap import (
     totals_by_user,
 )
 from analysis.reactions.followed import answered, draw_users, followed_jobs
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
@@ -37,7 +37,7 @@ _FEWEST_JOBS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Predictors(Result):
+class Predictors(AnalysisResult):
     """Information in response time, slowdown, run time and wait on the next step of the user.
 
     Parameters

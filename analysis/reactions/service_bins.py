@@ -26,7 +26,7 @@ from analysis.reactions.followed import (
     draw_users,
     followed_jobs,
 )
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
@@ -40,7 +40,7 @@ _SHARES = ["probability", "probability_low", "probability_high"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reactions(Result):
+class Reactions(AnalysisResult):
     """Think times after jobs, by the service of the jobs.
 
     The tables of bins have `jobs`, `median_response` [s], `median_think_time` with its interval

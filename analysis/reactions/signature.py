@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import LEVEL, N_RESAMPLES
-from analysis.formats import coefficient, count, with_interval
-from analysis.section import SEED, Figure, Result, Section
+from analysis.formats import coefficient, with_interval
+from analysis.section import SEED, AnalysisResult, Figure, Section
 from workloadkit.clock import WEEK
-from workloadkit.errors import takes_rng
+from workloadkit.errors import plural, takes_rng
 from workloadkit.trace import Trace, list_of_logs
 
 _TITLE = "Signature of feedback"
@@ -23,7 +23,7 @@ FEWEST_WEEKS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Signature(Result):
+class Signature(AnalysisResult):
     """Weekly number of jobs and mean job size.
 
     Parameters
@@ -158,10 +158,8 @@ def section(trace: Trace) -> Section:
             if n_weeks >= FEWEST_WEEKS
             else f"at least {FEWEST_WEEKS} are required"
         )
-        notes = (
-            f"{count(n_weeks)} complete weeks have jobs that ran; {reason}, so the correlation is "
-            "undefined.",
-        )
+        weeks = plural(n_weeks, "complete week has", "complete weeks have")
+        notes = (f"{weeks} jobs that ran; {reason}, so the correlation is undefined.",)
         return Section("signature", _TITLE, notes=notes, values={"weeks": n_weeks})
     low, high = found.interval
     known = f"rank correlation {with_interval(found.correlation, low, high, coefficient)}"

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.locality.job_pairs import ATTRIBUTES, ratios, user_jobs
 from analysis.resampling.measures import MEASURES, comparable, measure_log
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, check_choice, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.resample.pooling import Unit
@@ -31,7 +31,7 @@ _LOCAL = ("stack_depth", "concentration", "hurst")
 
 
 @dataclass(frozen=True, eq=False)
-class UnitComparison(Result):
+class UnitComparison(AnalysisResult):
     """Measures of a log, and of logs resampled from it in different units.
 
     Parameters

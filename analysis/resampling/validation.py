@@ -17,7 +17,7 @@ from analysis.resampling.measures import (
     pox_line,
     published,
 )
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import Resampling, own_seed, prepare
@@ -36,7 +36,7 @@ _POINTS = 50  # of a line
 
 
 @dataclass(frozen=True, eq=False)
-class ResamplingValidation(Result):
+class ResamplingValidation(AnalysisResult):
     """Comparison of a log with logs resampled from it, as returned by `validate_resampling`.
 
     Parameters

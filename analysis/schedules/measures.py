@@ -18,7 +18,7 @@ from analysis.formats import duration
 from analysis.load.over_time import load_between
 from workloadkit import metrics
 from workloadkit.clock import DAY, WEEK, Clock
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.measures import OF_JOBS, of_class
@@ -268,7 +268,9 @@ def _take(free: _Ranges, procs: int) -> tuple[_Ranges, _Ranges]:
         if procs == 0:
             rest = [(first + part, count - part)] if count > part else []
             return taken, rest + free[place + 1 :]
-    raise WorkloadError(f"the schedule needs {procs:,} more processors than its maximum in use")
+    raise WorkloadError(
+        f"the schedule needs {plural(procs, 'more processor')} than its maximum in use"
+    )
 
 
 def _most_at_once(schedule: Schedule) -> int:

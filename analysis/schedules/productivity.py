@@ -17,7 +17,7 @@ from analysis.formats import is_time, metric_title
 from analysis.load.cycles import mark_days, weekly_cycle
 from analysis.load.over_time import waits_known
 from analysis.schedules.measures import queue_distribution
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit import metrics
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError
@@ -33,7 +33,7 @@ _UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("s", 1))
 
 
 @dataclass(frozen=True, eq=False)
-class ProductivityComparison(Result):
+class ProductivityComparison(AnalysisResult):
     """Productivity of users under several schedules and in the log, by name.
 
     Parameters

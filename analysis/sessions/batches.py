@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.bootstrap import interval, resample_users
 from analysis.distributions.marginals import cumulative_shares
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
@@ -26,7 +26,7 @@ _GRID = np.append(np.geomspace(1, LONGEST, 200), np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class BatchAgreement(Result):
+class BatchAgreement(AnalysisResult):
     """Common and unique batches, as returned by `compare_batches`.
 
     Parameters

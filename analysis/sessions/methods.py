@@ -18,7 +18,7 @@ from analysis.bootstrap import (
 )
 from analysis.formats import count, duration, number, share, with_interval
 from analysis.load.over_time import waits_known
-from analysis.section import SEED, Figure, Result, Section, Table, shown, shown_intervals
+from analysis.section import SEED, AnalysisResult, Figure, Section, Table, shown, shown_intervals
 from analysis.sessions.batches import BatchAgreement, compare_batches, plot_batch_agreement
 from analysis.sessions.choice import OVERLONG, judge, reasons, recommend
 from analysis.sessions.curves import (
@@ -49,7 +49,7 @@ OVERLONG_PUBLISHED = 1000 * 60.0
 
 
 @dataclass(frozen=True, eq=False)
-class SessionMethods(Result):
+class SessionMethods(AnalysisResult):
     """Comparison of session methods in a log, as returned by `compare_session_methods`.
 
     Parameters

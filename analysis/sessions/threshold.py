@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.bootstrap import interval, resample_users
-from analysis.section import Result
+from analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS
@@ -28,7 +28,7 @@ _GRID = np.append(0, np.geomspace(1, LONGEST, 400))
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdSuggestion(Result):
+class ThresholdSuggestion(AnalysisResult):
     """Threshold suggested by the inter-arrival times, from `suggest_threshold`.
 
     Parameters

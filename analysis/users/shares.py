@@ -230,7 +230,7 @@ def section(trace: Trace) -> Section:
     else:
         half = values["users_with_half_of_the_work"]
         who, part = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
-        finding = f"The {who} active of {count(n)} users submitted {share(part)} of the jobs"
+        finding = f"The {who} active of {plural(n, 'user')} submitted {share(part)} of the jobs"
         account = "accounts" if half == 1 else "account"
         finding += f"; {plural(half, 'user')} {account} for half of the work." if half else "."
     classes = _classes(trace)

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from queueing.arguments import Floats, Value, plain
-from queueing.closed_users import Mixed
+from queueing.closed_users import MixedResult
 from queueing.product_form import mixed
 
 Job = Literal["closed", "open"]
@@ -28,7 +28,7 @@ def excess(p: Parameters, job: Job) -> Floats:
     return response(p, job) / p["R"] - 1
 
 
-def _model(p: Parameters) -> Mixed:
+def _model(p: Parameters) -> MixedResult:
     return mixed(p["lam"], p["N"], p["Z"], p["S"], p["servers"])
 
 

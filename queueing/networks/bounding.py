@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Condition, Floats, Value, count, numbers, plain, points
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 from queueing.networks.mean_values import mva
 from queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Interval(Displayed):
+class Interval(DisplayedResult):
     """Bounds of throughput and response time.
 
     Parameters
@@ -36,7 +36,7 @@ class Interval(Displayed):
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds(Displayed):
+class Bounds(DisplayedResult):
     """Bounds of a closed network of stations with one server each.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from queueing.arguments import numbers
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 from queueing.networks.observing import Observation
 
@@ -43,7 +43,7 @@ class CheckedLaw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckedLaws(Displayed):
+class CheckedLaws(DisplayedResult):
     """Operational laws checked against measures.
 
     Parameters

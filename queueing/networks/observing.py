@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, numbers
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Observation(Displayed):
+class Observation(DisplayedResult):
     """Measures of a system, or of a station, in an interval; unknown ones may be omitted.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from queueing.arguments import Floats, Value, missing, plain
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 from queueing.networks.model import Network, NetworkPoint
 from queueing.result import Exactness
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkResult(Displayed):
+class NetworkResult(DisplayedResult):
     """Throughput, response time and numbers of jobs in a network, by class and station.
 
     Measures of classes have shape (R,), or the shape of the points N and Z for a single class with

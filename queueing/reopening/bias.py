@@ -16,7 +16,7 @@ from queueing.errors import QueueingError
 from queueing.probability import Probability, as_probability
 
 if TYPE_CHECKING:
-    from queueing.reopening.result import Reopen
+    from queueing.reopening.result import ReopenResult
 
 Job = Literal["followed", "last"]
 
@@ -62,7 +62,7 @@ class ContinuationBias:
 
     Parameters
     ----------
-    model : Reopen
+    model : ReopenResult
         Model solved by a method with a distribution of response times.
 
     Notes
@@ -85,7 +85,7 @@ class ContinuationBias:
     (0.5, 1.196)
     """
 
-    model: "Reopen"
+    model: "ReopenResult"
 
     def __post_init__(self) -> None:
         if self.model.method == "fluid":

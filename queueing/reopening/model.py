@@ -21,7 +21,7 @@ from queueing.reopening.answers import (
     constant,
 )
 from queueing.reopening.laws import Placed, Places
-from queueing.reopening.result import Reopen
+from queueing.reopening.result import ReopenResult
 from queueing.reopening.stability import most_load, stability_rules
 from queueing.response_function import Form, averaged
 from queueing.result import Exactness
@@ -65,7 +65,7 @@ def reopen(
     S: ArrayLike,
     servers: ArrayLike = 1,
     method: Method = "chain",
-) -> Reopen:
+) -> ReopenResult:
     """Solve the re-open model: users who may continue, depending on the response time [1]_.
 
     Users arrive in a Poisson process. After a response time r, a user continues with probability
@@ -103,7 +103,7 @@ def reopen(
 
     Returns
     -------
-    Reopen
+    ReopenResult
         With X, R, Q, U, R_first, jobs_per_user, and more; distributions of response times for the
         job kinds "any" and "first".
 
@@ -206,7 +206,7 @@ def reopen(
     place = np.full(good.size, -1)
     place[served] = np.arange(served.size)
     without = np.where(good & (flat["S"] == 0), 0.0, np.nan)
-    return Reopen(
+    return ReopenResult(
         parameters=named,
         exactness=PRODUCT_FORM if exact else _exactness(method, at["servers"]),
         solve=partial(_again, given),
@@ -216,7 +216,7 @@ def reopen(
     )
 
 
-def _again(given: dict[str, Any], /, **changed: Any) -> Reopen:
+def _again(given: dict[str, Any], /, **changed: Any) -> ReopenResult:
     """Solve the model again with some parameters changed, also those of p and Z."""
     now = given | {name: changed[name] for name in given if name in changed}
     form, think = as_probability(now["p"]), as_think(now["Z"])

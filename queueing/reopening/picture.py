@@ -11,10 +11,10 @@ from queueing.reopening.total_rate import Average, RateStation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from queueing.reopening.result import Reopen
+    from queueing.reopening.result import ReopenResult
 
 
-def plot_balance(found: "Reopen", ax: "Axes") -> None:
+def plot_balance(found: "ReopenResult", ax: "Axes") -> None:
     """Draw X (1 - E p(R)) for independent jobs at rate X, and lam.
 
     Intersections are the solutions of methods "mm1" and "mean"; the solution of another method is

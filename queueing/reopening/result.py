@@ -8,7 +8,7 @@ import numpy as np
 from queueing.arguments import Floats, Value
 from queueing.errors import QueueingError
 from queueing.reopening.laws import Places, ResponseTimes
-from queueing.result import Result
+from queueing.result import ModelResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Reopen(Result):
+class ReopenResult(ModelResult):
     """Arriving users who may submit further jobs, depending on the response time.
 
-    In addition to `Result`, with job kinds "any" and "first" (the first job of a user):
+    In addition to `ModelResult`, with job kinds "any" and "first" (the first job of a user):
 
     Parameters
     ----------

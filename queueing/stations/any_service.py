@@ -34,7 +34,7 @@ class _AnyService(Open):
 @dataclass(frozen=True, eq=False)
 class _EqualService(_AnyService):
     def ppf(self, q: ArrayLike, job: str | None = None) -> Value:
-        """Return the quantile of the response time at probability q; see `Result.ppf`.
+        """Return the quantile of the response time at probability q; see `ModelResult.ppf`.
 
         It is S for q up to 1 − lam S, the share of jobs that do not wait.
         """

@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike
 from queueing.arguments import Condition, Flags, Floats, Value, not_negative, plain, points
 from queueing.complex_step import steps
 from queueing.errors import QueueingError
-from queueing.result import Exactness, Result, again
+from queueing.result import Exactness, ModelResult, again
 
 _MOST_LOAD = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class Open(Result):
+class Open(ModelResult):
     """Poisson arrivals, one queue, and servers that take jobs first come, first served.
 
     Parameters
     ----------
     parameters, exactness, solve
-        See `Result`.
+        See `ModelResult`.
     X : float or ndarray
         Served jobs per unit of time.
     R : float or ndarray

@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
-from queueing.display import Displayed
+from queueing.display import DisplayedResult
 from queueing.errors import QueueingError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SHORT = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Expressions(Displayed):
+class Expressions(DisplayedResult):
     """Measures of a model as rational functions of its parameters.
 
     Each measure and each symbol is also an attribute: ``found.X``, ``found.lam``.
