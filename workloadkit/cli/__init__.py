@@ -71,7 +71,7 @@ def workloadkit(
     verbose: VerboseOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Read, characterise and simulate the workloads of parallel systems.
+    """Read, characterize and simulate the workloads of parallel systems.
 
     Logs are files in the Standard Workload Format (SWF), compressed or not; "-" is standard
     input. Without a log, a command takes the built-in sample.

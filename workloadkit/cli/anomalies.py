@@ -50,11 +50,11 @@ def anomalies(
 ) -> None:
     """Find unrepresentative parts of a log, with filters for them.
 
-    In a flurry one user submits more jobs than all others together: by ten of their ordinary days
-    (notable), and a tenth of all jobs (dominating); half as much is slight. Start-up and wind-down
-    are few jobs at one end, compared with the weekly cycle. Dead periods have no arrivals for at
-    least two ordinary days. Changes are lasting steps in the size of the machine, in requested
-    sizes and limits, and in the set of queues. No filter is applied.
+    A flurry is a burst of one user that exceeds the jobs of all other users: by ten of their
+    ordinary days it is notable, with a tenth of all jobs also dominating, with half of this slight.
+    Start-up and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have
+    no arrivals for at least two ordinary days. Changes are lasting steps in the size of the
+    machine, in requested sizes and limits, and in the set of queues. No filter is applied.
     """
     import workloadkit as wk
 

@@ -51,7 +51,7 @@ def characterize(
     log = load(trace, strict=strict, bursts=bursts)
     if procs is not None:
         log = replace(log, header=log.header.with_procs(procs))
-    with progress(f"characterising {log.name}"):
+    with progress(f"characterizing {log.name}"):
         report = analysis.characterize(log)
         page = report.to_html() if output else ""
     if output:

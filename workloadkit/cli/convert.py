@@ -15,7 +15,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.messages import note, progress, write_message
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.io.known_formats import Format
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _summary(trace: "Trace") -> str:
     """Summarize what was read and kept."""
     if trace.intake is not None:
         return str(trace.intake)
-    lines = [f"{trace.name}: {trace.n_jobs:,} jobs read, all kept"]
+    lines = [f"{trace.name}: {plural(trace.n_jobs, 'job')} read, all kept"]
     if trace.repairs:
         lines += ["repairs made while reading:", *(f"  {repair}" for repair in trace.repairs)]
     return "\n".join(lines)

@@ -39,8 +39,9 @@ def dependencies(
     """Add the dependencies of batches, in fields 17 and 18.
 
     A batch depends on the previous one in its session; the first of a session depends on the last
-    batches of all sessions of the user that ended before. The fields of its first job contain the
-    one of these jobs that ended last, and the think time since; what they cannot hold is counted.
+    batches of all sessions of the user that ended before. Its first job has
+    the one of these jobs that ended last in field 17, and the think time since then in field 18.
+    Dependencies for which there is no field are counted.
     """
     from workloadkit.dependencies import carry_dependencies
     from workloadkit.provenance import provenance

@@ -15,6 +15,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.results import print_comparison, print_results
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     from workloadkit.experiments.results import Results
@@ -93,7 +94,7 @@ def run(
         experiment = read_experiment(file, strict=strict)
         with progress("simulations") as count:
             results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=count)
-    note(f"{out}: {len(results.runs):,} of {results.size:,} simulations")
+    note(f"{out}: {len(results.runs):,} of {plural(results.size, 'simulation')}")
     _report(results, baseline, json)
 
 
@@ -115,7 +116,7 @@ def merge(
     results = merge_results(folders, out)
     if out is not None:
         note(f"wrote {out / 'results.parquet'}")
-    note(f"{len(results.runs):,} of {results.size:,} simulations")
+    note(f"{len(results.runs):,} of {plural(results.size, 'simulation')}")
     _report(results, baseline, json)
 
 

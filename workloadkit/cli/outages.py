@@ -17,6 +17,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.messages import progress
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     from workloadkit.inferred_outages.infer import InferredOutages
@@ -37,7 +38,7 @@ def outages(
     json: JsonOption = None,
     min_confidence: Annotated[
         float,
-        typer.Option(min=0, max=1, metavar="C", help="Least confidence of an outage, 0 to 1."),
+        typer.Option(min=0, max=1, metavar="C", help="Lowest confidence of an outage, 0 to 1."),
     ] = 0.9,
     strict: StrictOption = False,
 ) -> None:
@@ -63,7 +64,7 @@ def outages(
     if "-" not in (str(output), str(json)):
         if len(chosen):
             typer.echo(_table(found, min_confidence))
-        n = "1 outage" if len(chosen) == 1 else f"{len(chosen):,} outages"
+        n = plural(len(chosen), "outage")
         less = len(found.table) - len(chosen)
         less_sure = f"; {less:,} with less confidence" if less else ""
         typer.echo(f"{n} of confidence {min_confidence:g} or more{less_sure}")

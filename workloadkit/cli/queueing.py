@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.queue_models import QueueingOfLog
-    from queueing.result import Result
+    from queueing.result import ModelResult
 
 EXAMPLES = """
 workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
@@ -92,7 +92,7 @@ def queueing(
     """Solve a queueing model by its formulas.
 
     Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
-    the unit of S, rates in its inverse. --procs and --seed go with --trace.
+    the unit of S, rates in its inverse. --procs and --seed require --trace.
     """
     check_outputs(plot, json, inputs=[trace])
     if trace is not None:
@@ -187,7 +187,7 @@ def _fitting(
     yield part
 
 
-def _percentiles(result: "Result", shares: list[float]) -> dict[str, list[Any]]:
+def _percentiles(result: "ModelResult", shares: list[float]) -> dict[str, list[Any]]:
     """Percentiles of the responses by kind of job; none if the distribution is unknown."""
     from queueing import QueueingError
 

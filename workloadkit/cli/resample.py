@@ -17,7 +17,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.settings import Resample
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def resample(
 ) -> None:
     """Make new logs by resampling the users of an old one.
 
-    Users are drawn with all their jobs, which keep their weekdays and hours; which users are
-    present in which week is new. The header of each new log records how it was made, with its seed.
+    Users are drawn with all their jobs. Jobs keep their weekdays and hours; which users are present
+    in which week changes. The header of each new log records how it was made, with its seed.
     """
     from workloadkit.provenance import seed_of
     from workloadkit.resample.pools import RARE_USER
@@ -119,7 +119,9 @@ def resample(
     if settings.rare and not settings.rare_per_week:
         members = resampling.pools.members
         n_jobs = members.n_jobs[members.kind == RARE_USER].sum()
-        note(f"rare behaviours: {n_jobs:,} jobs separated, none drawn: --rare-per-week is 0")
+        note(
+            f"rare behaviours: {plural(n_jobs, 'job')} separated, none drawn: --rare-per-week is 0"
+        )
     if output is not None and count is not None:
         seed = _write_many(resampling, output, count, seed, workers)
     seed = seed_of(seed)
@@ -194,7 +196,7 @@ def _compare(
     """Compare the log with new ones, and write the result."""
     from analysis.resampling.validation import validate
 
-    with progress(f"comparing {log.name} with {count:,} new logs"):
+    with progress(f"comparing {log.name} with {plural(count, 'new log')}"):
         found = validate(log, resampling, count, seed).report()
         html = found.to_html() if page else ""
     if page:

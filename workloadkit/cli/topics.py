@@ -32,15 +32,15 @@ recorded                  each job waits as it did in the log
 EASY and its orders up to priority-fifo take backfill=ORDER, the order in
 which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
 except wfp3 and unicef, reservations=K. They, creasy and user-priority take
-spare=none (a backfilled job ends by the shadow time; there are no extra
-nodes) and strict=yes (before it).
+spare=none (a backfilled job ends by the shadow time; spare processors are
+not used) and strict=yes (it ends before the shadow time).
 """
 
 #: Users with their parameters and defaults, within 76 columns.
 USERS = """
 open                      submit at the log's timestamps, whatever happens
 closed:think=none|recorded
-                          one job at a time, each after the last has ended
+                          one job at a time, after the previous one ends
 dependent                 wait for the preceding job and the think time in
                           fields 17 and 18 of the log
 adjusted                  wait for the jobs that a batch depends on, then
@@ -52,18 +52,18 @@ fluid:end=threshold|end|submit,skipped=recycle|reinsert,patience=T,leave=T
                           likewise, within the recorded times of sessions
 
 Users who need no TRACE (times in seconds):
-site:users=50,weeks=26    sessions end by poor service, with days and nights
+site:users=50,weeks=26    days and nights; poor service ends sessions
                           (more parameters: patience, leave, workpool,
                           pools, repeat, longest; see `workloadkit site`)
 static-site:sessions=10,weeks=26
                           sessions never end
-poisson:rate=R            jobs at random times; this and those below take
+poisson:rate=R            jobs at random times; all from here on take
                           run=1|LOG,law=exponential|fixed|drawn|listed,
                           procs=1|LOG,jobs=10000,until=T
 think:users=N,think=Z     N users, one job each, think time Z
 mixed:rate=R,users=N,think=Z,again=...
-                          both on one machine; with again, in the forms
-                          below, passing users may submit again
+                          poisson and think on one machine; with again, in
+                          the forms below, poisson users may submit again
 reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
                           users submit again with a probability that may
                           fall with the response time; think times may

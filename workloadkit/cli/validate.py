@@ -30,7 +30,7 @@ def validate(
         typer.Option(
             metavar="error|warning|never",
             autocompletion=words("error", "warning", "never"),
-            help="The least finding that is exit 1.",
+            help="Lowest severity that gives exit code 1.",
         ),
     ] = "error",
     strict: StrictOption = False,
