@@ -1,4 +1,4 @@
-"""Characterise the built-in sample log and compare two schedulers on it."""
+"""Characterize the built-in sample log and compare two schedulers on it."""
 
 import sys
 import time
@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     log = wk.load_sample()
-    with step("characterising the sample"):
+    with step("characterizing the sample"):
         report = analysis.characterize(log)
     with step("drawing its figures"):
         write_text(folder / "report.html", report.to_html())

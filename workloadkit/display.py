@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloadkit.errors import printable, shorten
+from workloadkit.errors import plural, printable, shorten
 from workloadkit.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Displayed:
     """A result that shows itself: base of the dataclasses that public functions return.
 
     A subclass with several tables, or none, overrides `_table`. It overrides `_summary` if its
-    fields do not summarise it well. Results that a figure can show have ``plot(ax=None)``.
+    fields do not summarize it well. Results that a figure can show have ``plot(ax=None)``.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Displayed:
         named = any(name is not None for name in shown.index.names)
         cells = shown.map(_cell).to_html(border=0, max_cols=_COLUMNS, index=named)
         more = len(table) - len(shown)
-        rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+        rest = f"<p>and {plural(more, 'more row')}</p>" if more > 0 else ""
         name, summary = escape(type(self).__name__), escape(printable(self._summary()))
         return f"<div><p><b>{name}</b> {summary}</p>\n{cells}\n{rest}</div>"
 
@@ -137,7 +137,7 @@ def brief(value: Any) -> str:
         return f"({', '.join(map(brief, value))})"
     if isinstance(value, Sized) and not is_dataclass(value):
         what = "row" if hasattr(value, "iloc") else "item"
-        return f"<{len(value):,} {what}{'' if len(value) == 1 else 's'}>"
+        return f"<{plural(len(value), what)}>"
     return getattr(value, "__name__", f"<{type(value).__name__}>")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from workloadkit.display import Displayed
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,7 @@ class Header(Displayed):
         return values
 
     def _summary(self) -> str:
-        return f"{len(self.lines):,} lines, procs={self.procs}"
+        return f"{plural(len(self.lines), 'line')}, procs={self.procs}"
 
     def _table(self) -> "pd.DataFrame":
         import pandas as pd

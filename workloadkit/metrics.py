@@ -9,7 +9,7 @@ SLOWDOWN_BOUND = 10.0
 #: Shorter run times count as this in the plain slowdown, because run times may be 0. [s]
 SHORTEST_RUN = 1.0
 
-#: Percentiles that summarise a distribution over jobs.
+#: Percentiles that summarize a distribution over jobs.
 PERCENTILES = (25, 50, 75, 98, 100)
 
 #: Classes of run time, each with its longest run time. [s]

@@ -19,7 +19,7 @@ Made = TypeVar("Made")
 
 
 class _Kind(NamedTuple):
-    """How values of one type are read from a specification and recognised."""
+    """How values of one type are read from a specification and recognized."""
 
     read: Callable[[str], Any]
     type: type

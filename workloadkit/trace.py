@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.checkpoints import unfold
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.errors import ParameterError, WorkloadError, among, plural
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
@@ -228,8 +228,8 @@ class Trace(Displayed):
     def _summary(self) -> str:
         users = np.unique(self.column("user"))
         known = int((users != UNKNOWN).sum())
-        procs = f", {self.header.procs:,} processors" if self.header.procs else ""
-        return f"{self.name!r}, {self.n_jobs:,} jobs, {known:,} users{procs}"
+        procs = f", {plural(self.header.procs, 'processor')}" if self.header.procs else ""
+        return f"{self.name!r}, {plural(self.n_jobs, 'job')}, {plural(known, 'user')}{procs}"
 
     def _table(self) -> pd.DataFrame:
         return self.jobs
@@ -280,7 +280,7 @@ class Trace(Displayed):
         sidecar = self.sidecar
         if sidecar is not None:
             sidecar = sidecar.take(rows).reset_index(drop=True)
-        changes = (*self.changes, f"{rows.size:,} of {self.n_jobs:,} jobs")
+        changes = (*self.changes, f"{rows.size:,} of {plural(self.n_jobs, 'job')}")
         return replace(
             self, jobs=jobs, bursts=bursts, utility=utility, sidecar=sidecar, changes=changes
         )
@@ -299,7 +299,9 @@ class Trace(Displayed):
         """
         mask = np.asarray(keep, dtype=bool)
         if mask.shape != (self.n_jobs,):
-            raise WorkloadError(f"{mask.size} values of keep for {self.n_jobs} jobs")
+            raise WorkloadError(
+                f"{plural(mask.size, 'value')} of keep for {plural(self.n_jobs, 'job')}"
+            )
         return self.take(np.flatnonzero(mask))
 
     def as_bursts(self) -> "Trace":
@@ -423,7 +425,9 @@ def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
     """Convert values to a column of the job table."""
     given = np.array(values, ndmin=1)
     if given.shape != (n_jobs,):
-        raise WorkloadError(f"{given.size} values of {f.name} for {n_jobs} jobs")
+        raise WorkloadError(
+            f"{plural(given.size, 'value')} of {f.name} for {plural(n_jobs, 'job')}"
+        )
     try:
         column = given.astype(np.float64 if f.measured or given.dtype.kind in "fO" else np.int64)
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import MAX_TIME
 from workloadkit.trace import Trace, check_trace
 
@@ -90,7 +90,8 @@ def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
     row = frame["row"].to_numpy()
     if row.size and (row.dtype.kind not in "iu" or row.min() < 0 or row.max() >= n_jobs):
         raise WorkloadError(
-            f"utility points have rows {row.min()} to {row.max()}; the log has {n_jobs:,} jobs"
+            f"utility points have rows {row.min()} to {row.max()}; the log has "
+            f"{plural(n_jobs, 'job')}"
         )
     row = row.astype(np.int64)
     time, value = (frame[name].to_numpy(np.float64) for name in ("time", "value"))
@@ -191,7 +192,7 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise ParameterError(f"at is {at!r}; it must be a number, or one number per job") from None
     if at.shape not in ((), (n_jobs,)):
-        raise ParameterError(f"{at.size} times for {n_jobs} utility functions")
+        raise ParameterError(f"{plural(at.size, 'time')} for {plural(n_jobs, 'utility function')}")
     if (at < 0).any():
         raise ParameterError(f"at is {at.min():g} s; times before the submission have no value")
     at = np.broadcast_to(at, n_jobs)

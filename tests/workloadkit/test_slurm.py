@@ -149,7 +149,7 @@ def test_an_unknown_state_warns_once_and_keeps_what_ended():
 
 
 def test_unknown_states_of_an_anonymous_log_are_not_named():
-    with pytest.warns(wk.WorkloadWarning, match="1 rows have an unknown state;"):
+    with pytest.warns(wk.WorkloadWarning, match="1 row has an unknown state;"):
         trace = read(export({"State": "FOO"}), anonymize=True)
     assert "FOO" not in str(trace.intake)
 
@@ -615,7 +615,7 @@ NIGHT = {"Submit": "2021-10-31T01:00:00", "Eligible": "Unknown"}
 def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait, run):
     times = {"Start": f"2021-10-31T{start}:00", "End": f"2021-10-31T{end}:00"}
     with pytest.warns(
-        wk.WorkloadWarning, match="1 jobs have a time that is ambiguous in Europe/Stockholm "
+        wk.WorkloadWarning, match="1 job has a time that is ambiguous in Europe/Stockholm "
     ) as told:
         trace = read_rows({**NIGHT, **times, "ElapsedRaw": elapsed}, tz="Europe/Stockholm")
     assert len(told) == 1
@@ -649,7 +649,7 @@ def test_what_differs_by_rounding_is_not_noted(elapsed, is_noted):
 
 def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
     times = {"Submit": "2021-03-28T02:30:00", "Start": "2021-03-28T03:40:00"}
-    with pytest.warns(wk.WorkloadWarning, match="1 jobs have a time that does not exist in "):
+    with pytest.warns(wk.WorkloadWarning, match="1 job has a time that does not exist in "):
         trace = read_rows({**times, "End": "2021-03-28T04:40:00"}, tz="Europe/Stockholm")
     assert column(trace, "wait") == [600]
 

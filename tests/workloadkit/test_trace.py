@@ -31,7 +31,7 @@ def test_minus_one_is_unknown_in_measured_columns_but_for_the_submit_time():
         ({"user": [1, np.nan]}, "user of row 1 is nan, not a whole number"),
         ({"user": ["a", "b"]}, "user has values that are not numbers"),
         ({"submit": [0, np.nan]}, "submit of row 1 is NaN"),
-        ({"run": [1]}, "1 values of run for 2 jobs"),
+        ({"run": [1]}, "1 value of run for 2 jobs"),
         ({"size": [1, 2]}, "not a field of a job: size"),
     ],
 )
@@ -47,7 +47,7 @@ def test_columns_are_what_they_are_called(columns, message):
     [
         (lambda: wk.Trace.from_columns({"run": [1]}), "requires the column submit"),
         (lambda: wk.Trace.from_columns(SMALL).column("size"), "not a field of a job: size; known"),
-        (lambda: wk.Trace.from_columns(SMALL).select([True]), "1 values of keep for 2 jobs"),
+        (lambda: wk.Trace.from_columns(SMALL).select([True]), "1 value of keep for 2 jobs"),
     ],
 )
 def test_what_a_log_does_not_have_is_refused(ask, message):

@@ -16,6 +16,7 @@ from workloadkit.errors import (
     ParameterError,
     WorkloadError,
     WorkloadWarning,
+    plural,
 )
 from workloadkit.header import Header
 from workloadkit.io.files import Source
@@ -221,9 +222,8 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
     for stated, (counted, rows) in zip(parsed, removed, strict=True):
         keep[rows] = False
         if stated.count not in (None, counted.count):
-            _warn(
-                f"{stated.condition}: states {stated.count:,} removed jobs, removes {rows.size:,}"
-            )
+            states = plural(stated.count, "removed job")
+            _warn(f"{stated.condition}: states {states}, removes {rows.size:,}")
         elif not rows.size:
             _warn(f"{stated.condition}: removes no job")
     if not keep.any():
@@ -232,7 +232,8 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
     gone = np.setdiff1d(trace.column("job")[~keep], kept.column("job"))
     lost = int(np.isin(kept.column("preceding_job"), gone[gone >= 0]).sum())
     if lost:
-        _warn(f"{trace.name}: {lost:,} remaining jobs name a removed job as their preceding job")
+        name = plural(lost, "remaining job names", "remaining jobs name")
+        _warn(f"{trace.name}: {name} a removed job as preceding job")
     header = trace.header
     if header.get("MaxRecords") is not None or header.get("MaxJobs") is not None:
         header = header.replaced("MaxRecords", str(kept.n_jobs + len(kept.bursts)))

@@ -21,6 +21,7 @@ from workloadkit.cleaning.activity import day_of
 from workloadkit.cleaning.anomaly import FLURRY, Anomaly
 from workloadkit.cleaning.filters import Condition, FieldComparison, Filter, Junction
 from workloadkit.clock import DAY, Clock
+from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
 #: Each pass over the log finds the largest flurry of each user; the next pass, without these jobs,
@@ -198,7 +199,7 @@ def _anomaly(
     if "procs" in shared:
         procs, evidence["procs_share"] = shared["procs"]
         evidence["procs"] = procs
-        alike.append(f"{procs:,} processor{'s' if procs != 1 else ''}")
+        alike.append(plural(procs, "processor"))
     if "executable" in shared:
         application, evidence["executable_share"] = shared["executable"]
         evidence["executable"] = application

@@ -158,7 +158,7 @@ def find_dead_periods(
     Such a period lacks at least two ordinary days of arrivals, and an equally empty period is
     significantly unlikely at the usual rates of its hours of the week; consecutive jobs of one
     user count as one arrival. Because days differ, the distribution of the log's own gaps is
-    tested, too. Gaps are measured in jobs expected from the cycle. A generalised Pareto
+    tested, too. Gaps are measured in jobs expected from the cycle. A generalized Pareto
     distribution is fitted to the largest gaps of the days above their upper quartile (by
     probability-weighted moments, J. R. M. Hosking and J. R. Wallis, Technometrics 29, 1987),
     without the gap under test.

@@ -64,7 +64,7 @@ def by_share(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDA
 def by_tail(lengths: NDArray[np.float64], ordinary: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the expected number of idle periods as long, from the tail of all `ordinary` ones.
 
-    The tail follows a generalised Pareto distribution through the median and third quartile of
+    The tail follows a generalized Pareto distribution through the median and third quartile of
     the excesses [1]_, so up to a quarter of them may be outages without a bias. The threshold is
     unknown: tails of all, a fifth and a twentieth of the periods are tried, and the largest
     expectation is returned. No tail is lighter than exponential.

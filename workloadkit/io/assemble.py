@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import __version__
-from workloadkit.errors import FormatError, WorkloadWarning
+from workloadkit.errors import FormatError, WorkloadWarning, plural
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Intake
@@ -189,10 +189,11 @@ def _header(
     if len(clusters) > 1:
         entries.append(("Note", f"the jobs of {len(clusters)} machines"))
     if most := _most_in_use(parts):
-        entries.append(("Note", f"at most {most} processors were in use at once"))
+        in_use = f"{plural(most, 'processor was', 'processors were')} in use at once"
+        entries.append(("Note", f"at most {in_use}"))
         if options.procs is not None and options.procs < most:
             warnings.warn(
-                f"procs is {options.procs:,}, but {most:,} processors were in use at once",
+                f"procs is {options.procs:,}, but {in_use}",
                 WorkloadWarning,
                 stacklevel=4,
             )

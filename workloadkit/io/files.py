@@ -84,7 +84,7 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content,
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content,
         independent of the name.
     size : int, default 256 KiB
         Minimum size of every chunk but the last.

@@ -1,4 +1,4 @@
-"""Read a log of any known format, recognised from its first lines."""
+"""Read a log of any known format, recognized from its first lines."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
 
-_SEEN = 1 << 16  # bytes used to recognise the format
+_SEEN = 1 << 16  # bytes used to recognize the format
 _N_LINES = 50
 
 
@@ -29,7 +29,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     source : str, path, binary file, or several of them in a list
         ``-`` is standard input. Only accounting formats accept several files.
     format : {"swf", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
-        By default recognised from the first lines.
+        By default recognized from the first lines.
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
         ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;
@@ -42,7 +42,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     Raises
     ------
     FormatError
-        If the format is not recognised, or the file cannot be read in it.
+        If the format is not recognized, or the file cannot be read in it.
     ParameterError
         If the format does not support an option.
 
@@ -62,7 +62,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
 
 
 def looks_like(path: str | os.PathLike[str]) -> Format:
-    """Return the format recognised from a file; the Standard Workload Format if there is none."""
+    """Return the format recognized from a file; the Standard Workload Format if there is none."""
     with ExitStack() as stack:
         return _seen(path, stack)[1]
 
@@ -141,7 +141,7 @@ def _reader(name: Format) -> Callable[..., Trace]:
 
 
 def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
-    """Return the complete source and its recognised format."""
+    """Return the complete source and its recognized format."""
     path = source_path(source)
     stream: Any = None
     if path == "-":

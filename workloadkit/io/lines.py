@@ -73,7 +73,7 @@ def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
     Parameters
     ----------
     sources : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compression is recognised from the content.
+        ``-`` is standard input; compression is recognized from the content.
     digest : hash, optional
         Of `hashlib`; updated with the whole text.
 

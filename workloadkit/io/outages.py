@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.display import Displayed, plot_spans
-from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
+from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks, writing
@@ -238,7 +238,7 @@ class Outages(Displayed):
         return plot_spans(known.assign(end=np.maximum(known["end"], known["start"])), ax)
 
     def _summary(self) -> str:
-        return f"{self.name!r}, {len(self):,} outages"
+        return f"{self.name!r}, {plural(len(self), 'outage')}"
 
     def _table(self) -> pd.DataFrame:
         return self.table
@@ -284,7 +284,7 @@ class Outages(Displayed):
         for what, is_odd in kinds:
             odd = [str(outage.number) for outage in self if is_odd(outage)]
             if odd:
-                n_odd = "1 outage is" if len(odd) == 1 else f"{len(odd):,} outages are each"
+                n_odd = plural(len(odd), "outage is", "outages are each")
                 more = f" and {len(odd) - _SHOWN:,} more" if len(odd) > _SHOWN else ""
                 lines.append(f"{self.name}: {n_odd} {what}: {', '.join(odd[:_SHOWN])}{more}")
         return lines
@@ -323,7 +323,7 @@ def read_outages(source: Source) -> Outages:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content.
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
 
     Returns
     -------
@@ -448,7 +448,9 @@ def _parsed(data: bytes, path: str, number: int, *, first: bool) -> Outage:
             raise refuse("out of range", field, _decoded(token))
         values.append(int(token))
     if len(values) <= len(_FIELDS):
-        raise refuse(f"{len(values)} columns; an outage has at least 7", None, _decoded(data))
+        raise refuse(
+            f"{plural(len(values), 'column')}; an outage has at least 7", None, _decoded(data)
+        )
     outage: dict[str, Any] = dict(zip(_FIELDS, values, strict=False))
     components = tuple(values[len(_FIELDS) :])
     outage["components"] = () if components == (UNKNOWN,) else components

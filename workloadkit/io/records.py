@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
 from workloadkit.io.record_fields import RECORD_FIELDS, RecordField
 
@@ -170,7 +170,9 @@ class Records:
         else:
             column = np.asarray(given, dtype=_DTYPES[field.kind])
         if column.shape != (n_records,):
-            raise ParameterError(f"{column.size} values of {field.name} for {n_records} records")
+            raise ParameterError(
+                f"{plural(column.size, 'value')} of {field.name} for {plural(n_records, 'record')}"
+            )
         return column
 
 

@@ -1,7 +1,7 @@
 """Files that are being written, hidden until they are complete.
 
 Their names contain the machine and the process, so that files left behind by a killed process are
-recognised, and removed by the next process that writes to the folder.
+recognized, and removed by the next process that writes to the folder.
 """
 
 import os

@@ -154,7 +154,7 @@ def feitelson96(
 
 
 def size_probabilities(procs: int, order: float, power2: float) -> NDArray[np.float64]:
-    """Return unnormalised probabilities of the sizes 1 to `procs`, see `feitelson96`.
+    """Return unnormalized probabilities of the sizes 1 to `procs`, see `feitelson96`.
 
     Examples
     --------

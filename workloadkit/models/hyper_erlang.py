@@ -100,7 +100,7 @@ class HyperErlang:
         branches = log_branches(
             at[inside], np.array(self.weights), np.array(self.orders), np.array(self.rates)
         )
-        result[inside] = normalised(branches)[1]
+        result[inside] = normalized(branches)[1]
         return result.reshape(np.shape(x))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -236,7 +236,7 @@ def _match(moments: Sequence[float], order: int) -> HyperErlang | None:
     first = np.array([[reduced[i + j] for j in range(n)] for i in range(n)])
     second = np.array([[reduced[i + j + 1] for j in range(n)] for i in range(n)])
     # A distribution on n positive points has these moments if and only if both are positive
-    # definite; the points are the generalised eigenvalues.
+    # definite; the points are the generalized eigenvalues.
     try:
         half = np.linalg.cholesky(first)
         np.linalg.cholesky(second)
@@ -266,7 +266,7 @@ def log_branches(
     return constant[:, None] + np.outer(orders - 1, np.log(x)) - np.outer(rates, x)
 
 
-def normalised(
+def normalized(
     branches: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the share of each branch in the density, and the logarithm of the density."""

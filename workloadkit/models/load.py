@@ -12,6 +12,7 @@ from workloadkit.errors import (
     WorkloadError,
     check_choice,
     check_positive,
+    plural,
     takes_rng,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
@@ -175,8 +176,9 @@ def _by_machine(trace: Trace, load: float) -> Trace:
         raise ParameterError(f"load is {load:g}; the machine would be too large")
     if machine < needed[largest]:
         raise WorkloadError(
-            f"{trace.name}: a load of {load:g} requires a machine of {machine} processors, but job "
-            f"{trace.column('job')[largest]} needs {needed[largest]:g}"
+            f"{trace.name}: a load of {load:g} requires a machine of "
+            f"{plural(machine, 'processor')}, but job {trace.column('job')[largest]} needs "
+            f"{needed[largest]:g}"
         )
     made = replace(trace, header=trace.header.with_procs(machine))
     return _noted(made, trace, load=load, by="machine")

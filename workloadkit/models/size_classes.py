@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_positive
+from workloadkit.errors import ParameterError, WorkloadError, check_positive, plural
 from workloadkit.models.hyper_erlang import HyperErlang, match_moments
 from workloadkit.trace import Trace, check_trace
 
@@ -74,7 +74,7 @@ def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
     run = trace.column("run")[ran]
     if size.size < max(least, 3):
         raise WorkloadError(
-            f"{trace.name}: {size.size} jobs ran; fitting a size class requires at least "
+            f"{trace.name}: {plural(size.size, 'job')} ran; fitting a size class requires at least "
             f"{max(least, 3)}"
         )
     power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)

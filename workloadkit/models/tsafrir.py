@@ -13,6 +13,7 @@ from workloadkit.errors import (
     WorkloadWarning,
     check_count,
     check_positive,
+    plural,
     takes_rng,
 )
 from workloadkit.models.lublin import lublin
@@ -215,7 +216,8 @@ def add_estimates(
     beyond = longest_first > most
     if beyond.any():
         warnings.warn(
-            f"{trace.name}: {beyond.sum():,} jobs run longer than the longest estimate, "
+            f"{trace.name}: {plural(beyond.sum(), 'job runs', 'jobs run')} longer than the longest "
+            "estimate, "
             f"{most:g} s, and get this estimate",
             WorkloadWarning,
             stacklevel=3,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_number
+from workloadkit.errors import ParameterError, WorkloadError, check_number, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.resample.pools import Pools
@@ -101,8 +101,8 @@ def _check_sizes(
         worst = large[np.argmax(needed[large])]
         name, job = pools.logs[log[worst]].name, columns["job"][worst]
         raise ParameterError(
-            f"{name}: job {job} needs {needed[worst]:g} processors, the machine has {machine} "
-            f"({large.size:,} such jobs); increase procs, or rescale"
+            f"{name}: job {job} needs {plural(needed[worst], 'processor')}, the machine has "
+            f"{machine} ({plural(large.size, 'such job')}); increase procs, or rescale"
         )
 
 

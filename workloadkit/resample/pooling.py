@@ -14,6 +14,7 @@ from workloadkit.errors import (
     ParameterError,
     WorkloadError,
     check_number,
+    plural,
 )
 from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.preceding import find_preceding
@@ -138,7 +139,7 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[st
         raise WorkloadError(f"{trace.name}: the log has no jobs, hence no users to draw")
     n_ran, n_chosen = int(trace.ran.sum()), int(chosen.sum())
     if not n_ran:
-        raise WorkloadError(f"{trace.name}: none of the {trace.n_jobs:,} jobs ran")
+        raise WorkloadError(f"{trace.name}: none of {plural(trace.n_jobs, 'job')} ran")
     if not n_chosen:
         raise WorkloadError(
             f"{trace.name}: all users are unknown; resampling draws users, so the log cannot be "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.rules.rule import Breach, CheckedLog, LogRule
 from workloadkit.utility import check
 
@@ -26,7 +26,7 @@ def _same_jobs(log: CheckedLog) -> Breach | None:
         return Breach(
             abs(len(sidecar) - log.n_jobs),
             log.n_jobs,
-            text=f"the side-car has {len(sidecar):,} records",
+            text=f"the side-car has {plural(len(sidecar), 'record')}",
         )
     differs = np.zeros(log.n_jobs, dtype=bool)
     for name, tolerance in (("run", _TIMES_AGREE), ("procs", 0)):
@@ -46,7 +46,7 @@ def _all_rows(log: CheckedLog) -> Breach | None:
     left_out = sum(repair.count for repair in intake.left_out)
     if intake.rows == intake.jobs + left_out:
         return None
-    text = f"{intake.rows:,} rows, {intake.jobs:,} jobs, {left_out:,} left out"
+    text = f"{plural(intake.rows, 'row')}, {plural(intake.jobs, 'job')}, {left_out:,} left out"
     return Breach(1, intake.rows, text=text)
 
 

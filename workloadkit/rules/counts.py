@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloadkit.errors import shorten
+from workloadkit.errors import plural, shorten
 from workloadkit.header import NUMBER_AND_NAME
 from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, distinct, in_header
 
@@ -16,7 +16,7 @@ def _max_jobs(log: CheckedLog) -> Breach | None:
     n_jobs = log.n_jobs - parts.size + distinct(parts)
     if stated is None or stated == n_jobs:
         return None
-    text = f"MaxJobs is {stated:,}, but the log has {n_jobs:,} jobs"
+    text = f"MaxJobs is {stated:,}, but the log has {plural(n_jobs, 'job')}"
     if stated == n_jobs + log.removed:
         text += f" and filters removed {log.removed:,}"
         return in_header(("MaxJobs", stated), text=text, checked=n_jobs, severity="note")
@@ -29,7 +29,7 @@ def _max_records(log: CheckedLog) -> Breach | None:
     stated = log.header.number("MaxRecords")
     if stated is None or stated == records:
         return None
-    text = f"MaxRecords is {stated:,}, but the log has {records:,} job lines"
+    text = f"MaxRecords is {stated:,}, but the log has {plural(records, 'job line')}"
     if log.removed and stated == records + log.removed:
         text += f" and filters removed {log.removed:,}"
         return in_header(("MaxRecords", stated), text=text, checked=records, severity="note")
@@ -53,9 +53,8 @@ def _preemption(log: CheckedLog) -> Breach | None:
     parts = len(log.trace.bursts)
     value = ("Preemption", stated)
     if stated.lower() in ("no", "yes") and parts:
-        text = (
-            f"Preemption is {stated}, but {parts:,} parts of jobs have a summary line: use Double"
-        )
+        there = plural(parts, "part of a job has", "parts of jobs have")
+        text = f"Preemption is {stated}, but {there} a summary line: use Double"
         return in_header(value, text=text, checked=log.n_jobs)
     if stated.lower() == "double" and not parts:
         text = "Preemption is Double, but no job is split into parts"

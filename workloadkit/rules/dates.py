@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from workloadkit.errors import plural
 from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Severity, in_header
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -72,7 +73,7 @@ def _end(log: CheckedLog) -> Breach | None:
     if last is None or latest is None or last - ROUNDING <= stated <= latest + ROUNDING:
         return None
     severity: Severity | None = "note" if stated > last and log.removed else None
-    why = f"; filters removed {log.removed:,} jobs" if severity else ""
+    why = f"; filters removed {plural(log.removed, 'job')}" if severity else ""
     return in_header(
         ("EndTime", str(log.header.get("EndTime"))[:60]),
         ("last end", str(last)),

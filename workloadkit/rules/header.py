@@ -69,7 +69,7 @@ def _there(log: CheckedLog) -> Breach | None:
 
 
 def _spelt(log: CheckedLog) -> Breach | None:
-    """Find labels that are close to one of the standard's, and would not be recognised."""
+    """Find labels that are close to one of the standard's, and would not be recognized."""
     found = [(label, meant) for label, meant in _unknown(log).items() if meant]
     text = ", ".join(f"{label} (for {meant})" for label, meant in found[:FIRST_FEW])
     return Breach(len(found), len(log.header.entries), text=text) if found else None

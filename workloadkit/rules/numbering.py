@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.rules.rule import (
     Breach,
@@ -41,7 +42,7 @@ def _none_missing(log: CheckedLog) -> Breach | None:
     gap = Offender((("after job", after), ("comes job", int(numbers[first]))))
     where = f"job {numbers[first]} follows {after}" if after else f"the first is job {numbers[0]}"
     explained = missing <= log.removed + log.left_out
-    why = f"; the header's filters removed {log.removed:,} jobs" if log.removed else ""
+    why = f"; the header's filters removed {plural(log.removed, 'job')}" if log.removed else ""
     why += f"; the simulation left out {log.left_out:,}" if log.left_out else ""
     return Breach(
         missing,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.display import Displayed, plot_counts
-from workloadkit.errors import check_choice, printable
+from workloadkit.errors import check_choice, plural, printable
 from workloadkit.rules import (
     bursts,
     companions,
@@ -186,8 +186,8 @@ class Validation(Displayed):
         return ax
 
     def _summary(self) -> str:
-        found = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
-        return f"{self.name!r}, {self.jobs:,} jobs, {self.rules} rules: {found}"
+        found = ", ".join(plural(count, severity) for severity, count in self.counts.items())
+        return f"{self.name!r}, {plural(self.jobs, 'job')}, {self.rules} rules: {found}"
 
     def _table(self) -> pd.DataFrame:
         """Return one row per violated rule: rule, severity, count, checked, first job, finding."""
@@ -229,11 +229,8 @@ class Validation(Displayed):
                 )
                 for f in violated
             ]
-        counts = ", ".join(
-            f"{count} {severity if count == 1 else severity + 's'}"
-            for severity, count in self.counts.items()
-        )
-        jobs = f"{self.jobs:,} {'job' if self.jobs == 1 else 'jobs'}"
+        counts = ", ".join(plural(count, severity) for severity, count in self.counts.items())
+        jobs = plural(self.jobs, "job")
         verdict = "follows the standard" if self.holds else "does not follow the standard"
         summary = f"{self.name}: {jobs}, {self.rules} rules; {counts}: {verdict}."
         return "\n".join([*(lines if rows else []), *([""] if rows else []), fill(summary, _WIDTH)])

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, plural
 from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
@@ -119,7 +119,7 @@ class SiteDistributions(Displayed):
         return ax
 
     def _summary(self) -> str:
-        return f"{str(self)!r}, {self.n_users:,} users, {self.n_jobs:,} jobs"
+        return f"{str(self)!r}, {plural(self.n_users, 'user')}, {plural(self.n_jobs, 'job')}"
 
     def _table(self) -> pd.DataFrame:
         return self.summary()

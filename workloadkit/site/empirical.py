@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.display import Displayed, current_axes
+from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,9 @@ class Empirical(Displayed):
         return ax
 
     def _summary(self) -> str:
-        return f"{self.n:,} values, {self.values.size:,} different, median {self.median:.6g}"
+        return (
+            f"{plural(self.n, 'value')}, {self.values.size:,} different, median {self.median:.6g}"
+        )
 
     def _table(self) -> "pd.DataFrame":
         import pandas as pd

@@ -54,7 +54,7 @@ def least_on_grid(
     highest: float,
     n_sets: int,
 ) -> NDArray[np.float64]:
-    """Return the logarithm to base 10 that minimises a misfit, for several sets.
+    """Return the logarithm to base 10 that minimizes a misfit, for several sets.
 
     A grid search that is refined around the best point ten times.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
-from workloadkit.errors import ParameterError, WorkloadError, check_choice
+from workloadkit.errors import ParameterError, WorkloadError, check_choice, plural
 from workloadkit.settings.site import Classes, GoingOn, Joint, Pools
 from workloadkit.site.classes import (
     BEFORE,
@@ -91,7 +91,9 @@ def samples(
         if not run.size:
             raise ParameterError(f"{logs}: no job has a run time up to {longest:g} s")
         if not size.size:
-            raise ParameterError(f"{logs}: no job fits into a machine of {machine} processors")
+            raise ParameterError(
+                f"{logs}: no job fits into a machine of {plural(machine, 'processor')}"
+            )
     of_jobs = [[*part] for part in zip(*parts, strict=True)]  # sizes, run times, repetitions
     batches: list[Any] = [*chosen] or [site]
     of_batches = [[_sample(getattr(of, name)) for of in batches] for name in BATCHES]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.site import Kinds
 from workloadkit.site.classes import BEFORE, KINDS, PERIODS, UNKNOWN_PERIOD, JobClass
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
@@ -37,7 +37,7 @@ def interactive_jobs(trace: Trace, kinds: Kinds) -> tuple[NDArray[np.bool_], str
     rule = f"{field} up to {kinds.short:g} s"
     if kinds.narrow is not None:
         chosen &= trace.used_procs <= kinds.narrow
-        rule += f" on up to {kinds.narrow} processors"
+        rule += f" on up to {plural(kinds.narrow, 'processor')}"
     return chosen, rule
 
 

@@ -36,7 +36,7 @@ def read_batsim(source: Source) -> Trace:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input; compression is recognised from the content.
+        ``-`` is standard input; compression is recognized from the content.
 
     Returns
     -------

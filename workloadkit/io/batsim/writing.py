@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, WorkloadWarning
+from workloadkit.errors import WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
@@ -142,7 +142,7 @@ def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
     if left_out:
         count = sum(left_out.values())
         why = ", ".join(f"{n:,} {reason}" for reason, n in left_out.items())
-        yield f"{trace.name}: {count:,} of {trace.n_jobs:,} jobs left out for Batsim: {why}"
+        yield f"{trace.name}: {count:,} of {plural(trace.n_jobs, 'job')} left out for Batsim: {why}"
     if len(trace.bursts):
         yield f"{trace.name}: {len(trace.bursts):,} bursts of checkpointed jobs are not written"
     if len(trace.utility):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, plural
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
@@ -44,7 +44,7 @@ def read_gwf(source: Source) -> Trace:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input; compression is recognised from the content.
+        ``-`` is standard input; compression is recognized from the content.
 
     Returns
     -------
@@ -169,7 +169,7 @@ class _Reader:
         """Pad or truncate a line to 29 columns."""
         if len(cells) < MIN_COLUMNS:
             hint = "" if self.jobs else " (the file does not look like GWF)"
-            message = f"{len(cells)} columns; a job has 29, and at least 5{hint}"
+            message = f"{plural(len(cells), 'column')}; a job has 29, and at least 5{hint}"
             raise FormatError(self.path, message, line=line)
         if len(cells) > len(COLUMNS):
             self.note("columns after the 29th left out", 1, line)

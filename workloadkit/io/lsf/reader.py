@@ -62,7 +62,7 @@ def read_lsf(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compression is recognised from the content.
+        ``-`` is standard input; compression is recognized from the content.
     tz : str, default "UTC"
         Time zone of the log; the file's times are seconds since 1970.
     procs : int, optional

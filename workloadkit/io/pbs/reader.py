@@ -52,7 +52,7 @@ def read_pbs(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compression is recognised from the content.
+        ``-`` is standard input; compression is recognized from the content.
     tz : str, default "UTC"
         Time zone of the dates of the lines, and of the log.
     procs : int, optional

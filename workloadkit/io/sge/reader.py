@@ -23,7 +23,7 @@ def read_sge(
 
     Two forms are supported: fields separated by colons (43 in version 6.0, more in later ones;
     names of jobs, accounts and categories may contain colons), and one JSON object per line. Times
-    are in seconds, milliseconds (Univa 8.2 and later) or microseconds (JSON), recognised by their
+    are in seconds, milliseconds (Univa 8.2 and later) or microseconds (JSON), recognized by their
     size, and truncated to whole seconds.
 
     A line with a ``pe_taskid`` is a task of a parallel job: its CPU time and memory are added to
@@ -52,7 +52,7 @@ def read_sge(
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input; compression is recognised from the content. The output of qacct is
+        ``-`` is standard input; compression is recognized from the content. The output of qacct is
         not supported.
     tz : str, default "UTC"
         Time zone of the log; the times are independent of it.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadWarning, shorten
+from workloadkit.errors import WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, line_blocks, list_of_sources
@@ -161,7 +161,8 @@ def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.floa
 
 
 def _note_arrays(jobs: JobReader, records: Records) -> None:
-    kind = f"several tasks of an array in one row: one job ({jobs.array_tasks:,} tasks in total)"
+    tasks = plural(jobs.array_tasks, "task")
+    kind = f"several tasks of an array in one row: one job ({tasks} in total)"
     records.note(kind, jobs.first_array_row, jobs.array_rows)
 
 
@@ -179,22 +180,23 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))
         named = "" if options.anonymize else f" ({words})"
         warnings.warn(
-            f"{n_rows:,} rows have an unknown state{named}; jobs that ended are kept with unknown "
-            "status",
+            f"{plural(n_rows, 'row has', 'rows have')} an unknown state{named}; jobs that ended "
+            "are kept with unknown status",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_twice:
         warnings.warn(
-            f"{jobs.zone.n_twice:,} jobs have a time that is ambiguous in {options.tz} (clocks set "
-            "back): the first is used unless Elapsed requires the second; export with TZ=UTC",
+            f"{plural(jobs.zone.n_twice, 'job has', 'jobs have')} a time that is ambiguous in "
+            f"{options.tz} (clocks set back): the first is used unless Elapsed requires "
+            "the second; export with TZ=UTC",
             WorkloadWarning,
             stacklevel=3,
         )
     if jobs.zone.n_never:
         warnings.warn(
-            f"{jobs.zone.n_never:,} jobs have a time that does not exist in {options.tz} (clocks "
-            "set forward); check the time zone of the export",
+            f"{plural(jobs.zone.n_never, 'job has', 'jobs have')} a time that does not exist in "
+            f"{options.tz} (clocks set forward); check the time zone of the export",
             WorkloadWarning,
             stacklevel=3,
         )

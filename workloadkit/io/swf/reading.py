@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
@@ -78,7 +78,7 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognised from the content.
+        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
     strict : bool, default False
         Raise an error at the first violation of the standard's form: a number of columns other
         than 18, decimals except in the average CPU time, negative numbers other than -1, job
@@ -298,12 +298,12 @@ class _Reader:
         n_columns = len(tokens)
         numbers = [self.number(field, token) for field, token in zip(FIELDS, tokens, strict=False)]
         if n_columns < MIN_COLUMNS:
-            self.refuse(f"{n_columns} columns; a job has 18, and at least 5" + self.hint)
+            self.refuse(f"{plural(n_columns, 'column')}; a job has 18, and at least 5" + self.hint)
         if n_columns < len(FIELDS):
-            self.depart(f"{n_columns} columns, not 18", SHORT)
+            self.depart(f"{plural(n_columns, 'column')}, not 18", SHORT)
             numbers += [UNKNOWN] * (len(FIELDS) - n_columns)
         elif n_columns > len(FIELDS):
-            self.depart(f"{n_columns} columns, not 18", "")  # used in strict mode only
+            self.depart(f"{plural(n_columns, 'column')}, not 18", "")  # used in strict mode only
         if self.strict:
             self.check_order(*itemgetter(0, 1, 10)(numbers))
         return [float(value) for value in _pick_measured(numbers)], list(_pick_identifiers(numbers))
