@@ -187,6 +187,12 @@ class SiteDistributions(Displayed):
 
         write_site(self, path)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents of the file that `save` writes, as plain Python values."""
+        from workloadkit.site.files import content_of
+
+        return content_of(self)
+
 
 def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
     """Combine distributions, weighting each value by its count.

@@ -26,8 +26,13 @@ _MAY_BE_NEGATIVE = ("since_end",)
 
 
 def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
-    """Write distributions as JSON, separately for each log; see `SiteDistributions.save`."""
-    content = {
+    """Write distributions as JSON; see `SiteDistributions.save`."""
+    write_text(path, json.dumps(content_of(site), separators=(",", ":")) + "\n")
+
+
+def content_of(site: SiteDistributions) -> dict[str, Any]:
+    """Return distributions as values for JSON, separately for each log."""
+    return {
         "format": _FORMAT,
         "version": _VERSION,
         "provenance": {
@@ -41,7 +46,6 @@ def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
         },
         "logs": [_of_log(log) for log in site.by_log.values() or [site]],
     }
-    write_text(path, json.dumps(content, separators=(",", ":")) + "\n")
 
 
 def read_site_distributions(source: Source) -> SiteDistributions:
