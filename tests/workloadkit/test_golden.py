@@ -10,6 +10,9 @@ from tests.golden.cases import ENGINES, MACHINES, POLICIES, TENTHS, Case, all_ca
 from tests.golden.digests import differences, read
 from tests.golden.play import play
 
+#: Policies whose kernels for users who react `make test` compiles; those of the others are slow.
+REACTING = ("fcfs", "easy", "conservative")
+
 engines = pytest.mark.parametrize(
     "engine", [pytest.param(e, marks=needs_compiler if e == "compiled" else ()) for e in ENGINES]
 )
@@ -41,9 +44,10 @@ def test_the_rest_of_the_sample_gives_the_same_schedules_compiled():
 
 
 def _is_quick(case):
-    """Whether `make test` compiles the kernels of a case for other tests, too."""
-    often = outages_every_day(case.policy) and case.users == "open"
-    return case.log != TENTHS and (often or not case.outages)
+    """Whether `make test` compiles the kernels of a case."""
+    usual = case.users == "open" or case.policy.partition(":")[0] in REACTING
+    outages = not case.outages or (outages_every_day(case.policy) and case.users == "open")
+    return case.log != TENTHS and usual and outages
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Users of a site against the words of Shmueli, in both engines, number by number drawn."""
+"""Users of a site against Shmueli's definition, in both engines, with the same random numbers."""
+
+from itertools import product
 
 import numpy as np
 import pytest
@@ -120,66 +122,59 @@ def expected(kind, n, weeks, policy, site, machine=8, **how):
     return [(job.person.number, job.submit, job.start, job.run, job.procs) for job in jobs]
 
 
-def check_static(site, policy, engine, **how):
+def check_static(site, policy, **how):
     users = wk.users.StaticSite(3, 0.5, distributions=site, **how)
-    rows = simulated(users, policy, engine)
     ours = expected("static-site", 3, 0.5, policy, site, **how)
-    assert rows == ours
+    for engine in ENGINES:
+        assert simulated(users, policy, engine) == ours, engine
 
 
-def check_dynamic(site, policy, engine, **how):
+def check_dynamic(site, policy, **how):
     users = wk.users.DynamicSite(6, 2, distributions=site, **how)
-    rows = simulated(users, policy, engine)
     ours = expected("site", 6, 2, policy, site, **how)
-    assert rows == ours
+    for engine in ENGINES:
+        assert simulated(users, policy, engine) == ours, engine
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("repeat", ["job", "size"])
-def test_sites_of_sessions_that_never_end(repeat, engine):
-    check_static(few(), "easy", engine, repeat=repeat)
+def test_sites_of_sessions_that_never_end():
+    for repeat in ("job", "size"):
+        check_static(few(), "easy", repeat=repeat)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("how", [{}, {"patience": 600, "leave": 30_000}])
-def test_sites_of_people_who_work_and_sleep(how, engine):
-    check_dynamic(few(), "easy", engine, **how)
+def test_sites_of_people_who_work_and_sleep():
+    for how in ({}, {"patience": 600, "leave": 30_000}):
+        check_dynamic(few(), "easy", **how)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("workpool", ["independent", "joint"])
-@pytest.mark.parametrize("pools", ["one", "three"])
-def test_jobs_are_drawn_from_their_pools(pools, workpool, engine):
-    check_dynamic(built_in(), "easy", engine, pools=pools, workpool=workpool)
+def test_jobs_are_drawn_from_their_pools():
+    for pools, workpool in product(("one", "three"), ("independent", "joint")):
+        check_dynamic(built_in(), "easy", pools=pools, workpool=workpool)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("going_on", ["published", "fitted"])
-@pytest.mark.parametrize("classes", ["one", "hours", "kinds", "both"])
-def test_classes_of_jobs(classes, going_on, engine):
-    check_dynamic(built_in(), "easy", engine, classes=classes, going_on=going_on)
+def test_classes_of_jobs():
+    for classes, going_on in product(("one", "hours", "kinds", "both"), ("published", "fitted")):
+        check_dynamic(built_in(), "easy", classes=classes, going_on=going_on)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("workpool", ["independent", "joint"])
-def test_classes_of_jobs_in_sessions_that_never_end(workpool, engine):
-    check_static(built_in(), "easy", engine, classes="both", workpool=workpool)
+def test_classes_of_jobs_in_sessions_that_never_end():
+    for workpool in ("independent", "joint"):
+        check_static(built_in(), "easy", classes="both", workpool=workpool)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("policy", ["easy", "creasy:alpha=6000"])
-def test_users_who_mind_that_they_are_overtaken(policy, engine):
-    check_dynamic(built_in(), policy, engine, fairness=1.0, classes="kinds")
-    check_dynamic(few(), policy, engine, fairness=0.3)
+@pytest.mark.parametrize(
+    "policy", ["easy", pytest.param("creasy:alpha=6000", marks=pytest.mark.slow)]
+)
+def test_users_who_mind_that_they_are_overtaken(policy):
+    check_dynamic(built_in(), policy, fairness=1.0, classes="kinds")
+    check_dynamic(few(), policy, fairness=0.3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("policy", ["easy", "fcfs", "creasy:alpha=6000"])
 @pytest.mark.parametrize("site", [few, built_in])
 @pytest.mark.parametrize("repeat", ["job", "size"])
 @pytest.mark.parametrize("limits", [{}, {"patience": 3600}, {"patience": 600, "leave": 30_000}])
-def test_sites_with_many_schedulers(site, policy, repeat, limits, engine):
+def test_sites_with_many_schedulers(site, policy, repeat, limits):
     if not limits:
-        check_static(site(), policy, engine, repeat=repeat)
-    check_dynamic(site(), policy, engine, repeat=repeat, **limits)
+        check_static(site(), policy, repeat=repeat)
+    check_dynamic(site(), policy, repeat=repeat, **limits)
