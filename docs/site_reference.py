@@ -1,5 +1,6 @@
 """Pages of the reference that are made from the code, so that they cannot differ from it."""
 
+import csv
 import inspect
 import json
 import re
@@ -7,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, reduce
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +16,11 @@ from typing import Any
 import typer
 
 import analysis
+import analysis.studies
 import queueing
 import workloadkit
-from analysis.studies import load_study, study_names
+from analysis.reproduction import read_table
+from analysis.studies import load_study, run_times, study_names
 from workloadkit import models, populations, schedulers, settings, users
 from workloadkit.cli import app
 from workloadkit.cli.commands import Command
@@ -47,6 +51,9 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
 #: The JSON Schema of each command's `--json`.
 SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 
+#: Rankings of readings, and the commands that made them.
+SEARCHES = Path(analysis.studies.__file__).parent / "searches"
+
 #: Python's built-in classes; their members are not described again.
 _PYTHON = "object, tuple, dict, Exception, BaseException, Protocol"
 
@@ -73,7 +80,8 @@ def pages() -> dict[str, str]:
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),
-        "studies.md": _table(("study", "title", "runs"), map(_study_row, study_names())),
+        "studies.md": _table(("study", "title", "runs", "minutes"), map(_study_row, study_names())),
+        "searches.md": "\n\n".join(map(_search, read_table(SEARCHES / "commands.csv"))),
         **{f"studies/{name}.md": _study(name) for name in study_names()},
         **{f"api-{package.__name__}.md": "\n".join(_package(package)) for package in PACKAGES},
         **{
@@ -246,12 +254,13 @@ def _documented(docstring: str) -> dict[str, tuple[str, str]]:
 # -- Studies -------------------------------------------------------------------
 
 
-def _study_row(name: str) -> tuple[str, str, str]:
-    study = load_study(name)
+def _study_row(name: str) -> tuple[str, str, str, str]:
+    study, minutes = load_study(name), run_times()
     return (
         f"[`{name}`](generated/studies/{name}.md)",
         _plain(study.title),
         str(study.runs or "nothing is random"),
+        f"{ceil(minutes[name])}" if name in minutes else "",
     )
 
 
@@ -271,6 +280,31 @@ def _study(name: str) -> str:
         options = ((f"`{option}`", _plain(words)) for option, words in axis.options.items())
         text.append(_table(("option", "meaning"), options))
     return "\n\n".join(text)
+
+
+def _search(kept: Mapping[str, str]) -> str:
+    """Return the ten best readings of a search, and the default."""
+    with (SEARCHES / f"{kept['source']}.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    axes = list(rows[0])[: list(rows[0]).index("default")]
+    shown = (
+        (
+            f"{rank}, the default" if row["default"] == "1" else f"{rank}",
+            *(row[axis] for axis in axes),
+            *(
+                f"{float(row['distance' + half]):.2f} "
+                f"({row['reproduced' + half]} of {row['figures' + half]})"
+                for half in ("", "_of_others")
+            ),
+        )
+        for rank, row in enumerate(rows, 1)
+        if rank <= 10 or row["default"] == "1"
+    )
+    head = ("rank", *axes, "distance (reproduced), ranks", "distance (reproduced), judges")
+    return (
+        f"### {kept['source'].capitalize()}: {len(rows)} readings\n\n"
+        f"```sh\n{kept['command']}\n```\n\n{_plain(kept['found'])}\n\n{_table(head, shown)}"
+    )
 
 
 # -- Python --------------------------------------------------------------------

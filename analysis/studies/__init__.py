@@ -64,6 +64,15 @@ def load_studies(name: str) -> list[Study]:
     return [load_study(each) for each in several or [name]]
 
 
+def run_times() -> dict[str, float]:
+    """Return how long studies take with two workers, by name, where that was measured. [min].
+
+    The file `run_times.csv` has the conditions of each measurement.
+    """
+    rows = read_table(Path(__file__).with_name("run_times.csv"))
+    return {row["study"]: float(row["minutes"]) for row in rows}
+
+
 def load_source(name: str) -> list[Study]:
     """Return the studies of a source that print numbers and have axes.
 

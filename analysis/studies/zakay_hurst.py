@@ -1,4 +1,4 @@
-"""The Hurst parameter of arrivals, resampled and shuffled.
+"""Hurst parameter of arrivals, resampled and shuffled.
 
 The estimate is the slope of the pox plot (R/S) of the numbers of jobs submitted per unit of time.
 The source states neither the unit nor the smallest window, only that most intervals should not be

@@ -86,6 +86,9 @@ MUCH, COMMON, NO_RUN, SIMILAR, CONSIDERABLE = 2.0, 0.5, 0.05, 5.0, 10.0
 #: Mean waits under TBUOS in the source: none above the first, common ones below the second. [s]
 LONGEST_WAIT, USUAL_WAIT = 28_800.0, 20_000.0
 
+#: Mean wait that some runs exceed if users do not react. [s]
+LONG_WAIT = 100_000.0
+
 #: The log that is simulated on a larger machine, and its size. [nodes]
 RESIZED, LARGER = "CTC-SP2", 430
 
@@ -308,8 +311,15 @@ def _resized(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
 
 
 def _of_all(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
-    """Figure 6: effects in at least one log."""
+    """Figures 4 and 6: effects in at least one log."""
     tables = {log.name: table for log, table in found.items() if len(table)}
+    longest = {name: table["mean_wait", TIMESTAMPS, EASY].max() for name, table in tables.items()}
+    quantity = (
+        f"logs in which a run has a mean wait above {LONG_WAIT:,.0f} s, users who do not react"
+    )
+    exceeding = [name for name, wait in longest.items() if wait > LONG_WAIT]
+    ours = len(exceeding) if tables else nan
+    yield Result(ALL_LOGS, above(quantity, 0, _FIGURE_4), ours, note=", ".join(exceeding))
     differs = {
         by: {
             name: percent_more(table["throughput", FLUID, by], table["throughput", "log", ""])

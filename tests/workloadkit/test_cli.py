@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -308,6 +309,9 @@ def test_characterize_writes_a_page_unless_only_json_is_asked_for(run, log, tmp_
 def test_study_without_a_name_lists_them(run):
     code, out, err = run("study")
     assert (code, err) == (0, "")
+    heading, first, *_ = out.splitlines()
+    assert heading.split() == ["study", "min", "title"]
+    assert re.match(r"chapin +[1-9]\d* Conformance to the SWF standard", first)
     assert "zakay-sessions" in out
     assert max(map(len, out.splitlines())) <= 80
 

@@ -1,6 +1,7 @@
 """`workloadkit study`: published results, reproduced from logs."""
 
 from contextlib import ExitStack
+from math import ceil
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -119,7 +120,8 @@ def study(
 
     A claim is reproduced if our interval lies within its margin, contradicted if it lies outside,
     else too uncertain. The page lists the versions of the logs, and the readings of what the source
-    leaves open. Without NAME the studies are listed.
+    leaves open. Without NAME the studies are listed, with the time that each takes with two workers
+    where it is known.
     """
     from analysis.formats import duration
     from analysis.reproduction import (
@@ -137,18 +139,25 @@ def study(
         load_studies,
         load_study,
         ranking_half,
+        run_times,
         study_names,
     )
 
     check_outputs(json)
     if name is None:
         titles = {known: load_study(known).title for known in study_names()}
+        minutes = run_times()
         if json:
-            listed = [{"study": known, "title": title} for known, title in titles.items()]
+            listed = [
+                {"study": known, "title": title, "minutes": minutes.get(known)}
+                for known, title in titles.items()
+            ]
             write_json(json, {"studies": listed})
         if str(json) != "-":
+            typer.echo(f"{'study':<21} min title")
             for known, title in titles.items():
-                typer.echo(f"{known:<24}{title}")
+                taken = f"{ceil(minutes[known])}" if known in minutes else ""
+                typer.echo(f"{known:<21}{taken:>4} {title}")
         return
     if json and readings is not None:
         raise ParameterError("--json and --readings exclude each other")

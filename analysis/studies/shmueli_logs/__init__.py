@@ -1,4 +1,4 @@
-"""What five logs look like: sizes, run times, think times.
+"""What five logs look like: size, run time, think time.
 
 The study reproduces the counts of the logs (Table 2.1), and the distributions that the source draws
 from them and uses in simulations: think times (Figures 3.3, 4.3, 5.2), also by the previous
@@ -14,7 +14,9 @@ before. Distributions, and curves, are "alike" if they differ by at most 0.1. A 
 larger than that of an exponential distribution: the coefficient of variation is above 1. "Very
 short" gaps have a median of at most a minute; a distribution is "skewed" if its skewness is above
 1; bins of "approximately equal sizes" have from half to one and a half times the average number of
-jobs; a correlation of at most 0.3 is "weak"; "several months" are at least 90 days. Whether larger
+jobs; a correlation of at most 0.3 is "weak"; one of at least 0.1
+between size and run time makes their joint distribution "more accurate" than that of run times
+alone; "several months" are at least 90 days. Whether larger
 batches are "progressively rarer" is tested up to ten jobs.
 
 Negative think times are left out, except where the whole distribution is drawn. A count agrees with
@@ -28,7 +30,13 @@ from analysis.reproduction import Drawing, Each, Plan, Result, Study
 from analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS
 from analysis.studies.shmueli_logs.figures import draw_all
 from analysis.studies.shmueli_logs.measuring import SiteTask, look
-from analysis.studies.shmueli_logs.statements import across, combined, counts, of_log
+from analysis.studies.shmueli_logs.statements import (
+    across,
+    combined,
+    counts,
+    of_log,
+    size_and_run,
+)
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
@@ -39,6 +47,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     found = dict(zip(plan.logs, alone, strict=True))
     for log in (*plan.logs, *plan.missing):
         yield from counts(log)
+        yield size_and_run(log)
     yield from combined(together, plan)
     yield from across(found, plan)
     for log, its in found.items():

@@ -40,7 +40,7 @@ from workloadkit.site.empirical import Empirical, Workpool, pooled
 #: Numbers for words of the source; the reasons are in the study's text.
 ALIKE, LARGE, EVEN, RISE = 0.1, 1 / 3, 0.1, 2.0
 ABOUT_TWENTY = (10.0, 40.0)
-SHORT_GAP, SKEWED, VARIES, WEAK = 60.0, 1.0, 1.0, 0.3
+SHORT_GAP, SKEWED, VARIES, WEAK, RELATED = 60.0, 1.0, 1.0, 0.3, 0.1
 EQUAL, EQUAL_OF_3 = (0.1, 0.3), (1 / 6, 1 / 2)
 MONTHS = 90.0
 WIDEST = 10
@@ -81,6 +81,20 @@ def counts(log: Log) -> Iterator[Result]:
     yield Result(log, claim, months)
     words = "share of jobs submitted in the printed months"
     yield Result(log, at_least(words, 1.0, "Table 2.1", "printed"), within)
+
+
+def size_and_run(log: Log) -> Result:
+    """Report whether run times depend on sizes, which separate distributions cannot show."""
+    from scipy.stats import spearmanr
+
+    words = "rank correlation of processors and run time, either way"
+    claim = at_least(words, RELATED, "section 2.2 and section 5.3.2.2", "ours")
+    if log.path is None:
+        return Result(log, claim, math.nan)
+    trace = log.read()
+    jobs = trace.select(trace.ran)
+    found = float(spearmanr(jobs.column("procs"), jobs.column("run")).statistic)
+    return Result(log, claim, abs(found), note=f"correlation {found:.2f}")
 
 
 def of_log(log: Log, found: SiteFindings) -> Iterator[Result]:
