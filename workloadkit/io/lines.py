@@ -18,7 +18,7 @@ Sources = Source | Sequence[Source]
 LONGEST_LINE = 1 << 20
 
 #: Size of a block of text. [bytes]
-BLOCK = 1 << 20
+BLOCK = 1 << 22
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -34,17 +34,22 @@ class Block(NamedTuple):
         Number of the first line in its file, from 1.
     place : int
         The same number, counted over all files.
-    lines : list of str
-        Without line ends.
+    text : bytes
+        Of the lines, each with a line feed at its end.
     ends : bool
-        Whether the last line has a line end.
+        Whether the last line has a line end in the file.
     """
 
     path: str
     first_line: int
     place: int
-    lines: list[str]
+    text: bytes
     ends: bool = True
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines, decoded, without line ends."""
+        return _decoded(self.text)
 
 
 def list_of_sources(sources: Sources) -> list[Source]:
@@ -85,8 +90,8 @@ def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
     Examples
     --------
     >>> import io
-    >>> list(line_blocks(io.BytesIO(b"a|b\r\n1|2\n")))
-    [Block(path='<stream>', first_line=1, place=1, lines=['a|b', '1|2'], ends=True)]
+    >>> [block.lines for block in line_blocks(io.BytesIO(b"a|b\r\n1|2\n"))]
+    [['a|b', '1|2']]
     """
     digest = digest or hashlib.sha256()
     with _collector_off():
@@ -112,11 +117,13 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
                 line += text.count(b"\n", 0, whole)
                 raise FormatError(path, "a line of more than 1 MiB", line=line)
             if whole:
-                lines = _decoded(text[:whole])
-                _check_lengths(path, lines, line)
-                yield Block(path, line, place, lines, ends=chunk is not None)
-                line += len(lines)
-                place += len(lines)
+                block = Block(path, line, place, text[:whole], ends=chunk is not None)
+                if _may_be_too_long(block.text):
+                    _check_lengths(path, block.lines, line)
+                yield block
+                n_lines = block.text.count(b"\n")
+                line += n_lines
+                place += n_lines
 
 
 @contextmanager
@@ -136,18 +143,26 @@ def _decoded(text: bytes) -> list[str]:
     try:
         lines = text.decode().split("\n")
     except UnicodeDecodeError:
-        lines = [_line(line) for line in text.split(b"\n")]
+        lines = [decoded_line(line) for line in text.split(b"\n")]
     lines.pop()
     if b"\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
     return lines
 
 
-def _line(line: bytes) -> str:
+def decoded_line(line: bytes) -> str:
+    """Decode a line: as Latin-1 if it is not valid UTF-8."""
     try:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("latin-1")
+
+
+def _may_be_too_long(text: bytes) -> bool:
+    """Whether there is a stretch without a line feed: a line that is too long contains one."""
+    step = LONGEST_LINE // 2
+    starts = range(0, len(text) - step, step)
+    return any(text.find(b"\n", start, start + step) < 0 for start in starts)
 
 
 def _check_lengths(path: str, lines: list[str], first: int) -> None:

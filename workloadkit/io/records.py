@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
+from workloadkit.io.cells import Words
 from workloadkit.io.record_fields import RECORD_FIELDS, RecordField
 
 
@@ -100,13 +101,13 @@ class Records:
         """Return the number of records."""
         return self._n_records
 
-    def extend(self, n_records: int, **columns: ArrayLike) -> None:
+    def extend(self, n_records: int, **columns: ArrayLike | Words) -> None:
         """Add records; missing fields are unknown.
 
         Parameters
         ----------
         n_records : int
-        **columns : array_like, shape (n_records,)
+        **columns : array_like or Words, shape (n_records,)
             By the names of `RECORD_FIELDS`; NaN, a status of -1, and empty strings are unknown.
         """
         for field in RECORD_FIELDS:
@@ -162,11 +163,13 @@ class Records:
         self._table = table
         self._n_records = len(table)
 
-    def _compact(self, field: RecordField, given: ArrayLike, n_records: int) -> NDArray:
-        if field.kind == "word":
+    def _compact(self, field: RecordField, given: ArrayLike | Words, n_records: int) -> NDArray:
+        if isinstance(given, Words):
+            column = self._recoded(field, given)
+        elif field.kind == "word":
             words: Any = given
             codes = map(self._words[field.name].__getitem__, words)
-            column: NDArray = np.fromiter(codes, np.int32)
+            column = np.fromiter(codes, np.int32)
         else:
             column = np.asarray(given, dtype=_DTYPES[field.kind])
         if column.shape != (n_records,):
@@ -174,6 +177,18 @@ class Records:
                 f"{plural(column.size, 'value')} of {field.name} for {plural(n_records, 'record')}"
             )
         return column
+
+    def _recoded(self, field: RecordField, given: Words) -> NDArray:
+        """Return a column of words by the codes of the field, assigned in order of appearance."""
+        if field.kind != "word":
+            return given.column(_DTYPES[field.kind])
+        first = np.full(len(given.words), given.codes.size)
+        first[given.codes[::-1]] = np.arange(given.codes.size)[::-1]
+        code_of = np.zeros(first.size, np.int32)
+        known = self._words[field.name]
+        for word in np.argsort(first)[: np.count_nonzero(first < given.codes.size)].tolist():
+            code_of[word] = known[given.words[word]]
+        return code_of[given.codes]
 
 
 _DTYPES: dict[str, Any] = {

@@ -2,29 +2,31 @@
 
 from datetime import datetime
 from math import isnan, nan
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
-from workloadkit.io.pbs.layouts import Layouts
+from workloadkit.io.pbs.layouts import Layouts, Values
+from workloadkit.io.pbs.lexer import LexedLines, Lexer
 from workloadkit.io.pbs.rows import (
     KEYS,
-    Row,
+    N_DATE,
     cancelled,
     check_zone,
     columns,
     end_of,
+    ends,
     has_ctime,
     local_seconds,
-    row,
+    seconds_of_dates,
     submission,
+    submissions,
 )
 from workloadkit.io.records import Records
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Records that do not contain the end of a job, by their letter.
 OTHER_RECORDS = {
@@ -54,6 +56,11 @@ OTHER_RECORDS = {
 }
 
 
+_UNDATED = "without a submit time (ctime, qtime, etime)"
+_WHOLE_ARRAY = "records of whole arrays, the tasks of which are the jobs (E)"
+_NO_CTIME = "no ctime: submitted at qtime or etime"
+
+
 class _Unended:
     """A job that has not ended yet: its lines, by position."""
 
@@ -67,6 +74,16 @@ class _Unended:
         self.reruns: list[tuple[int, str]] = []  # place, text
 
 
+class _Row(NamedTuple):
+    """A record of the end of a job or of an attempt, read on its own."""
+
+    line: int  # in its block, where it becomes a row
+    place: int
+    letter: str
+    submit: float
+    values: Values  # of the id and of `KEYS`
+
+
 class PbsReader:
     """Records of ended jobs, and jobs that may still end."""
 
@@ -74,62 +91,110 @@ class PbsReader:
         self.records = Records()
         self.zone = ZoneInfo(tz)
         self.values = Layouts(KEYS).values
+        self.lexer = Lexer(KEYS)
         self.unended: dict[str, _Unended] = {}
-        self.rows: list[Row] = []
+        self.rows: list[_Row] = []
+        self.line = 0  # in its block
         self.dated: list[tuple[str, float, int]] = []  # dates, ends and places of E records
-        self.moments: list[NDArray[np.float64]] = []  # the same, as rows of numbers
+        self.moments: list[NDArray[np.float64]] = []  # places, ends and dates, as rows of numbers
 
     def read(self, block: Block) -> None:
         """Read some lines."""
+        lines = Lines(block.text)
+        lexed = self.lexer.lex(lines)
+        submit = submissions(lexed.cells)
+        ended = lexed.letters == ord("E")
+        self.records.rows += lexed.lines.size
+        if self.unended or not ended.all() or lexed.lines.size < lines.end.size:
+            self.visit(block.place, lines, lexed, submit)
+        keep = ended & ~np.isnan(submit)
+        if b"[]" in block.text:
+            ids = lexed.cells.texts("id")
+            for row in np.flatnonzero(keep).tolist():
+                if "[]" in ids[row] and " exec_" not in lines.text(lexed.lines[row]):
+                    keep[row] = False
+        places = block.place + lexed.lines
+        array = ended & ~keep & ~np.isnan(submit)
+        for kind, left in ((_UNDATED, ended & np.isnan(submit)), (_WHOLE_ARRAY, array)):
+            if left.any():
+                self.records.leave_out(kind, int(places[np.argmax(left)]), int(left.sum()))
+        lexed = lexed.take(keep)
+        places = block.place + lexed.lines
+        self.records.note_where(_NO_CTIME, lexed.cells.missing("ctime"), places)
+        date = lines.chars[lines.begin[lexed.lines] + np.arange(N_DATE)[:, None]]
+        self.moments.append(np.stack([places, ends(lexed.cells), seconds_of_dates(date)]))
+        self.flush(lexed.cells, lexed.lines, places, submit[keep])
+
+    def visit(
+        self, place: int, lines: Lines, lexed: LexedLines, submit: NDArray[np.float64]
+    ) -> None:
+        """Read the lines of another form, and keep account of the jobs, line by line."""
+        ids, submits = lexed.cells.texts("id"), submit.tolist()
+        letters = [*map(chr, lexed.letters)]
         no_records: list[int] = []  # counted together, as there may be many
-        for place, line in enumerate(block.lines, block.place):
-            if not line:
+        for line, row in enumerate(lexed.row_of_line.tolist()):
+            self.line = line
+            if row >= 0 and letters[row] == "E":
+                if self.unended:
+                    self.close(ids[row], submits[row])
                 continue
-            parts = line.split(";", 3)
+            text = lines.text(line)
+            parts = text.split(";", 3)
             if len(parts) < 3 or len(parts[1]) != 1:
-                if line.strip():
-                    no_records.append(place)
+                if text.strip():
+                    no_records.append(place + line)
                 continue
-            self.records.rows += 1
+            self.records.rows += row < 0
             date, letter, job_id = parts[:3]
             text = parts[3] if len(parts) == 4 else ""
             if letter == "E":
-                self.ended(place, date, job_id, text)
+                self.ended(place + line, date, job_id, text)
             elif letter in "QSRDAM":
-                self.not_ended(place, date, letter, job_id, text)
+                told = submits[row] if row >= 0 else self.submission(text)
+                self.not_ended(place + line, date, letter, job_id, text, told)
             else:
                 kind = OTHER_RECORDS.get(letter, "records with an unknown letter")
-                self.records.leave_out(kind, place)
+                self.records.leave_out(kind, place + line)
         if no_records:
             self.records.rows += len(no_records)
             kind = "not accounting records (date;letter;id;…)"
             self.records.leave_out(kind, no_records[0], len(no_records))
-        self.flush()
 
     def ended(self, place: int, date: str, job_id: str, text: str) -> None:
         """Read an E record, the end of a job or of an attempt."""
         values = self.values(text)
         submit = submission(values)
+        self.close(job_id, submit)
+        if isnan(submit):
+            self.records.leave_out(_UNDATED, place)
+        elif "[]" in job_id and " exec_" not in text:
+            self.records.leave_out(_WHOLE_ARRAY, place)
+        else:
+            self.add(place, job_id, "E", values, submit)
+            self.dated.append((date, end_of(values), place))
+            if not has_ctime(values):
+                self.records.note(_NO_CTIME, place)
+
+    def close(self, job_id: str, submit: float) -> None:
+        """Settle the records before the end of a job."""
         if (job := self.unended.pop(job_id, None)) is not None:
             if _differ(job.submit, submit):  # the id was reused for another job
                 self.give_up(job_id, job)
             else:
                 self.settle(job_id, job)
-        if isnan(submit):
-            self.records.leave_out("without a submit time (ctime, qtime, etime)", place)
-        elif "[]" in job_id and " exec_" not in text:
-            self.records.leave_out(
-                "records of whole arrays, the tasks of which are the jobs (E)", place
-            )
-        else:
-            self.rows.append(row(place, job_id, "E", values, submit))
-            self.dated.append((date, end_of(values), place))
-            if not has_ctime(values):
-                self.records.note("no ctime: submitted at qtime or etime", place)
 
-    def not_ended(self, place: int, date: str, letter: str, job_id: str, text: str) -> None:
+    def add(self, place: int, job_id: str, letter: str, values: Values, submit: float) -> None:
+        """Add a row."""
+        self.rows.append(_Row(self.line, place, letter, submit, (job_id, *values)))
+
+    def submission(self, text: str) -> float:
+        """Return the submission of a job from any of its records; NaN if it is not recorded."""
+        return submission(self.values(text)) if "time=" in text else nan
+
+    def not_ended(
+        self, place: int, date: str, letter: str, job_id: str, text: str, submit: float
+    ) -> None:
         """Read a record of a job before its end."""
-        submit = submission(self.values(text)) if "time=" in text else nan
         job = self.unended.get(job_id)
         if job is not None and _differ(job.submit, submit):
             self.give_up(job_id, job)
@@ -178,7 +243,7 @@ class PbsReader:
             self.other(job.deleted[2], job.deleted[0])
         for place, text in job.reruns:
             if in_log:
-                self.rows.append(row(place, job_id, "R", self.values(text), job.submit))
+                self.add(place, job_id, "R", self.values(text), job.submit)
             else:
                 self.records.leave_out("attempts of jobs that did not end (R)", place)
 
@@ -195,7 +260,7 @@ class PbsReader:
             if not isnan(submit):
                 values = cancelled(self.values(text), self.second(date))
                 job.submit, job.deleted = submit, None
-                self.rows.append(row(place, job_id, letter, values, submit))
+                self.add(place, job_id, letter, values, submit)
                 if "[]" in job_id:
                     self.records.note("arrays cancelled while queued, one job each", place)
                 self.settle(job_id, job)
@@ -222,14 +287,30 @@ class PbsReader:
         except (ValueError, OverflowError):
             return nan
 
-    def flush(self) -> None:
-        """Pass on the rows."""
+    def flush(
+        self,
+        cells: Cells,
+        lines: NDArray[np.int64],
+        places: NDArray[np.int64],
+        submit: NDArray[np.float64],
+    ) -> None:
+        """Pass on rows read together, and those read on their own, in order of their lines."""
         if self.rows:
-            self.records.extend(len(self.rows), **columns(self.rows, self.records))
+            at, more_places, letters, more_submit, texts = zip(*self.rows, strict=True)
+            own = np.arange(lines.size + len(at)) < lines.size
+            order = np.lexsort((own, np.append(lines, at)))
+            cells = cells.with_texts(texts, ("id", *KEYS), order)
+            places = np.append(places, more_places)[order]
+            submit = np.append(submit, more_submit)[order]
+            letter = np.append(np.full(lines.size, "E"), letters)[order]
             self.rows = []
+        else:
+            letter = np.full(lines.size, "E")
+        if places.size:
+            self.records.extend(places.size, **columns(cells, places, letter, submit, self.records))
         if self.dated:
-            dates, ends, places = zip(*self.dated, strict=True)
-            self.moments.append(np.stack([places, ends, local_seconds(list(dates))]))
+            dates, ended, dated = zip(*self.dated, strict=True)
+            self.moments.append(np.stack([dated, ended, local_seconds(list(dates))]))
             self.dated = []
 
     def finish(self) -> None:
@@ -237,10 +318,11 @@ class PbsReader:
         for job_id, job in self.unended.items():
             self.give_up(job_id, job)
         self.unended = {}
-        self.flush()
+        self.flush(Cells.none(), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         if self.moments:
-            places, ends, local = np.concatenate(self.moments, axis=1)
-            check_zone(self.zone.key, places.astype(np.int64), ends, local, self.records)
+            moments = np.concatenate(self.moments, axis=1)
+            places, ended, local = moments[:, np.argsort(moments[0])]
+            check_zone(self.zone.key, places.astype(np.int64), ended, local, self.records)
 
 
 def _differ(one: float, other: float) -> bool:

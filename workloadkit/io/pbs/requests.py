@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from workloadkit.io.pbs.values import chunks, hosts, kilobytes, vnodes, whole
 
-_LONGEST_KEPT = 2000  # longest request that is cached, in characters
+# Longest requests and allocations that are cached, in characters.
+_LONGEST_KEPT = 2000
+_LONGEST_GRANT_KEPT = 500
 
 
 class Request(NamedTuple):
@@ -116,6 +118,13 @@ def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) 
     >>> grant("n1/0*0", "(n1:ngpus=2:ncpus=24+n1:ncpus=24)", None)
     Grant(nodes=1.0, gpus=2.0, vnode_procs=48.0, host_procs=0.0)
     """
+    if len(exec_host or "") + len(exec_vnode or "") > _LONGEST_GRANT_KEPT:
+        return _grant.__wrapped__(exec_host, exec_vnode, exec_gpus)
+    return _grant(exec_host, exec_vnode, exec_gpus)
+
+
+@lru_cache(maxsize=1 << 14)
+def _grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) -> Grant:
     nodes, host_procs = hosts(exec_host)
     vnode_procs = gpus = nan
     if exec_vnode:

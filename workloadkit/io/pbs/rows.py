@@ -1,7 +1,6 @@
 """Convert records of PBS to columns of jobs."""
 
 import re
-from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any
 
@@ -10,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
+from workloadkit.io.cells import Cells
 from workloadkit.io.pbs.layouts import Values
 from workloadkit.io.pbs.requests import (
     GRANT_KEYS,
@@ -25,9 +25,10 @@ from workloadkit.io.records import Records
 _ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
-_DIGITS = 13  # maximum of a plausible number
-_NO_DURATION = "x" * 8
-_DIGITS_OF_DURATION, _COLONS_OF_DURATION = [0, 1, 3, 4, 6, 7], [2, 5]
+_DIGITS_OF_DATE = [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]
+
+#: Characters of the date of a line.
+N_DATE = 19
 
 _MINUTE = 60.0
 _QUARTER = 900.0
@@ -42,18 +43,13 @@ _FIELDS = (
     *("resources_used.mem", "user", "owner", "group", "account", "project", "queue"),
     *("jobname", "Resource_List.qos"),
 )
-_N_REQUEST, _N_GRANT = len(REQUEST_KEYS), len(GRANT_KEYS)
-_FIRST_FIELD = _N_REQUEST + _N_GRANT
 
-#: Keys that are read, in the order of the values of `row`.
+#: Keys that are read, in the order of the values of a record.
 KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_FIELDS)
 _CTIME, _END = KEYS.index("ctime"), KEYS.index("end")
 
 # Keys that require a start.
 _OF_A_RUN = ("start", "end", "Exit_status", "run_count", *GRANT_KEYS)
-
-#: Position, id, letter, submission, request, grant and other values.
-Row = tuple[Any, ...]
 
 
 def submission(values: Values) -> float:
@@ -63,6 +59,20 @@ def submission(values: Values) -> float:
         if second > 0:
             return second
     return nan
+
+
+def submissions(cells: Cells) -> NDArray[np.float64]:
+    """Return `submission` for many records."""
+    submit = _known(_numbers(cells, _SUBMISSION_KEYS[0]))
+    for name in _SUBMISSION_KEYS[1:]:
+        if np.isnan(submit).any():
+            submit = np.where(np.isnan(submit), _known(_numbers(cells, name)), submit)
+    return submit
+
+
+def ends(cells: Cells) -> NDArray[np.float64]:
+    """Return the ends of many jobs; NaN if they are not recorded."""
+    return _numbers(cells, "end")
 
 
 def has_ctime(values: Values) -> bool:
@@ -82,33 +92,29 @@ def cancelled(values: Values, end: float) -> Values:
     return tuple(map((raw | {"end": f"{end:.0f}"}).get, KEYS))
 
 
-def row(place: int, job_id: str, letter: str, values: Values, submit: float) -> Row:
-    """Return the row for a record of the end of a job or of an attempt."""
-    return (
-        *(place, job_id, letter, submit, request(*values[:_N_REQUEST])),
-        *(grant(*values[_N_REQUEST:_FIRST_FIELD]), *values[_FIRST_FIELD:]),
-    )
-
-
-def columns(rows: list[Row], records: Records) -> dict[str, Any]:
+def columns(
+    cells: Cells,
+    place: NDArray[np.int64],
+    letters: NDArray[np.str_],
+    submit: NDArray[np.float64],
+    records: Records,
+) -> dict[str, Any]:
     """Return the columns of records, and count oddities."""
-    places, ids, letters, submit, requests, grants, *texts = zip(*rows, strict=True)
-    place = np.array(places)
-    raw = dict(zip(_FIELDS, texts, strict=True))
-    requested = Request(*zip(*requests, strict=True))  # type: ignore[arg-type]  # columns
-    got = Grant(*zip(*grants, strict=True))  # type: ignore[arg-type]
+    requested: Any = Request(*cells.combined(REQUEST_KEYS, request).rows())
+    got: Any = Grant(*cells.combined(GRANT_KEYS, grant).rows())
 
     def note(kind: str, odd: NDArray[np.bool_]) -> None:
         records.note_where(kind, odd, place)
 
-    start, end = _known(_numbers(raw["start"])), _known(_numbers(raw["end"]))
-    walltime = _durations(raw["resources_used.walltime"])
-    unreadable = np.zeros(len(rows), bool)
+    start, end = _known(_numbers(cells, "start")), _known(_numbers(cells, "end"))
+    walltime = cells.durations("resources_used.walltime", seconds)
+    unreadable = np.zeros(place.size, bool)
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
         if np.isnan(column).any():
-            unreadable |= np.isnan(column) & np.array([t not in (None, "0") for t in raw[name]])
+            none = cells.combined((name,), lambda text: text == "0").column(bool)
+            unreadable |= np.isnan(column) & ~(none | cells.missing(name))
     note("start, end or walltime is invalid: taken as unknown", unreadable)
-    ended = np.array(letters) == "E"
+    ended = letters == "E"
     used = walltime > 0
     late = ended & np.isnan(start) & used & ~np.isnan(end)
     note("no start recorded: end − walltime used", late)
@@ -122,81 +128,81 @@ def columns(rows: list[Row], records: Records) -> dict[str, Any]:
     note("end − start exceeds the walltime used by over a minute: run is walltime", suspended)
     note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
 
-    vnode_procs, host_procs = np.array(got.vnode_procs), np.array(got.host_procs)
-    ncpus, requested_procs = _numbers(raw["resources_used.ncpus"]), np.array(requested.procs)
+    vnode_procs, host_procs = got.vnode_procs, got.host_procs
+    ncpus, requested_procs = _numbers(cells, "resources_used.ncpus"), requested.procs
     both = (vnode_procs >= 0) & (host_procs >= 0)
     note("exec_vnode and exec_host disagree: exec_vnode used", both & (vnode_procs != host_procs))
-    procs = np.full(len(rows), np.nan)
+    procs = np.full(place.size, np.nan)
     for source in (vnode_procs, host_procs, ncpus):
         procs = np.where(np.isnan(procs) & (source > 0), source, procs)
     note("resources_used.ncpus differs from the allocation", (ncpus > 0) & (ncpus != procs))
     as_requested = started & np.isnan(procs) & (requested_procs > 0)
     note("allocated processors not recorded: requested number used", as_requested)
     procs = np.where(as_requested, requested_procs, procs)
-    counted_nodes = np.array(requested.counted_nodes)
-    note("requested processors not recorded: number of nodes used", counted_nodes)
-    status = np.array([*map(_status, letters, raw["Exit_status"])])
-    gpus = np.array(got.gpus)
+    counted = requested.counted_nodes
+    note("requested processors not recorded: number of nodes used", counted)
+    exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
+    status = np.where(ended, exit_status, FAILED)
     return {
-        **_names(ids, raw),
+        **_names(cells),
         "place": place,
         "submit": submit,
-        "eligible": _known(_numbers(raw["etime"])),
+        "eligible": _known(_numbers(cells, "etime")),
         "start": start,
         "end": end,
         "run": np.where(used | np.isnan(elapsed), walltime, elapsed),
         "suspended": np.where(suspended, gap, np.nan),
         "procs": procs,
         "nodes": got.nodes,
-        "gpus": np.where(np.isnan(gpus), requested.gpus, gpus),
+        "gpus": np.where(np.isnan(got.gpus), requested.gpus, got.gpus),
         "requested_procs": requested_procs,
         "requested_nodes": requested.nodes,
-        "cpu": _durations(raw["resources_used.cput"]) / procs,
-        "memory": np.rint(np.array([*map(kilobytes, raw["resources_used.mem"])]) / procs),
-        "requested_time": _durations(raw["Resource_List.walltime"]),
+        "cpu": cells.durations("resources_used.cput", seconds) / procs,
+        "memory": np.rint(cells.numbers("resources_used.mem", kilobytes, suffix="kb") / procs),
+        "requested_time": cells.durations("Resource_List.walltime", seconds),
         "requested_memory": np.rint(requested.memory),
         "requested_memory_per": requested.memory_per,
         "status": np.where(started, status, CANCELLED),
-        "state": letters,
-        "exit_code": _words(raw["Exit_status"]),
-        "attempts": _known(_numbers(raw["run_count"])),
+        "state": letters.astype(object),
+        "exit_code": cells.words("Exit_status"),
+        "attempts": _known(_numbers(cells, "run_count")),
     }
 
 
-def _names(ids: Sequence[str], raw: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
+def _names(cells: Cells) -> dict[str, Any]:
     """Return the columns of ids and names."""
-    cluster, array_job, array_task = [""] * len(ids), [""] * len(ids), np.full(len(ids), np.nan)
-    for i, job_id in enumerate(ids):
-        number, _, cluster[i] = job_id.partition(".")
-        if not number.isdecimal() and (match := _ARRAY.fullmatch(number)):
+    cells = cells.partitioned("id", ".")
+    number, array_job, array_task = cells.texts("id:before"), {}, {}
+    for i in np.flatnonzero(~cells.digits("id:before")).tolist():
+        if not number[i].isdecimal() and (match := _ARRAY.fullmatch(number[i])):
             array_job[i], array_task[i] = match[1], whole(match[2] or match[3])
-    owners = [owner.partition("@")[0] if owner else "" for owner in raw["owner"]]
-    accounts = [
-        account or (project if project and project != _NO_PROJECT else "")
-        for account, project in zip(raw["account"], raw["project"], strict=True)
-    ]
-    return {
-        "id": ids,
-        "cluster": cluster,
-        "array_job": array_job,
-        "array_task": array_task,
-        "user": [user or owner for user, owner in zip(raw["user"], owners, strict=True)],
-        "group": _words(raw["group"]),
-        "account": accounts,
-        "queue": _words(raw["queue"]),
-        "qos": _words(raw["Resource_List.qos"]),
-        "executable": _words(raw["jobname"]),
+    names = {
+        "id": cells.texts("id"),
+        "cluster": cells.words("id:after"),
+        "user": cells.combined(("user", "owner"), lambda user, owner: user or _user(owner)),
+        "group": cells.words("group"),
+        "account": cells.combined(("account", "project"), _account),
+        "queue": cells.words("queue"),
+        "qos": cells.words("Resource_List.qos"),
+        "executable": cells.words("jobname"),
     }
+    if array_job:
+        rows = range(number.size)
+        names["array_job"] = [array_job.get(i, "") for i in rows]
+        names["array_task"] = [array_task.get(i, nan) for i in rows]
+    return names
 
 
-def _words(texts: Sequence[str | None]) -> list[str]:
-    return [text or "" for text in texts]
+def _user(owner: str) -> str:
+    return owner.partition("@")[0]
 
 
-def _status(letter: str, exit_code: str | None) -> int:
-    """Return the status of a job that started."""
-    if letter != "E":
-        return FAILED
+def _account(account: str, project: str) -> str:
+    return account or (project if project != _NO_PROJECT else "")
+
+
+def _status_by_exit(exit_code: str) -> int:
+    """Return the status of a job that started and ended."""
     if exit_code == "0":
         return COMPLETED
     if exit_code in _KILLED:
@@ -204,33 +210,15 @@ def _status(letter: str, exit_code: str | None) -> int:
     return FAILED if exit_code else UNKNOWN
 
 
-def _numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """Return whole numbers, NaN if missing."""
-    known = "".join(filter(None, texts))
-    if not known:
-        return np.full(len(texts), np.nan)
-    if known.isdecimal() and len(known) <= _DIGITS * len(texts):
-        column = np.array([text or None for text in texts], dtype=object).astype(np.float64)
-        return np.where(column <= MAX_TIME, column, np.nan)
-    return np.array([*map(whole, texts)])
+def _numbers(cells: Cells, name: str) -> NDArray[np.float64]:
+    """Return whole numbers, NaN if missing or implausible."""
+    column = cells.numbers(name, whole)
+    return np.where(column <= MAX_TIME, column, np.nan)
 
 
 def _known(column: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return times or counts, where 0 means none."""
     return np.where(column > 0, column, np.nan)
-
-
-def _durations(texts: Sequence[str | None]) -> NDArray[np.float64]:
-    """Return durations [s]; the common form ``hh:mm:ss`` is vectorised."""
-    common = [text if text and len(text) == 8 else _NO_DURATION for text in texts]
-    code = np.array(common, dtype="U8").view(np.uint32).reshape(len(texts), -1)
-    digits = code[:, _DIGITS_OF_DURATION].astype(np.int64) - ord("0")
-    colons = code[:, _COLONS_OF_DURATION] == ord(":")
-    plain = colons.all(axis=1) & np.all((digits >= 0) & (digits <= 9), axis=1)
-    total = (digits @ (36_000, 3600, 600, 60, 10, 1)).astype(np.float64)
-    for i in np.flatnonzero(~plain).tolist():
-        total[i] = seconds(texts[i])
-    return total
 
 
 def local_seconds(dates: list[str]) -> NDArray[np.float64]:
@@ -241,18 +229,21 @@ def local_seconds(dates: list[str]) -> NDArray[np.float64]:
     >>> local_seconds(["01/02/1970 00:00:09", "no date"]).tolist()
     [86409.0, nan]
     """
-    texts = [date if len(date) == 19 else "" for date in dates]
-    code = np.array(texts, dtype="U19").view(np.uint32).reshape(len(dates), -1)
-    digits = code.astype(np.int64) - ord("0")
-    numbers = digits[:, [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]]
-    good = np.all((numbers >= 0) & (numbers <= 9), axis=1)
-    numbers[~good] = 1
-    month, day = 10 * numbers[:, [0, 2]].T + numbers[:, [1, 3]].T
-    year = numbers[:, 4:8] @ (1000, 100, 10, 1)
-    hour, minute, second = 10 * numbers[:, [8, 10, 12]].T + numbers[:, [9, 11, 13]].T
+    texts = [date if len(date) == N_DATE else "" for date in dates]
+    code = np.array(texts, dtype=f"U{N_DATE}").view(np.uint32).reshape(len(dates), -1)
+    return seconds_of_dates(code.T)
+
+
+def seconds_of_dates(code: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return `local_seconds` for dates as characters, shape (19, n_dates)."""
+    numbers = code[_DIGITS_OF_DATE].astype(np.int32) - ord("0")
+    good = np.all((numbers >= 0) & (numbers <= 9), axis=0)
+    numbers[:, ~good] = 1
+    month, day, century, years, hour, minute, second = 10 * numbers[::2] + numbers[1::2]
+    year = 100 * century + years
     first = (12 * (year - 1970) + month - 1).astype("datetime64[M]").astype("datetime64[D]")
     days = first.astype(np.int64) + day - 1
-    return np.where(good, 86400.0 * days + 3600 * hour + 60 * minute + second, np.nan)
+    return np.where(good, 86400.0 * days + (3600 * hour + 60 * minute + second), np.nan)
 
 
 def check_zone(

@@ -1,0 +1,80 @@
+"""Accounting read by column agrees with the same lines read one by one."""
+
+import io
+import warnings
+from random import Random
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from tests.benchmarks import accounting_files
+from tests.data import format_path, needs_formats
+from tests.fuzz import mutations
+from tests.fuzz.formats import FORMATS
+from workloadkit.io.cells import Lines
+
+DUMPS = {
+    "pbs": "pbs_xdmod_variants.acct",
+}
+N_BROKEN = 60
+
+
+def result(name, data, options):
+    """All that a reader returns or reports."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            trace = getattr(wk, f"read_{name}")(io.BytesIO(data), **options)
+        except wk.WorkloadError as error:
+            return None, [str(error)]
+    told = [str(w.message) for w in warned]
+    return trace, [*told, str(trace.intake), *trace.header.lines, trace.digest]
+
+
+def agree(name, data, options=None):
+    """Check that both ways to read lines give the same; return the log."""
+    trace, told = result(name, data, options or {})
+    with patch.object(Lines, "odd", lambda lines: np.ones(lines.end.size, bool)):
+        one_by_one, expected = result(name, data, options or {})
+    assert told == expected
+    if trace is not None:
+        pd.testing.assert_frame_equal(trace.jobs, one_by_one.jobs, check_exact=True)
+        pd.testing.assert_frame_equal(trace.sidecar, one_by_one.sidecar, check_exact=True)
+        pd.testing.assert_frame_equal(trace.bursts, one_by_one.bursts, check_exact=True)
+    return trace
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_a_long_file(name, tmp_path):
+    path = tmp_path / "log"
+    getattr(accounting_files, f"write_{name}")(path, 300)
+    data = path.read_bytes()
+    with patch.object(Lines, "text", side_effect=Lines.text, autospec=True) as one_by_one:
+        assert result(name, data, {})[0].n_jobs == 300
+    assert one_by_one.call_count <= 10  # those that teach the order of fields
+    agree(name, data)
+
+
+@needs_formats
+@pytest.mark.parametrize("name", DUMPS)
+def test_real_records(name):
+    data = format_path(DUMPS[name]).read_bytes()
+    agree(name, data, {"attempts": True})
+    for number in range(N_BROKEN):
+        agree(name, mutations.mutated(data, Random(f"{name} {number}")))
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_broken_files(name):
+    n_read = 0
+    for number in range(N_BROKEN):
+        rng = Random(f"{name} {number}")
+        data = FORMATS[name].good(rng)
+        options = FORMATS[name].options(rng)
+        options.pop("guess", None)
+        n_read += agree(name, data, options) is not None
+        agree(name, mutations.mutated(data, rng), options)
+    assert n_read > N_BROKEN / 2

@@ -1,0 +1,407 @@
+"""Fields of records as places in a block of bytes, parsed by column instead of one by one.
+
+A field in its usual form is parsed by arithmetic on eight bytes at a time; any other text is
+decoded and parsed by the function for a single field, once for each distinct text.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.io.lines import decoded_line
+
+#: Zero bytes before and after the text, so that eight bytes can be loaded at any place.
+PAD = 16
+
+_LONGEST_NUMBER = 15  # digits; such numbers are exact as floats
+_TENS = 10.0 ** np.arange(_LONGEST_NUMBER + 1)
+_ZEROS = np.uint64(0x3030303030303030)
+_KEEP_LAST = np.array([(-1 << 8 * (8 - n)) % (1 << 64) for n in range(9)], np.uint64)
+
+# ":mm:ss", the last six of eight bytes: the colons, and where there are digits
+_CLOCK_MARKS, _CLOCK_COLONS = np.uint64(0x0000FF0000FF0000), np.uint64(0x00003A00003A0000)
+_CLOCK_DIGITS = np.uint64(0xFFFF00FFFF000000)
+
+
+class Words(NamedTuple):
+    """A column of few distinct values.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_records,)
+    words : list
+        The value of each code.
+    """
+
+    codes: NDArray[np.int64]
+    words: list[Any]
+
+    def column(self, dtype: Any = np.float64) -> NDArray:
+        """Return the values as an array."""
+        return np.array(self.words, dtype)[self.codes]
+
+    def of(self, function: Callable[[Any], float]) -> NDArray[np.float64]:
+        """Return a number for each value."""
+        return np.array([*map(function, self.words)], np.float64)[self.codes]
+
+    def rows(self) -> Iterator[Any]:
+        """Yield the columns of values that are tuples."""
+        for column in zip(*self.words, strict=True):
+            yield np.array(column, object if isinstance(column[0], str) else None)[self.codes]
+
+
+class Lines:
+    """The lines of a block of text as bytes.
+
+    Attributes
+    ----------
+    data : bytes
+        The text, with `PAD` zero bytes before and after it.
+    chars : ndarray of uint8
+    begin, end : ndarray of int64, shape (n_lines,)
+        Places of the first character of each line, and of its line feed.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.data = bytes(PAD) + text + bytes(PAD)
+        self.chars = np.frombuffer(self.data, np.uint8)
+        self.end = np.flatnonzero(self.chars == ord("\n"))
+        self.begin = np.append(PAD, self.end[:-1] + 1)[: self.end.size]
+        self.eights = _eights(self.data)
+        self._ascii = text.isascii()
+
+    def text(self, line: int) -> str:
+        """Return a line, decoded, without line end."""
+        return decoded_line(self.data[self.begin[line] : self.end[line]]).removesuffix("\r")
+
+    def have(self, places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
+        """Return at which places a text stands."""
+        same = np.ones(places.size, bool)
+        for i in range(0, len(text), 8):
+            eight = text[i : i + 8]
+            mask = np.uint64((1 << 8 * len(eight)) - 1)
+            same &= (self.eights[places + i] & mask) == int.from_bytes(eight, "little")
+        return same
+
+    def odd(self) -> NDArray[np.bool_]:
+        """Return which lines contain control characters or are not ASCII, shape (n_lines,)."""
+        odd = np.zeros(self.end.size, bool)
+        n_controls = np.count_nonzero(self.chars < ord(" "))
+        if n_controls == self.end.size + 2 * PAD and self._ascii:
+            return odd
+        wrong = (self.chars < ord(" ")) | (self.chars > ord("~"))
+        places = np.flatnonzero(wrong[PAD:-PAD]) + PAD
+        places = places[self.chars[places] != ord("\n")]
+        odd[np.searchsorted(self.end, places)] = True
+        return odd
+
+
+class Cells:
+    """The fields of records, by name; parsed in columns of shape (n_records,).
+
+    Parameters
+    ----------
+    data : bytes
+        With `PAD` bytes before and after the text.
+    begin, end : dict of str to ndarray of int, shape (n_records,)
+        Places of the first character of each field, ascending, and after the last one. A field
+        that ends before it begins is missing.
+    n_records : int
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        begin: Mapping[str, NDArray[np.int64]],
+        end: Mapping[str, NDArray[np.int64]],
+        n_records: int,
+    ) -> None:
+        self.data, self.begin, self.end, self.n_records = data, begin, end, n_records
+        self.order: NDArray[np.int64] | None = None
+        self._chars = np.frombuffer(data, np.uint8)
+        self._eights = _eights(data)
+        self._known: dict[str, Words] = {}
+
+    @classmethod
+    def none(cls) -> "Cells":
+        """Return the fields of no records."""
+        return cls(bytes(2 * PAD), {}, {}, 0)
+
+    def take(self, rows: NDArray) -> "Cells":
+        """Return the fields of some records, in order."""
+        begin = {name: column[rows] for name, column in self.begin.items()}
+        end = {name: column[rows] for name, column in self.end.items()}
+        n_records = np.arange(self.n_records)[rows].size
+        return Cells(self.data, begin, end, n_records)
+
+    def with_texts(
+        self, texts: Sequence[Sequence[str | None]], names: Sequence[str], order: NDArray[np.int64]
+    ) -> "Cells":
+        """Return the fields with those of other records, given as texts.
+
+        Parameters
+        ----------
+        texts : sequence of sequence of str or None, shape (n_others, n_names)
+            None is missing.
+        names : sequence of str, shape (n_names,)
+        order : ndarray of int
+            The order of all records: those of these fields, then the others.
+        """
+        if not texts:
+            return self
+        data = [self.data]
+        at = len(self.data)
+        begin, end = {}, {}
+        unknown = np.full(self.n_records, PAD), np.full(self.n_records, PAD - 1)
+        for name, column in zip(names, zip(*texts, strict=True), strict=True):
+            known = np.array([text is not None for text in column])
+            encoded = [text.encode(errors="surrogatepass") if text else b"" for text in column]
+            ends = at + np.cumsum([*map(len, encoded)])
+            begins = np.append(at, ends[:-1])
+            data += encoded
+            at = int(ends[-1])
+            begin[name] = np.append(self.begin.get(name, unknown[0]), begins)
+            end[name] = np.append(self.end.get(name, unknown[1]), np.where(known, ends, begins - 1))
+        data.append(bytes(PAD))
+        cells = Cells(b"".join(data), begin, end, self.n_records + len(texts))
+        cells.order = order
+        return cells
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Return which records lack a field."""
+        if name not in self.begin:
+            return np.ones(self.n_records, bool)
+        return self._ordered(self.end[name] < self.begin[name])
+
+    def texts(self, name: str) -> NDArray[np.object_]:
+        """Return the texts of a field, empty if missing."""
+        return self._ordered(_decoded(self._arrow(self.begin[name], self.end[name])))
+
+    def words(self, name: str) -> Words:
+        """Return the distinct texts of a field, empty if missing."""
+        return self.combined((name,), str)
+
+    def combined(self, names: Sequence[str], function: Callable[..., Any]) -> Words:
+        """Return a function of some fields, called once for each distinct combination.
+
+        Parameters
+        ----------
+        names : sequence of str
+        function : callable
+            Takes a text for each name, empty if missing.
+        """
+        there = [name for name in names if name in self.begin]
+        blank = [""] * len(names)
+        if not there or not self.n_records:
+            return Words(np.zeros(self.n_records, np.int64), [function(*blank)])
+        columns = [self._distinct(name) for name in there]
+        codes, n_codes = columns[0].codes, len(columns[0].words)
+        for column in columns[1:]:
+            codes, n_codes = _paired(codes, n_codes, column)
+        first = np.zeros(n_codes, np.int64)
+        first[codes[::-1]] = np.arange(codes.size)[::-1]
+        parts = [[column.words[c] for c in column.codes[first].tolist()] for column in columns]
+        given = dict(zip(there, parts, strict=True))
+        arguments = (given.get(name, [""] * n_codes) for name in names)
+        return Words(self._ordered(codes), [*map(function, *arguments)])
+
+    def partitioned(self, name: str, mark: str) -> "Cells":
+        """Add the parts of a field before and after a mark; without it, the second is missing."""
+        import pyarrow.compute as pc
+
+        begin, end = self.begin[name], self.end[name]
+        at = pc.find_substring(self._arrow(begin, end), mark.encode()).to_numpy()
+        middle = np.where(at < 0, end, begin + at)
+        begins = {f"{name}:before": begin, f"{name}:after": middle + len(mark)}
+        ends = {f"{name}:before": middle, f"{name}:after": end}
+        cells = Cells(self.data, {**self.begin, **begins}, {**self.end, **ends}, self.n_records)
+        cells.order = self.order
+        return cells
+
+    def digits(self, name: str) -> NDArray[np.bool_]:
+        """Return which texts of a field consist of 1 to 15 digits."""
+        return self._ordered(self._digits(self.begin[name], self.end[name])[1])
+
+    def numbers(
+        self, name: str, otherwise: Callable[[str], float], *, suffix: str = ""
+    ) -> NDArray[np.float64]:
+        """Return numbers: digits, perhaps with a suffix of two characters.
+
+        Parameters
+        ----------
+        name : str
+        otherwise : callable
+            Parses a text of any other form; it must give the same for digits.
+        suffix : str, optional
+        """
+        if name not in self.begin:
+            return np.full(self.n_records, otherwise(""))
+        begin, end = self.begin[name], self.end[name]
+        digits_end = end - len(suffix)
+        column, plain = self._digits(begin, digits_end)
+        for i, mark in enumerate(suffix):
+            plain &= self._chars[digits_end + i] == ord(mark)
+        return self._ordered(self._others(column, plain, begin, end, otherwise))
+
+    def decimals(self, name: str, otherwise: Callable[[str], float]) -> NDArray[np.float64]:
+        """Return numbers: digits, perhaps with a point and decimals."""
+        if name not in self.begin:
+            return np.full(self.n_records, otherwise(""))
+        begin, end = self.begin[name], self.end[name]
+        column, plain = self._decimals(begin, end)
+        return self._ordered(self._others(column, plain, begin, end, otherwise))
+
+    def decimal(self, name: str) -> NDArray[np.bool_]:
+        """Return which texts of a field are 1 to 15 digits, perhaps with a point among them."""
+        return self._ordered(self._decimals(self.begin[name], self.end[name])[1])
+
+    def lengths(self, name: str) -> NDArray[np.int64]:
+        """Return the lengths of the texts of a field, in bytes."""
+        return self._ordered(self.end[name] - self.begin[name])
+
+    def durations(self, name: str, otherwise: Callable[[str], float]) -> NDArray[np.float64]:
+        """Return durations ``hh:mm:ss`` [s]; `otherwise` parses a text of any other form."""
+        if name not in self.begin:
+            return np.full(self.n_records, otherwise(""))
+        begin, end = self.begin[name], self.end[name]
+        hours, plain = self._digits(begin, end - 6)
+        clock = self._eights[end - 8]
+        plain &= (clock & _CLOCK_MARKS) == _CLOCK_COLONS
+        clock = (clock & _CLOCK_DIGITS) | (_ZEROS & ~_CLOCK_DIGITS)
+        plain &= _all_digits(clock)
+        shifts = np.array([24, 32, 48, 56], np.uint64)
+        tens, ones, ten, one = (
+            ((clock >> shift) & np.uint64(15)).astype(np.float64) for shift in shifts
+        )
+        column = 3600 * hours + 60 * (10 * tens + ones) + 10 * ten + one
+        return self._ordered(self._others(column, plain, begin, end, otherwise))
+
+    def _digits(
+        self, begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return numbers, and which of them consist of 1 to 15 digits."""
+        length = end - begin
+        low = self._eights[end - 8]
+        keep = _KEEP_LAST[np.clip(length, 0, 8)]
+        low = (low & keep) | (_ZEROS & ~keep)
+        plain = (length > 0) & (length <= _LONGEST_NUMBER) & _all_digits(low)
+        number = _value_of_digits(low)
+        if (length > 8).any():
+            keep = _KEEP_LAST[np.clip(length - 8, 0, 8)]
+            high = (self._eights[end - 16] & keep) | (_ZEROS & ~keep)
+            plain &= _all_digits(high)
+            number += 1e8 * _value_of_digits(high)
+        return number, plain
+
+    def _decimals(
+        self, begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return numbers, and which of them are 1 to 15 digits, perhaps with a point among them."""
+        import pyarrow.compute as pc
+
+        number, plain = self._digits(begin, end)
+        rest = np.flatnonzero(~plain)
+        if rest.size:
+            at = pc.find_substring(self._arrow(begin[rest], end[rest]), b".").to_numpy()
+            point = begin[rest] + at
+            whole, digits = self._digits(begin[rest], point)
+            decimals, more_digits = self._digits(point + 1, end[rest])
+            n_decimals = end[rest] - point - 1
+            few = end[rest] - begin[rest] <= _LONGEST_NUMBER + 1
+            plain[rest] = (at >= 0) & digits & more_digits & few
+            # both are exact, so the quotient is the closest float
+            tens = _TENS[np.clip(n_decimals, 0, _LONGEST_NUMBER)]
+            number[rest] = (whole * tens + decimals) / tens
+        return number, plain
+
+    def _others(
+        self,
+        column: NDArray[np.float64],
+        plain: NDArray[np.bool_],
+        begin: NDArray[np.int64],
+        end: NDArray[np.int64],
+        otherwise: Callable[[str], float],
+    ) -> NDArray[np.float64]:
+        """Parse the fields that are not plain."""
+        if plain.all():
+            return column
+        column = np.where(plain, column, otherwise(""))
+        rest = np.flatnonzero(~plain & (end > begin))
+        if rest.size:
+            column[rest] = _coded(self._arrow(begin[rest], end[rest])).of(otherwise)
+        return column
+
+    def _distinct(self, name: str) -> Words:
+        """Return the distinct texts of a field, in the order of the bytes."""
+        if name not in self._known:
+            self._known[name] = _coded(self._arrow(self.begin[name], self.end[name]))
+        return self._known[name]
+
+    def _arrow(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> Any:
+        """Return fields as an array of Arrow."""
+        import pyarrow as pa
+
+        n_fields = begin.size
+        # every other stretch between these offsets is a field
+        offsets = np.empty(2 * n_fields + 1, np.int32)
+        offsets[0:-1:2] = begin
+        np.maximum(begin, end, out=offsets[1:-1:2], casting="same_kind")
+        offsets[-1] = offsets[-2] if n_fields else 0
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.data)]
+        stretches = pa.Array.from_buffers(pa.binary(), 2 * n_fields, buffers)
+        return stretches.take(pa.array(np.arange(0, 2 * n_fields, 2)))
+
+    def _ordered(self, column: NDArray) -> NDArray:
+        return column if self.order is None else column[self.order]
+
+
+def _eights(data: bytes) -> NDArray[np.uint64]:
+    """Return the eight characters at every place, as a number."""
+    return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+
+
+def _coded(column: Any) -> Words:
+    """Return the distinct texts of an array of Arrow."""
+    encoded = column.dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    return Words(codes, _decoded(encoded.dictionary).tolist())
+
+
+def _decoded(column: Any) -> NDArray[np.object_]:
+    """Return the texts of an array of Arrow."""
+    try:
+        return column.cast("string").to_numpy(zero_copy_only=False)
+    except ValueError:  # surrogates
+        texts = [text.decode(errors="surrogatepass") for text in column.to_pylist()]
+        return np.array([*texts, None], object)[:-1]
+
+
+def _paired(codes: NDArray[np.int64], n_codes: int, column: Words) -> tuple[NDArray[np.int64], int]:
+    """Return codes of the pairs of two columns, and their number."""
+    n_words = len(column.words)
+    if n_words == 1:
+        return codes, n_codes
+    pairs = codes * n_words + column.codes
+    if n_codes * n_words <= 4 * codes.size:
+        there = np.zeros(n_codes * n_words, bool)
+        there[pairs] = True
+        return (np.cumsum(there) - 1)[pairs], int(there.sum())
+    distinct, paired = np.unique(pairs, return_inverse=True)
+    return paired, distinct.size
+
+
+def _all_digits(eights: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return where eight characters are digits."""
+    above = eights + np.uint64(0x4646464646464646)
+    below = eights - _ZEROS
+    return ((above | below) & np.uint64(0x8080808080808080)) == 0
+
+
+def _value_of_digits(eights: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the number that eight digits form: pairs of digits, of pairs, of these."""
+    number = (eights & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(2561) >> np.uint64(8)
+    number = (number & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601) >> np.uint64(16)
+    number = (number & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001) >> np.uint64(32)
+    return number.astype(np.float64)

@@ -1,0 +1,192 @@
+"""Split the lines of PBS into fields, all lines with the same order of keys at once.
+
+Lines of any other form, with blanks or quotes in values, or characters outside ASCII, are split
+one by one.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.io.cells import Cells, Lines
+from workloadkit.io.pbs.rows import N_DATE
+from workloadkit.io.pbs.values import keys_and_values
+
+_BLANK, _SEMICOLON, _QUOTE, _APOSTROPHE = map(ord, " ;\"'")
+_SEPARATORS = (_BLANK, _SEMICOLON, _SEMICOLON, _SEMICOLON)
+_N_BEFORE = len(_SEPARATORS)  # separators up to the keys
+_ID_AT = N_DATE + 3
+_MOST_ORDERS = 200  # orders of keys that are learnt
+_MOST_WORDS = 200
+_MOST_FAILED = 8  # lines with as many words tried in a block
+
+
+class _Order(NamedTuple):
+    """An order of keys: the bytes up to each value, and which values are quoted."""
+
+    heads: list[bytes]
+    quoted: list[bool]
+    names: list[str]
+
+
+class LexedLines(NamedTuple):
+    """Lines of the usual form.
+
+    Parameters
+    ----------
+    row_of_line : ndarray of int64, shape (n_lines,)
+        -1 for lines of any other form.
+    lines : ndarray of int64, shape (n_rows,)
+    letters : ndarray of uint8, shape (n_rows,)
+    cells : Cells
+        The fields of the rows, and their `id`.
+    """
+
+    row_of_line: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    letters: NDArray[np.uint8]
+    cells: Cells
+
+    def take(self, rows: NDArray[np.bool_]) -> "LexedLines":
+        """Return some of the rows."""
+        if rows.all():
+            return self
+        return LexedLines(
+            self.row_of_line, self.lines[rows], self.letters[rows], self.cells.take(rows)
+        )
+
+
+class Lexer:
+    """Splits blocks of lines; learns the orders of keys from the lines.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Keys to extract.
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = frozenset(keys)
+        self.orders: dict[int, list[_Order]] = {}  # by the number of words
+        self.n_learnt = 0
+
+    def lex(self, lines: Lines) -> LexedLines:
+        """Split the lines of the usual form."""
+        chars, n_lines = lines.chars, lines.end.size
+        places = np.flatnonzero((chars == _BLANK) | (chars == 10) | (chars == _SEMICOLON))
+        last = np.searchsorted(places, lines.end)
+        first = np.append(0, last[:-1] + 1)
+        usual = (last - first > _N_BEFORE) & ~lines.odd()
+        semicolons = np.append(0, np.cumsum(chars[places] == _SEMICOLON))
+        usual &= semicolons[last] - semicolons[first] == 3
+        usual &= places[np.minimum(first + 1, last)] == lines.begin + N_DATE
+        usual &= places[np.minimum(first + 2, last)] == lines.begin + N_DATE + 2
+        for i, mark in enumerate(_SEPARATORS):
+            usual &= chars[places[np.minimum(first + i, last)]] == mark
+        quotes = np.zeros(n_lines, np.int64)
+        if b'"' in lines.data:
+            at = np.flatnonzero(chars == _QUOTE)
+            quotes = np.bincount(np.searchsorted(lines.end, at), minlength=n_lines)
+        begin: dict[str, NDArray[np.int64]] = {}
+        end: dict[str, NDArray[np.int64]] = {}
+        row_of_line = np.full(n_lines, -1)
+        n_words = last - first - _N_BEFORE + 1
+        for number in np.unique(n_words[usual]).tolist():
+            rows = np.flatnonzero(usual & (n_words == number))
+            # places before the first word, between words and after the last one
+            bounds = places[first[rows] + _N_BEFORE - 1 + np.arange(number + 1)[:, None]]
+            left, n_failed = np.arange(rows.size), 0
+            known = list(self.orders.setdefault(number, []))
+            while left.size and n_failed < _MOST_FAILED:
+                if known:
+                    order = known.pop(0)
+                elif (learnt := self._learn(lines, int(rows[left[0]]), number)) is not None:
+                    order = learnt
+                else:
+                    left, n_failed = left[1:], n_failed + 1
+                    continue
+                found = left[_matching(order, lines, rows[left], bounds[:, left], quotes)]
+                if not found.size:
+                    continue
+                self._put(order, rows[found], bounds[:, found], begin, end, lines)
+                row_of_line[rows[found]] = 0
+                left = np.setdiff1d(left, found, assume_unique=True)
+        chosen = np.flatnonzero(row_of_line == 0)
+        row_of_line[chosen] = np.arange(chosen.size)
+        begin = {name: column[chosen] for name, column in begin.items()}
+        end = {name: column[chosen] for name, column in end.items()}
+        begin["id"] = lines.begin[chosen] + _ID_AT
+        end["id"] = places[first[chosen] + _N_BEFORE - 1]
+        letters = chars[lines.begin[chosen] + N_DATE + 1]
+        return LexedLines(row_of_line, chosen, letters, Cells(lines.data, begin, end, chosen.size))
+
+    def _learn(self, lines: Lines, line: int, n_words: int) -> _Order | None:
+        """Learn the order of keys of a line, unless its values contain blanks or quotes."""
+        if self.n_learnt >= _MOST_ORDERS:
+            return None
+        text = lines.text(line).split(";", 3)[3]
+        words = text.split(" ")
+        found = keys_and_values(text)
+        if not len(found) == len(words) <= _MOST_WORDS:
+            return None
+        heads, quoted = [], []
+        for word, (key, value) in zip(words, found.items(), strict=True):
+            if word == f"{key}={value}" and not value.startswith(('"', "'")):
+                quoted.append(False)
+            elif word == f'{key}="{value}"' and '"' not in value:
+                quoted.append(True)
+            else:
+                return None
+            heads.append(f"{key}=".encode())
+        order = _Order(heads, quoted, [*found])
+        if order in self.orders[n_words]:
+            return None
+        self.orders[n_words].insert(0, order)
+        self.n_learnt += 1
+        return order
+
+    def _put(
+        self,
+        order: _Order,
+        rows: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        begin: dict[str, NDArray[np.int64]],
+        end: dict[str, NDArray[np.int64]],
+        lines: Lines,
+    ) -> None:
+        """Note where the values of some lines begin and end."""
+        for i, name in enumerate(order.names):
+            if name in self.keys:
+                if name not in begin:  # missing in all other lines so far
+                    begin[name], end[name] = lines.begin.copy(), lines.begin - 1
+                quote = order.quoted[i]
+                begin[name][rows] = bounds[i] + 1 + len(order.heads[i]) + quote
+                end[name][rows] = bounds[i + 1] - quote
+
+
+def _matching(
+    order: _Order,
+    lines: Lines,
+    rows: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    quotes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return which of some lines have an order of keys."""
+    chars = lines.chars
+    alive = np.flatnonzero(quotes[rows] == 2 * sum(order.quoted))
+    for i, head in enumerate(order.heads):
+        if not alive.size:
+            break
+        begins, ends = bounds[i][alive] + 1, bounds[i + 1][alive]
+        values = begins + len(head)
+        same = values <= ends
+        same[same] = lines.have(begins[same], head)
+        if order.quoted[i]:
+            same &= (chars[values] == _QUOTE) & (chars[ends - 1] == _QUOTE) & (values + 2 <= ends)
+        else:
+            same &= (chars[values] != _APOSTROPHE) & (chars[values] != _QUOTE)
+        if not same.all():
+            alive = alive[same]
+    return alive
