@@ -16,12 +16,13 @@ export OPENBLAS_NUM_THREADS ?= 1
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
 
+# With worksteal, each worker gets contiguous tests, so that fixtures are built once, and an idle worker
+# takes tests from the other: no long file ends alone.
 test: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # Adds the slow tests (whole logs in both engines, long statistics) and random cases that differ
-# between runs, and repeats the tests of kernels without the compiler. With worksteal, each worker
-# gets contiguous tests, so that fixtures are built once, and an idle worker takes tests from the other.
+# between runs, and repeats the tests of kernels without the compiler.
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m "slow or not slow" --hypothesis-profile=search
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal $(WITHOUT_KERNELS:%=--ignore-glob='*/%.py')

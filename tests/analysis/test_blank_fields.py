@@ -99,7 +99,7 @@ OF_KNOWN_USERS = {
         for attribute in locality.ATTRIBUTES
     },
 }
-#: Logs in which no job of a known user ran, or no job told what is compared.
+#: Logs in which no job of a known user ran, or no job has what is compared.
 NOBODY = {
     f"{field} of all {value}"
     for field, value in (
@@ -112,23 +112,19 @@ NOBODY = {
 }
 
 
-def with_slow(names):
-    """The names of logs; those in which other than two jobs have blanks are for `make test-all`."""
-    return [
-        pytest.param(name, marks=() if "of two" in name else pytest.mark.slow)
-        for name in sorted(names)
-    ]
+#: Other logs than those in which two jobs have blanks are for `make test-all`.
+QUICK = {name for name in LOGS if "of two" in name}
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@pytest.mark.parametrize("log", with_slow(LOGS))
-@pytest.mark.parametrize("measure", MEASURES)
-def test_each_measure_is_as_defined(measure, log):
-    MEASURES[measure](LOGS[log], trace_of(LOGS[log]))
-
-
-@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@pytest.mark.parametrize("log", with_slow(LOGS.keys() - NOBODY))
-@pytest.mark.parametrize("measure", OF_KNOWN_USERS)
-def test_so_is_each_that_needs_known_users(measure, log):
-    OF_KNOWN_USERS[measure](LOGS[log], trace_of(LOGS[log]))
+@pytest.mark.parametrize(
+    "logs",
+    [QUICK, pytest.param(LOGS.keys() - QUICK, marks=pytest.mark.slow)],
+    ids=["two", "others"],
+)
+def test_each_measure_is_as_defined(logs):
+    for log in sorted(logs):
+        trace = trace_of(LOGS[log])
+        measures = MEASURES | ({} if log in NOBODY else OF_KNOWN_USERS)
+        for measure in measures:
+            measures[measure](LOGS[log], trace)

@@ -93,7 +93,7 @@ def test_rank_correlations_are_those_of_scipy(sample):
         assert draws == pytest.approx(correlation, abs=1e-6)
 
 
-def test_drawn_rank_correlations_are_near_those_ranked_anew(rng):
+def test_drawn_rank_correlations_are_near_those_ranked_again(rng):
     n_users, each = 60, 20
     user = np.repeat(np.arange(n_users), each)
     level = rng.normal(size=n_users)[user]

@@ -71,7 +71,7 @@ def test_users_of_three_logs_are_different_users(rng):
     assert together["user"].nunique() == sum(users)
 
 
-def test_limits_of_the_fit_are_those_of_users_drawn_and_fitted_anew(rng):
+def test_limits_of_the_fit_are_those_of_users_drawn_and_fitted_again(rng):
     jobs = answered(followed_jobs([many_users(rng, 9, 12), many_users(rng, 6, 12)]))
     weights = draw_users(jobs, 30, rng=3)
     found = continuation_of(jobs, weights)
@@ -111,7 +111,7 @@ def test_what_drives_users_is_found(rng):
     assert found.all_explained >= table["explained"].max()
 
 
-def test_slowdown_that_drives_users_is_told_from_response_time(rng):
+def test_slowdown_that_drives_users_is_distinguished_from_response_time(rng):
     def moved(trace):
         """The same users, but they go on by slowdown."""
         jobs = trace.jobs
@@ -149,7 +149,7 @@ def test_deviance_and_odds_are_those_of_another_model_of_statsmodels(rng):
         )
 
 
-def test_deviance_with_coefficients_held_is_near_that_of_models_fitted_anew(rng):
+def test_deviance_with_coefficients_held_is_near_that_of_models_fitted_again(rng):
     jobs = answered(followed_jobs(many_users(rng, 40, 40)))
     weights = draw_users(jobs, 25, rng=1)
     anew = []
@@ -174,7 +174,7 @@ def test_thirty_jobs_are_enough(n, enough, rng):
     assert np.isfinite(found.all_explained) == enough
 
 
-def test_without_anything_to_tell_apart_nothing_is_told(rng):
+def test_without_anything_to_tell_apart_nothing_is_reported(rng):
     for trace in (a_log([5] * 40), a_log([5, 9000] * 3), a_log([5, 9000] * 30)):
         found = compare_predictors(trace, rng=1)
         assert found.quantities["explained"].isna().all()

@@ -176,11 +176,11 @@ def test_a_section_is_the_same_again(rng):
 
 
 @pytest.mark.parametrize("n", [1, 9])
-def test_few_jobs_tell_nothing(rng, n):
+def test_few_jobs_show_nothing(rng, n):
     assert "too few for correlations" in section(log(rng, n=n)).notes[0]
 
 
-def test_jobs_all_alike_tell_nothing():
+def test_jobs_all_alike_show_nothing():
     columns = {"submit": [7] * 20, "run": [5] * 20, "procs": [2] * 20, "user": [1] * 20}
     shown = section(Trace.from_columns(columns))
     assert len(shown.notes) == 6
@@ -227,7 +227,7 @@ def test_some_unknown_users_are_no_reason_to_lack_intervals(rng):
     assert np.isfinite(shown.values["procs_run"]["spearman_low"])
 
 
-def test_what_goes_apart_is_said_to(rng):
+def test_what_goes_apart_is_reported(rng):
     procs, estimate = rng.integers(1, 65, 400), rng.integers(1, 9000, 400)
     shown = section(
         log(
@@ -247,7 +247,7 @@ def test_what_goes_apart_is_said_to(rng):
     )
 
 
-def test_the_map_is_of_the_kind_asked_for(rng):
+def test_the_map_is_of_the_kind_requested(rng):
     found = correlations(log(rng, n=40, memory=[-1] * 40, wait=[-1] * 40), rng=1)
     row = found.table.iloc[1]
     for kind in ("spearman", "kendall", "pearson_log"):
@@ -288,9 +288,8 @@ def test_the_tables_of_correlations_as_they_are_read():
     assert pairs.shown.columns.tolist() == ["jobs", "Spearman", "Kendall", "Pearson, of logarithms"]
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "high", "said"),
-    [
+def test_what_is_reported_of_size_and_run_time_leaves_no_doubt():
+    for value, low, high, said in (
         (0.6, 0.1, 0.9, "Larger jobs run longer"),
         (0.6, 0.0, 0.9, "No significant correlation between size and run time"),
         (-0.6, -0.9, 0.0, "No significant correlation between size and run time"),
@@ -299,12 +298,10 @@ def test_the_tables_of_correlations_as_they_are_read():
         (0.11, np.nan, np.nan, "Larger jobs run longer"),
         (-0.1, np.nan, np.nan, "No significant correlation between size and run time"),
         (-0.11, np.nan, np.nan, "Larger jobs run shorter"),
-    ],
-)
-def test_what_is_said_of_size_and_run_time_leaves_no_doubt(value, low, high, said):
-    row = {"first": "procs", "second": "run", "spearman": value}
-    table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
-    assert _finding(table).startswith(f"{said}: rank correlation ")
+    ):
+        row = {"first": "procs", "second": "run", "spearman": value}
+        table = pd.DataFrame([row | {"spearman_low": low, "spearman_high": high}])
+        assert _finding(table).startswith(f"{said}: rank correlation ")
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.1, False), (-0.1, False), (-0.11, True)])

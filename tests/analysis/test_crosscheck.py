@@ -176,7 +176,7 @@ def test_forms_stay_what_they_are():
     assert as_again(0.25, 1.0) == as_again(as_probability(0.25), 1.0) == again.ConstantAgain(0.25)
 
 
-def test_what_a_theory_warns_of_is_said_as_by_the_toolkit(monkeypatch):
+def test_what_a_theory_warns_of_is_reported_as_by_the_toolkit(monkeypatch):
     def rough(lam, S):
         warnings.warn("a rough answer", queueing.QueueingWarning, stacklevel=1)
         warnings.warn("an old name", DeprecationWarning, stacklevel=1)
@@ -220,7 +220,7 @@ def test_users_who_never_go_on_have_first_jobs_too():
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-def test_what_a_theory_does_not_tell_is_shown_and_not_judged():
+def test_what_a_theory_does_not_contain_is_shown_and_not_judged():
     """Of heavy load mean and variance of responses are known only."""
     found = crosscheck(
         "reopen", lam=0.9, p=queueing.hyperbolic(0.8, 0.05), Z=1, S=1, method="fluid",
@@ -350,9 +350,8 @@ def test_what_never_varies_may_differ_by_rounding_only():
     assert (rows.loc[["Q", "U"], "z"] == 0).all()
 
 
-@pytest.mark.parametrize(
-    ("model", "parameters", "message"),
-    [
+def test_what_cannot_be_is_refused():
+    for model, parameters, message in (
         (
             "mg1",
             {"lam": 0.5, "S": 1},
@@ -379,11 +378,9 @@ def test_what_never_varies_may_differ_by_rounding_only():
             {"lam": 0.5, "p": lambda r: 2.0, "Z": 1, "S": 1},
             r"p is 2 at response time 1e\+09; it must be from 0 to 1",
         ),
-    ],
-)
-def test_what_cannot_be_is_refused(model, parameters, message):
-    with pytest.raises(ParameterError, match=message):
-        crosscheck(model, **parameters)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            crosscheck(model, **parameters)
 
 
 def test_runs_too_short_for_their_warm_up():
@@ -402,9 +399,9 @@ def test_progress_counts_all_simulations():
 
 
 def test_times_too_coarse_to_measure():
-    with pytest.warns(WorkloadWarning) as told:
+    with pytest.warns(WorkloadWarning) as reported:
         crosscheck("mm1", lam=1e-20, S=1, runs=2, jobs=200, rng=1)
-    assert any("cannot resolve service times" in str(warning.message) for warning in told)
+    assert any("cannot resolve service times" in str(warning.message) for warning in reported)
 
 
 def test_runs_are_worth_as_many_jobs_as_are_independent():
@@ -414,7 +411,7 @@ def test_runs_are_worth_as_many_jobs_as_are_independent():
     assert (alone.points["independent"] > 20).all()
 
 
-def test_runs_without_responses_tell_nothing_of_them():
+def test_runs_without_responses_show_nothing_of_them():
     runs = runs_of([1.0] * 2, [1] * 2, [[1, 3], []])
     assert math.isnan(independent(runs, "all"))
     assert estimate(runs, "R", "all").value == 2

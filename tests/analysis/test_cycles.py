@@ -125,7 +125,7 @@ def test_an_hour_that_the_log_does_not_cover_has_no_rate():
     assert day.iloc[:4].tolist() == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
 
 
-def test_the_intervals_of_working_hours_are_the_same_each_time_and_told_by_their_names():
+def test_the_intervals_of_working_hours_are_the_same_each_time_and_reported_by_their_names():
     start = datetime(2024, 1, 1, tzinfo=STOCKHOLM)
     zero = int(start.timestamp())
     # Users 1 to 6 work by day, from one day a week to six; user 7 on Sundays, and by night.

@@ -61,7 +61,7 @@ def test_no_other_parameters_are_likelier(name, rng):
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(1, 10_000), min_size=2, max_size=60).filter(lambda v: len({*v}) > 1))
-def test_any_values_are_fitted_or_the_reason_is_told(values):
+def test_any_values_are_fitted_or_the_reason_is_reported(values):
     fit = fit_marginal(values)
     assert set(fit.fits) | set(fit.left_out) == set(FAMILIES)
     assert not set(fit.fits) & set(fit.left_out)
@@ -94,15 +94,15 @@ OF_ONE_VALUE = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_values_all_alike_are_fitted_or_refused(family):
-    sample = Sample(np.array([117.0]), np.array([9.0]))
-    if family in OF_ONE_VALUE:
-        distribution, _, _ = FAMILIES[family].fit(sample)
-        assert distribution.mean() == pytest.approx(117)
-    else:
-        with pytest.raises(ParameterError):
-            FAMILIES[family].fit(sample)
+def test_values_all_alike_are_fitted_or_refused():
+    for family in FAMILIES:
+        sample = Sample(np.array([117.0]), np.array([9.0]))
+        if family in OF_ONE_VALUE:
+            distribution, _, _ = FAMILIES[family].fit(sample)
+            assert distribution.mean() == pytest.approx(117)
+        else:
+            with pytest.raises(ParameterError):
+                FAMILIES[family].fit(sample)
 
 
 @pytest.mark.parametrize("n_zeros", [0, 1, 50])
@@ -285,7 +285,7 @@ def test_a_log_without_anything_to_fit():
     assert not section.figures
 
 
-def test_without_waits_think_times_are_said_to_be_rough(rng):
+def test_without_waits_think_times_are_reported_as_rough(rng):
     rough = "No wait time is known"
     assert any(rough in note for note in fits.section(log(rng, wait=[-1] * 300)).notes)
     assert not any(rough in note for note in fits.section(log(rng)).notes)
@@ -319,7 +319,7 @@ def test_nothing_is_left_far_out_in_a_tail():
     assert Scaled(stats.fisk, (30.0,), 50.0).sf([50, 1e9]).tolist() == [0.5, 0.0]
 
 
-def test_what_is_told_of_the_values_worked_by_hand():
+def test_what_is_reported_of_the_values_worked_by_hand():
     """All but the number and the zeros is of the positive values."""
     fit = fit_marginal([0, 1, np.nan, 4, 1], families=["exponential"])
     assert (fit.n, fit.zeros, fit.mean, fit.distinct) == (4, 0.25, 2, 2)
@@ -424,7 +424,7 @@ def test_think_times_are_those_of_known_users_and_not_negative():
     assert np.isnan(row["simple_low"])  # one user tells nothing of how users differ
 
 
-def test_two_users_have_an_interval_and_one_beside_unknown_ones_has_none():
+def test_two_users_have_an_interval_and_one_next_to_unknown_ones_has_none():
     log = {"submit": [0] * 20, "run": [*range(1, 21)], "procs": [1] * 20}
     for user, known in (([1] * 10 + [2] * 10, True), ([1] * 10 + [-1] * 10, False)):
         trace = Trace.from_columns({**log, "user": user})
@@ -462,7 +462,7 @@ def test_the_nearest_of_all_and_of_the_simple_ones_are_drawn_by_their_names():
     ]
 
 
-def test_what_fits_best_is_said_of_the_simpler_distributions():
+def test_what_fits_best_is_reported_of_the_simpler_distributions():
     assert fits._finding(nearest()) == (
         "Among distributions with at most two parameters, run times are best fitted by Weibull "
         "(Kolmogorov-Smirnov distance 5 % [4, 6]) and inter-arrival times by gamma (20 %)."
@@ -499,7 +499,7 @@ def test_the_tables_of_fits_are_in_their_words(rng):
     assert first["anderson_darling"] == fit["anderson_darling"]
 
 
-def test_a_quantity_without_a_simple_family_stands_beside_one_that_has_one(rng):
+def test_a_quantity_without_a_simple_family_stands_next_to_one_that_has_one(rng):
     # Run times are all but alike, so none is Pareto's.
     trace = log(rng, n=40, run=10**7 + np.arange(40.0))
     found = fit_marginals(trace, ["pareto", "hyper_exponential_2_em"], rng=1)

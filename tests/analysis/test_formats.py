@@ -17,9 +17,8 @@ from analysis.formats import (
 )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "written"),
-    [
+def test_times_are_written_in_the_unit_that_they_reach():
+    for seconds, written in (
         (0.0999, "99.9 ms"),
         (0.1, "0.1 s"),
         (59.9, "59.9 s"),
@@ -33,10 +32,8 @@ from analysis.formats import (
         (100 * 86_400 + 7 * 3600, "100 d"),
         (-90, "−1 min 30 s"),
         (np.nan, "–"),
-    ],
-)
-def test_times_are_written_in_the_unit_that_they_reach(seconds, written):
-    assert duration(seconds) == written
+    ):
+        assert duration(seconds) == written, seconds
 
 
 @pytest.mark.parametrize(
@@ -54,9 +51,8 @@ def test_what_is_not_known_or_has_no_end():
     assert with_interval(0.5, 0.4, np.nan) == with_interval(0.5, np.nan, 0.6) == "50 %"
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
+def test_shares_near_none_and_near_all():
+    for value, written in (
         (0.001, "0.1 %"),
         (0.1, "10 %"),
         (0.999, "99.9 %"),
@@ -64,10 +60,8 @@ def test_what_is_not_known_or_has_no_end():
         (1.256, "126 %"),
         (-0.05, "−5 %"),
         (-0.0123, "−1.2 %"),
-    ],
-)
-def test_shares_near_none_and_near_all(value, written):
-    assert share(value) == written
+    ):
+        assert share(value) == written, value
 
 
 def test_metrics_are_written_in_their_units():

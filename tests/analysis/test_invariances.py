@@ -26,7 +26,7 @@ small = logs(
 )
 
 
-def told(trace):
+def reported(trace):
     """What the log tells, as tables of plain numbers."""
     lengths = {
         method: sorted(analysis.sessions.session_lengths(trace, method=method))
@@ -60,23 +60,23 @@ def assert_same(one, other):
 
 @settings(max_examples=6)
 @given(small, st.permutations([5, 700, 0]))
-def test_numbers_of_users_tell_nothing(jobs, numbers):
+def test_numbers_of_users_show_nothing(jobs, numbers):
     others = [{**job, "user": numbers[job["user"] - 1]} for job in jobs]
-    assert_same(told(trace_of(jobs)), told(trace_of(others)))
+    assert_same(reported(trace_of(jobs)), reported(trace_of(others)))
 
 
 @settings(max_examples=6)
 @given(small, st.integers(1, 9))
-def test_the_begin_of_time_tells_nothing(jobs, weeks):
+def test_the_begin_of_time_shows_nothing(jobs, weeks):
     later = [{**job, "submit": job["submit"] + weeks * WEEK} for job in jobs]
-    one, other = told(trace_of(jobs)), told(trace_of(later))
+    one, other = reported(trace_of(jobs)), reported(trace_of(later))
     del one["classes"], other["classes"]  # which depend on when logging began
     assert_same(one, other)
 
 
 @settings(max_examples=6)
 @given(small, small)
-def test_users_tell_nothing_of_others(jobs, others):
+def test_users_show_nothing_of_others(jobs, others):
     others = [{**job, "user": job["user"] + 10} for job in others]
     both = sorted(jobs + others, key=lambda job: job["submit"])
     for method in ("arrival", "last", "max"):

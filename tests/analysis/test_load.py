@@ -125,7 +125,7 @@ def test_centuries_still_fit_a_figure():
     assert all(len(figure.data) <= 1501 for figure in section.figures)
 
 
-def test_what_cannot_be_is_said():
+def test_what_cannot_be_is_reported():
     log = {"submit": [0, 100_000], "wait": [0, 0], "run": [100_000, 100_000], "procs": [8, 8]}
     trace = Trace.from_columns(log, header=Header(("; MaxProcs: 2",)))
     notes = " ".join(load.section(trace).notes)
@@ -175,7 +175,7 @@ def test_logs_of_eight_weeks_have_a_load_by_week(days, interval):
     assert (data["end"] - data["begin"]).unique().tolist() == [interval * 86_400]
 
 
-def test_the_busiest_day_is_told_beside_the_mean():
+def test_the_busiest_day_is_reported_next_to_the_mean():
     log = {"submit": [0, 2 * 86_400], "wait": [0, 0], "run": [86_400, 43_200], "procs": [4, 4]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
@@ -186,13 +186,13 @@ def test_the_busiest_day_is_told_beside_the_mean():
     assert section.tables[0].shown[""]["utilization"] == "50 %"
 
 
-def test_without_a_machine_the_work_is_told_in_processor_hours():
+def test_without_a_machine_the_work_is_reported_in_processor_hours():
     log = {"submit": [0, 3600], "wait": [0, 0], "run": [3600, 7200], "procs": [1, 2]}
     section = load.section(Trace.from_columns(log))
     assert section.finding == "The jobs did 5 processor-hours of work in 3 h."
 
 
-def test_what_is_taken_for_the_machine_and_for_a_wait_is_said():
+def test_what_is_taken_for_the_machine_and_for_a_wait_is_reported():
     log = {"submit": [0, 100], "wait": [0, -1], "run": [100, 50], "procs": [4, 2]}
     notes = load.section(Trace.from_columns(log, header=Header(("; MaxNodes: 4",)))).notes
     assert notes == (
@@ -209,7 +209,7 @@ def test_a_log_of_which_no_job_ran_has_arrivals_but_no_load():
     assert [figure.name for figure in section.figures] == ["jobs"]
 
 
-def test_the_busiest_day_is_told_only_where_it_is_busier_than_the_mean():
+def test_the_busiest_day_is_reported_only_where_it_is_busier_than_the_mean():
     log = {"submit": [0, 86_400], "wait": [0, 0], "run": [86_400, 0], "procs": [4, 4]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["offered_load"] == section.values["busiest_offered_load"] == 1

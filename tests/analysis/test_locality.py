@@ -34,9 +34,8 @@ def test_a_run_time_of_0_is_a_value_like_any_other():
     assert mean_depths(log)["run"] == 1
 
 
-@pytest.mark.parametrize(
-    ("values", "tolerance", "expected"),
-    [
+def test_depths_worked_by_hand():
+    for values, tolerance, expected in (
         ([7, 7, 7], 0, 0),
         ([1, 2, 1, 2], 0, 1),
         ([1, 2, 3, 1, 1, 3], 0, (2 + 0 + 1) / 3),
@@ -49,10 +48,8 @@ def test_a_run_time_of_0_is_a_value_like_any_other():
         ([106, 100, 103, 106], 0.05, (0 + 1) / 2),
         ([0, 0, 1, 0], 0.05, (0 + 1) / 2),
         ([3, np.nan, 3], 0, 0),
-    ],
-)
-def test_depths_worked_by_hand(values, tolerance, expected):
-    assert stack_depth(values, tolerance) == pytest.approx(expected, nan_ok=True)
+    ):
+        assert stack_depth(values, tolerance) == pytest.approx(expected, nan_ok=True), values
 
 
 def test_what_is_never_found_again_has_no_depth():
@@ -188,7 +185,7 @@ def test_days_are_those_of_the_local_clock():
     assert daily_concentration(Trace.from_columns(columns), "run").days["jobs"].tolist() == [2]
 
 
-def test_days_of_one_kind_are_told_from_chance(rng):
+def test_days_of_one_kind_are_distinguished_from_chance(rng):
     n, kinds = 3000, rng.integers(1, 17, 30)
     day = np.repeat(np.arange(30), n // 30)
     other = rng.integers(1, 17, n)
@@ -254,7 +251,7 @@ def test_of_ten_users_a_share_is_worth_a_sentence(n_users, stated):
     assert (said in found.finding) == stated
 
 
-def test_where_no_run_time_comes_again_no_depth_is_told(rng):
+def test_where_no_run_time_comes_again_no_depth_is_reported(rng):
     n = 12
     trace = log(rng, n, run=2 ** np.arange(n), requested_time=[np.nan] * n)
     nothing = section(trace)
@@ -351,7 +348,7 @@ def test_the_table_of_similarity_is_of_the_distances_that_it_names(rng):
         assert row["users_nearer_shuffled"] == of_users
 
 
-def test_each_log_is_drawn_beside_its_shuffles_in_its_colour_dashed():
+def test_each_log_is_drawn_next_to_its_shuffles_in_its_colour_dashed():
     data = pd.DataFrame(
         {"one": [0.5, 1], "one, shuffled": [0.25, 1], "two": [0.75, 1], "two, shuffled": [0, 1]},
         index=[1.0, 2],

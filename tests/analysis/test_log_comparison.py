@@ -62,7 +62,7 @@ def test_a_log_is_no_distance_from_itself(rng):
     assert found.farthest.to_numpy().max() == 0
 
 
-def test_what_differs_is_told(rng):
+def test_what_differs_is_reported(rng):
     trace = log(rng)
     slower = trace.with_columns(run=2 * trace.column("run"))
     found = compare({"original": trace, "slower": slower}, sections=["load", "marginals"])
@@ -207,7 +207,7 @@ def of_work(*runs):
     }
 
 
-def test_the_first_log_is_set_beside_the_range_of_the_others():
+def test_the_first_log_is_compared_with_the_range_of_the_others():
     row = compare(of_work(10, 20, 40), sections=["load"]).summary.loc["load.work"]
     assert row[["first", "mean", "min", "max"]].tolist() == [10, 30, 20, 40]
     assert row["sd"] == pytest.approx(200**0.5)

@@ -237,7 +237,7 @@ def test_the_tables_of_accuracy_as_they_are_read():
     )
 
 
-def test_what_a_slowdown_is_bounded_by_and_where_shares_are_told_is_the_same_each_time():
+def test_what_a_slowdown_is_bounded_by_and_where_shares_are_reported_is_the_same_each_time():
     log = {"submit": [0, 1], "run": [5, 100], "procs": [1, 1], "wait": [0, 50]}
     section = marginals.section(Trace.from_columns(log))
     assert section.parameters == {"slowdown_bound": 10}

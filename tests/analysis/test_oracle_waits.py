@@ -28,11 +28,11 @@ def export():
         eligible = submit + timedelta(seconds=int(rng.integers(0, 2)) * int(rng.integers(9999)))
         start = eligible + timedelta(seconds=int(rng.exponential(5000)))
         end = start + timedelta(seconds=int(rng.exponential(9000)))
-        told = eligible.isoformat() if rng.random() < 0.9 else "Unknown"
+        reported = eligible.isoformat() if rng.random() < 0.9 else "Unknown"
         never = rng.random() < 0.1
         rows.append(
             f"{number}|{number}|u{rng.integers(1, 5)}|a{rng.integers(1, 3)}|p{rng.integers(1, 4)}"
-            f"|{submit.isoformat()}|{told}|{'Unknown' if never else start.isoformat()}"
+            f"|{submit.isoformat()}|{reported}|{'Unknown' if never else start.isoformat()}"
             f"|{end.isoformat()}|{str(end - start).replace(' days, ', '-').replace(' day, ', '-')}"
             f"|{'CANCELLED' if never else 'COMPLETED'}|4"
         )

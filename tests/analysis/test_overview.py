@@ -70,7 +70,7 @@ def test_dates_are_those_of_the_wall():
     assert not overview.section(until).notes
 
 
-def test_without_a_clock_there_are_no_dates_and_it_is_said():
+def test_without_a_clock_there_are_no_dates_and_it_is_reported():
     section = overview.section(Trace.from_columns({"submit": [0, 60]}))
     assert "no UnixStartTime" in section.notes[0]
     assert "first_submit_date" not in section.values
@@ -142,7 +142,7 @@ def test_jobs_that_never_ran_did_not_end_after_the_window():
     assert facts(Trace.from_columns(log))["ended later"] == "1 job"
 
 
-def test_what_a_header_tells_of_the_log_is_in_its_first_table():
+def test_what_a_header_records_is_in_the_first_table():
     header = Header(
         (
             "; Version: 2.2",

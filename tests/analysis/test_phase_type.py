@@ -96,7 +96,7 @@ def test_less_variable_than_exponential_is_not_hyper_exponential():
 
 
 @given(mixtures(order=st.just(1), branches=st.sampled_from([2, 3]), apart=2.0))
-def test_moments_are_matched_exactly_and_tell_the_branches(mixture):
+def test_moments_are_matched_exactly_and_give_the_branches(mixture):
     n = 2 * len(mixture.weights) - 1
     moments = [mixture.moment(k + 1) for k in range(n)]
     found = match_moments(moments)

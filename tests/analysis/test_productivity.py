@@ -73,10 +73,10 @@ def test_there_need_be_no_log():
 
 
 def test_it_is_ready_for_json(found):
-    told = found.to_dict()
-    assert told["table"][0] == {"metric": "users", "log": 29, "open": 29, "adjusted": 29}
-    assert len(told["weekly"]) == 168
-    assert set(told["users"]) == {"log", "open", "adjusted"}
+    reported = found.to_dict()
+    assert reported["table"][0] == {"metric": "users", "log": 29, "open": 29, "adjusted": 29}
+    assert len(reported["weekly"]) == 168
+    assert set(reported["users"]) == {"log", "open", "adjusted"}
 
 
 @pytest.mark.parametrize("plot", PLOTS)
@@ -142,7 +142,7 @@ def test_the_throughput_of_a_log_is_that_up_to_its_last_end():
     assert throughput["fcfs"] == schedule.productivity.throughput_per_hour
 
 
-def test_jobs_that_never_ran_are_nobodys_work():
+def test_jobs_that_never_ran_are_no_users_work():
     columns = {"submit": [0, 1, 2, 7200], "run": [10, 10, 5, -1], "wait": [0, 9, 18, 0]}
     columns |= {"procs": [4] * 4, "user": [1, 2, 1, 9]}
     with_one = wk.Trace.from_columns(columns)

@@ -133,7 +133,7 @@ def test_unknown_waits_count_as_none_of_users_and_not_at_all_of_the_log():
     assert itself["utilization"] == of.load
 
 
-def test_who_is_left_out_and_who_may_be_cut_off_is_said():
+def test_who_is_left_out_and_who_may_be_cut_off_is_reported():
     # One job never ran, one is nobody's; user 2 comes in the last weeks, user 3 in the midst.
     trace = made(
         procs=1,
@@ -204,7 +204,7 @@ def test_arrivals_are_judged_by_those_of_open_users():
 
 
 @pytest.mark.parametrize(("period", "known"), [(WEEK - 1, False), (WEEK, True)])
-def test_a_log_of_a_week_tells_a_weekly_cycle(period, known):
+def test_a_log_of_a_week_shows_a_weekly_cycle(period, known):
     found = assumption(made(submit=[0, period]), "arrivals have no cycle")
     assert (found.broken is not None) == known
 
@@ -310,7 +310,7 @@ def test_tables_are_in_the_units_that_they_say():
     )
 
 
-def test_waits_are_told_from_the_shortest_to_the_longest():
+def test_waits_are_reported_from_the_shortest_to_the_longest():
     names = [("log", ""), ("open", "jobs"), ("open", "machine"), ("mixed", "jobs")]
     index = pd.MultiIndex.from_tuples(names, names=["model", "servers"])
     data = pd.DataFrame({"wait": [60.0, 7200.0, 0.5, np.nan]}, index)
@@ -412,7 +412,7 @@ def test_a_re_open_queue_is_found_again_in_its_log():
     assert again["wait"] == pytest.approx(table.loc[("log", ""), "wait"], rel=0.25)
 
 
-def test_one_user_and_unknown_waits_are_said():
+def test_one_user_and_unknown_waits_are_reported():
     submit = np.arange(100) * DAY
     found = queueing_from_trace(made(submit=submit, wait=[-1] * 100), runs=1, rng=1)
     assert any("100 waits are unknown" in note for note in found.notes)
@@ -425,7 +425,7 @@ def test_one_user_and_unknown_waits_are_said():
     assert np.isnan(found.going_on.a)
 
 
-def test_a_load_beyond_the_machine_is_said_and_has_no_answer():
+def test_a_load_beyond_the_machine_is_reported_and_has_no_answer():
     # Ten jobs a day of a day each, on four processors.
     submit = np.arange(1000) * DAY // 10
     users = np.arange(1000)
@@ -487,7 +487,7 @@ def test_waits_of_less_than_a_second_are_not_called_none(wait, words):
     assert describe_waits(data) == f"Mean waits: log {words}."
 
 
-def test_users_are_simulated_as_they_were_asked_for(monkeypatch):
+def test_users_are_simulated_as_requested(monkeypatch):
     asked = {}
 
     def simulated(jobs, runs, **options):

@@ -11,9 +11,12 @@ from matplotlib.figure import Figure
 
 from analysis import characterize, style
 from analysis.distributions import accuracy, correlation, marginals
+from analysis.load import over_time, overview
 from analysis.page import Report
 from analysis.report import SECTIONS
 from analysis.section import SEED, Section
+from analysis.sessions import description
+from analysis.users import shares
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
 from workloadkit.clock import DAY
@@ -28,6 +31,7 @@ HEADER = Header(
         "; Note: <script>alert(1)</script> http://evil.example/x.js",
     )
 )
+NAME = "<img src=x onerror=alert(1)>.swf"
 N = 60
 
 
@@ -73,8 +77,14 @@ ODD = {
 @pytest.fixture(scope="module")
 def ordinary():
     """The characterisation of an ordinary log."""
-    made = Trace.from_columns(log(np.random.default_rng(1)), header=HEADER, name="a.swf")
+    made = Trace.from_columns(log(np.random.default_rng(1)), header=HEADER, name=NAME)
     return characterize(made)
+
+
+@pytest.fixture(scope="module")
+def page(ordinary):
+    """Its page."""
+    return ordinary.to_html()
 
 
 class Page(HTMLParser):
@@ -101,10 +111,11 @@ class Page(HTMLParser):
 QUICK = ("no users", "fractions", "a gap of centuries")
 
 
-QUICK_OR_SLOW = [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ODD]
+def quick_or_slow(*values, quick):
+    return pytest.param(*values, marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("kind", QUICK_OR_SLOW)
+@pytest.mark.parametrize("kind", [quick_or_slow(x, quick=x in QUICK) for x in ODD])
 def test_every_log_gives_every_section(kind, rng):
     found = characterize(Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind))
     # these logs have no utility functions, and neither accounting beside them nor several queues
@@ -117,8 +128,14 @@ def test_every_log_gives_every_section(kind, rng):
         assert section.title in page
 
 
-@pytest.mark.parametrize("kind", QUICK_OR_SLOW)
-@pytest.mark.parametrize("lines", [(), ("; UnixStartTime: 843480031", "; TimeZone: -18000")])
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        quick_or_slow(kind, lines, quick=kind in QUICK and (kind == "fractions") == bool(lines))
+        for lines in ((), ("; UnixStartTime: 843480031", "; TimeZone: -18000"))
+        for kind in ODD
+    ],
+)
 def test_a_poor_header_is_no_obstacle(kind, lines, rng):
     trace = Trace.from_columns(log(rng, **ODD[kind]), header=Header(lines))
     assert json.dumps(characterize(trace).to_dict(), allow_nan=False)
@@ -150,9 +167,11 @@ def test_no_job_is_no_log():
         characterize(Trace.from_columns({"submit": []}))
 
 
-def test_what_a_section_lacks_is_said_in_words(rng):
+def test_what_a_section_lacks_is_reported_in_words(rng):
     columns = log(rng, wait=[np.nan] * N, requested_time=[np.nan] * N, user=[-1] * N)
-    sections = {s.name: s for s in characterize(Trace.from_columns(columns)).sections}
+    parts = (over_time, marginals, accuracy, shares, description)
+    found = [part.section(Trace.from_columns(columns)) for part in parts]
+    sections = {section.name: section for section in found}
     assert "No wait time is known" in " ".join(sections["load"].notes)
     assert "No estimate is known" in " ".join(sections["marginals"].notes)
     for name in ("accuracy", "users", "sessions"):
@@ -160,30 +179,26 @@ def test_what_a_section_lacks_is_said_in_words(rng):
         assert not sections[name].figures
 
 
-def test_text_of_the_log_stays_text(rng):
-    trace = Trace.from_columns(log(rng), header=HEADER, name="<img src=x onerror=alert(1)>.swf")
-    page = characterize(trace).to_html()
+def test_text_of_the_log_stays_text(page):
     assert "<script" not in page
     assert "<img" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "&lt;b&gt;someone&lt;/b&gt; &amp; co" in page
 
 
-def test_the_page_needs_nothing_else(ordinary):
-    text = ordinary.to_html()
-    page = Page(text)
-    assert not page.tags & {"script", "link", "img", "image", "iframe", "object", "embed"}
-    assert not any("//" in value for _, value in page.attributes)
-    assert "@import" not in text
-    assert "@font-face" not in text
-    assert all(link.startswith("#") for link in page.links)
-    assert {link[1:] for link in page.links} <= set(page.ids)
-    assert len(page.ids) == len(set(page.ids))
+def test_the_page_needs_nothing_else(page):
+    found = Page(page)
+    assert not found.tags & {"script", "link", "img", "image", "iframe", "object", "embed"}
+    assert not any("//" in value for _, value in found.attributes)
+    assert "@import" not in page
+    assert "@font-face" not in page
+    assert all(link.startswith("#") for link in found.links)
+    assert {link[1:] for link in found.links} <= set(found.ids)
+    assert len(found.ids) == len(set(found.ids))
 
 
 @pytest.mark.slow
-def test_figures_follow_the_theme_of_the_page(ordinary):
-    page = ordinary.to_html()
+def test_figures_follow_the_theme_of_the_page(page):
     figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
     assert len(figures) >= 12
     for figure in figures:
@@ -247,7 +262,7 @@ def test_repairs_are_listed(rng):
 
 def test_coverage_counts_what_is_known(rng):
     trace = Trace.from_columns(log(rng, wait=[np.nan] * 45 + [5] * 15, user=[-1] * 20 + [7] * 40))
-    rows = characterize(trace).to_dict()["overview"]["tables"]["coverage"]["rows"]
+    rows = overview.section(trace).to_dict()["tables"]["coverage"]["rows"]
     fields = {row["field"]: row for row in rows}
     assert len(fields) == 18
     assert [fields[name]["known"] for name in ("wait", "user", "memory", "submit")] == [
@@ -261,14 +276,14 @@ def test_coverage_counts_what_is_known(rng):
     assert fields["user"]["distinct"] == 1
 
 
-def test_json_tells_what_made_it(ordinary):
+def test_json_records_what_made_it(ordinary):
     import workloadkit
 
     made_by = ordinary.to_dict()["provenance"]
     parameters = made_by.pop("parameters")
     digest = made_by.pop("content_sha256")
     assert digest == ordinary.source.content_digest
-    assert made_by == {"workloadkit": workloadkit.__version__, "log": "a.swf", "sha256": None}
+    assert made_by == {"workloadkit": workloadkit.__version__, "log": NAME, "sha256": None}
     times = {name: value for name, value in parameters.items() if isinstance(value, float)}
     assert times == {
         "slowdown_bound": 10.0,
@@ -324,8 +339,7 @@ def test_every_real_log_is_characterised(path):
 
 
 @pytest.mark.slow
-def test_intervals_are_written_one_way_and_named_once(ordinary):
-    page = ordinary.to_html()
+def test_intervals_are_written_one_way_and_named_once(page):
     findings = page.split('<section id="findings">')[1].split("</section>")[0]
     assert re.search(r"\d \[\d", findings)
     assert findings.count("Brackets hold 95 % intervals.") == 1

@@ -77,9 +77,8 @@ def logs(folder):
 NEAR_10 = printed("x", 10, "Table 1")
 
 
-@pytest.mark.parametrize(
-    ("claim", "found", "verdict"),
-    [
+def test_the_verdict_is_of_the_whole_interval():
+    for claim, found, verdict in (
         (NEAR_10, (10.0,), "reproduced"),
         (NEAR_10, (9.0,), "reproduced"),  # the margin belongs to it
         (NEAR_10, (8.9,), "contradicted"),
@@ -114,17 +113,15 @@ NEAR_10 = printed("x", 10, "Table 1")
         (between("x", (0.25, 0.75), "section 2"), (0.75,), "reproduced"),
         (between("x", (0.25, 0.75), "section 2"), (0.2, 0.1, 0.3), "too uncertain"),
         (between("x", (0.25, 0.75), "section 2"), (0.1, 0.0, 0.2), "contradicted"),
-    ],
-)
-def test_the_verdict_is_of_the_whole_interval(claim, found, verdict):
-    assert Result(ALL_LOGS, claim, *found).verdict == verdict
+    ):
+        assert Result(ALL_LOGS, claim, *found).verdict == verdict, claim
 
 
 numbers = st.floats(-1e6, 1e6)
 
 
 @given(numbers, st.floats(0, 2), numbers, st.floats(0, 1e6), st.floats(0, 1e6))
-def test_a_wider_interval_tells_less(published, margin, ours, less, more):
+def test_a_wider_interval_shows_less(published, margin, ours, less, more):
     claim = printed("x", published, "Table 1", margin=margin)
     exact = Result(ALL_LOGS, claim, ours).verdict
     assert exact in ("reproduced", "contradicted")
@@ -160,7 +157,7 @@ def test_the_version_nearest_to_the_published_is_taken(tmp_path, here, nearest):
     assert found[0].is_other == (nearest != "KTH-SP2-1996-2")
 
 
-def test_a_missing_log_is_said_and_left_out(folder):
+def test_a_missing_log_is_reported_and_left_out(folder):
     (folder / "A-1.swf.gz").unlink()
     with pytest.warns(wk.WorkloadWarning, match=r"no A-\*.swf\*, left out"):
         logs = reproduction.find_logs(RANDOM.logs, folder)
@@ -181,7 +178,7 @@ def test_the_log_of_another_year_is_another_log(tmp_path):
         reproduction.find_logs({"SDSC-Par": "SDSC-Par-1995-3.1-cln"}, tmp_path)
 
 
-def test_no_log_at_all_is_an_error_that_says_where_it_looked(tmp_path):
+def test_no_log_at_all_is_an_error_that_names_where_it_looked(tmp_path):
     with pytest.raises(
         wk.WorkloadError, match=rf"^{tmp_path}: no log of this study; looked for A-"
     ):
@@ -370,7 +367,7 @@ def test_no_number_is_shown_with_an_exponent(published, ours, text):
     assert "e" not in cells[4]
 
 
-def test_what_was_repaired_in_a_log_is_said(folder):
+def test_what_was_repaired_in_a_log_is_reported(folder):
     job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
     (folder / "A-1.swf.gz").write_text(job.format(1, 50) + job.format(2, 20))
     logs = reproduction.find_logs(RANDOM.logs, folder)
@@ -756,7 +753,7 @@ def test_kept_results_are_shown_as_they_were_found(command, monkeypatch, tmp_pat
     assert "--check and --kept exclude each other" in run("--kept", "--check").output
 
 
-def test_the_command_runs_a_study_as_it_is_asked_to(folder, tmp_path, monkeypatch):
+def test_the_command_runs_a_study_as_requested(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "load_studies", lambda name: [RANDOM])
     out = tmp_path / "out"
     words = ("study", "draws", "--traces", str(folder), "--out", str(out))
@@ -769,9 +766,7 @@ def test_the_command_runs_a_study_as_it_is_asked_to(folder, tmp_path, monkeypatc
     assert (out / "draws.md").read_text() == expected.to_markdown()
 
 
-def test_the_command_takes_a_departure_for_an_error_if_it_is_asked_to(
-    folder, tmp_path, monkeypatch
-):
+def test_the_command_takes_a_departure_for_an_error_on_request(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(studies, "load_studies", lambda name: [RANDOM])
     (folder / "A-1.swf.gz").write_text("1 0 0 5 1\n")
     words = ("study", "draws", "--traces", str(folder), "--out", str(tmp_path / "out"))

@@ -57,7 +57,7 @@ def test_the_table_sums_up_the_runs(log, found):
         assert np.isnan(row["published"])  # of no log of the source
 
 
-def test_the_original_is_told_by_its_own_measures(log):
+def test_the_original_has_its_own_measures(log):
     found = measure_log(log)
     submit = log.column("submit")
     assert found["jobs_per_week"] == pytest.approx(log.n_jobs / (np.ptp(submit) / WEEK))
@@ -133,7 +133,7 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
 
 
 @needs_compiler
-def test_published_figures_stand_beside_ours(log, monkeypatch):
+def test_published_figures_stand_next_to_ours(log, monkeypatch):
     monkeypatch.setattr(
         analysis.resampling.validation, "published", lambda _: published("KTH-SP2-")
     )
@@ -154,7 +154,7 @@ def test_only_logs_of_the_source_have_published_figures():
         assert published(name) == ("", {})
 
 
-def test_the_page_tells_it_all_and_is_the_same_again(log, found):
+def test_the_page_shows_all_and_is_the_same_again(log, found):
     report = found.report()
     names = [section.name for section in report.sections]
     assert names == ["throughput", "distributions", "locality", "memory"]
@@ -186,7 +186,7 @@ def test_it_draws_itself(found):
     assert len(ax.lines) == 6  # with slopes 1/2 and 1
 
 
-def test_lines_of_pox_plots_have_the_slopes_that_are_told(found):
+def test_lines_of_pox_plots_have_the_slopes_that_are_reported(found):
     for name, line in found.pox.items():
         line = line.dropna()
         slope = np.polyfit(np.log(line.index), np.log(line), 1)[0]
@@ -216,7 +216,7 @@ def quiet_log(**columns):
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.slow
-def test_a_log_that_tells_little_gets_a_page_that_says_so():
+def test_a_log_that_shows_little_gets_a_page_that_says_so():
     poor = quiet_log(procs=np.ones(150))
     found = analysis.validate_resampling(poor, 2, rng=1, end_effects="whole", edge=WEEK)
     for name in ("offered_load", "stack_depth_requested_time"):
@@ -233,7 +233,7 @@ def test_a_count_is_a_number_of_logs(log, count):
             function(log, count)
 
 
-def test_what_is_wrong_is_said_before_anything_is_drawn(log):
+def test_what_is_wrong_is_reported_before_anything_is_drawn(log):
     with pytest.raises(wk.ParameterError, match=r"unknown setting 'week'"):
         analysis.validate_resampling(log, week=3)
     with pytest.raises(wk.ParameterError, match=r"trace is "):

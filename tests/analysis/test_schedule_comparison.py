@@ -164,7 +164,7 @@ def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
             assert math.isnan(found_half)
 
 
-def test_intervals_are_of_the_confidence_asked_for():
+def test_intervals_are_of_the_confidence_requested():
     fcfs, easy = schedules(THREE_WEEKS, "fcfs", "easy", engine="python")
     halves = []
     for confidence in (0.5, 0.95):
@@ -179,7 +179,7 @@ def test_intervals_are_of_the_confidence_asked_for():
     assert halves[0] == pytest.approx([narrower * half for half in halves[1]])
 
 
-def test_who_starts_later_than_by_fcfs_is_told_of_the_jobs_that_count():
+def test_starts_later_than_under_fcfs_are_those_of_the_jobs_that_count():
     # By EASY a job that runs longer than it asked for holds up the second of its week, but not in
     # the last week, which has no such job; the first week is warm-up.
     week = [(0, 10, 10, 3, 1), (1, 10, 10, 4, 1), (2, 99, 5, 1, 1)]
@@ -326,9 +326,8 @@ def test_schedules_are_called_by_what_they_differ_in():
     assert list(analysis.compare_schedules({"x": fcfs, "y": fcfs}).schedules) == ["x", "y"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be_is_refused():
+    for arguments, message in (
         ({"metrics": []}, "metrics: at least one is required"),
         ({"metrics": ["speed"]}, "unknown metric 'speed'"),
         ({"reference": "best"}, "reference is 'best'; known: fcfs, easy"),
@@ -338,11 +337,9 @@ def test_schedules_are_called_by_what_they_differ_in():
         ({"weights": {"mean_wait": -1}}, "weight of mean_wait is -1; it must be 0 or more"),
         ({"weights": {"mean_wait": 0}}, "weights: at least one must be larger than 0"),
         ({"weights": {"wait_p25": 1}}, "wait_p25 is 0, 0; it has no finite ratio to the reference"),
-    ],
-)
-def test_what_cannot_be_is_refused(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy"), **arguments)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy"), **arguments)
 
 
 def test_one_schedule_is_not_enough():
@@ -370,24 +367,30 @@ def test_the_objective_worked_out_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    "metric",
-    [
+def test_the_better_schedule_has_the_smaller_objective():
+    for metric in (
         *("mean_wait", "wait_p100", "mean_slowdown", "makespan"),
         *("utilization", "throughput_per_hour", "jain_fairness"),
         *("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p100"),
-    ],
-)
-def test_the_better_schedule_has_the_smaller_objective(metric):
-    # EASY lets the third job run at once, and nobody waits for it.
-    columns = {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1], "user": [1, 2, 3]}
-    points = {"row": np.repeat([0, 1, 2], 2), "time": [0.0, 100.0] * 3, "value": [100.0, 0.0] * 3}
-    log = replace(wk.Trace.from_columns(columns), utility=pd.DataFrame(points))
-    both = [wk.simulate(log, name, procs=4, engine="python") for name in ("fcfs", "easy")]
-    found = analysis.compare_schedules(*both, weights={metric: 2})
-    fcfs, easy = found.table.loc[metric]
-    assert found.objective.tolist() == pytest.approx([1, min(easy / fcfs, fcfs / easy)])
-    assert found.objective["easy"] < 1
+    ):
+        # EASY lets the third job run at once, and nobody waits for it.
+        columns = {
+            "submit": [0, 1, 2],
+            "run": [10, 10, 5],
+            "procs": [3, 4, 1],
+            "user": [1, 2, 3],
+        }
+        points = {
+            "row": np.repeat([0, 1, 2], 2),
+            "time": [0.0, 100.0] * 3,
+            "value": [100.0, 0.0] * 3,
+        }
+        log = replace(wk.Trace.from_columns(columns), utility=pd.DataFrame(points))
+        both = [wk.simulate(log, name, procs=4, engine="python") for name in ("fcfs", "easy")]
+        found = analysis.compare_schedules(*both, weights={metric: 2})
+        fcfs, easy = found.table.loc[metric]
+        assert found.objective.tolist() == pytest.approx([1, min(easy / fcfs, fcfs / easy)])
+        assert found.objective["easy"] < 1
 
 
 def test_without_weights_there_is_no_objective():
@@ -397,7 +400,7 @@ def test_without_weights_there_is_no_objective():
         _ = found.contributions
 
 
-def test_the_result_says_what_made_it_and_is_ready_for_json(comparison, sample):
+def test_the_result_records_what_made_it_and_is_ready_for_json(comparison, sample):
     result = comparison.to_dict()
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert list(result) == ["metrics", "differences", "objective", "provenance"]
@@ -646,7 +649,7 @@ def test_more_jobs_are_better(metric):
     assert added.loc[metric].tolist() == [1, 0.5]
 
 
-def test_what_is_measured_unless_told_otherwise():
+def test_what_is_measured_by_default():
     found = analysis.compare_schedules(*schedules(THREE_WEEKS, "fcfs", "easy", engine="python"))
     assert found.table.index.tolist() == [
         *("mean_wait", "wait_p50", "wait_p98", "mean_slowdown", "mean_bounded_slowdown"),
@@ -666,7 +669,7 @@ def test_each_schedule_s_waits_are_drawn_as_times(ax):
     assert ax.lines[0].get_xdata()[-1] == 648
 
 
-def test_the_slowdown_ratio_that_is_drawn_is_the_mean_of_each_week_beside_that_of_all_jobs(ax):
+def test_the_slowdown_ratio_that_is_drawn_is_the_mean_of_each_week_next_to_that_of_all_jobs(ax):
     weeks = pd.DataFrame({"mean": [0.5, -0.25], "jobs": [3, 1]}, index=[0, 2])
     ratio = analysis.schedules.SlowdownRatio(0.3125, 0.25, 0.375, weeks, 0)
     analysis.schedules.plot_slowdown_ratio(ratio, ax)

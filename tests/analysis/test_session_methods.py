@@ -134,7 +134,7 @@ def test_a_peak_is_relative_to_its_neighbours():
     assert peak(np.array([6.0, 8, 10, 12, 14])) == 1
 
 
-def test_few_sessions_tell_nothing():
+def test_few_sessions_show_nothing():
     assert math.isnan(drop(np.array([5.0, 5, 5, 4])))
     assert not math.isnan(drop(np.array([5.0, 5, 5, 5])))
     assert math.isnan(drop(np.array([100.0, 100, 0, 100])))
@@ -464,7 +464,7 @@ def test_odd_logs_have_the_section_and_its_figures(kind, rng):
         assert ax.get_ylabel()
 
 
-def test_what_the_log_lacks_is_said(rng):
+def test_what_the_log_lacks_is_reported(rng):
     no_users = session_methods.section(wk.Trace.from_columns(log(rng, user=[-1] * 60)))
     assert no_users.notes == ("No user is known, so there are no sessions to compare.",)
     no_waits = session_methods.section(wk.Trace.from_columns(log(rng, wait=[np.nan] * 60)))
@@ -536,7 +536,7 @@ def test_more_than_a_tenth_of_sessions_without_length_is_a_drawback(share, said)
     ("fault", "verdict"),
     [(None, "no fault"), ("overlong", "the fewest faults"), ("jumps", "the fewest faults")],
 )
-def test_a_way_with_either_fault_is_not_said_to_have_none(fault, verdict):
+def test_a_method_with_either_fault_is_reported_with_it(fault, verdict):
     table = ways(WAYS)
     if fault:
         table[fault] = True  # of all ways

@@ -96,7 +96,7 @@ def test_sizes_of_one_log_are_in_nodes_or_in_processors(tmp_path, size, largest)
     assert 3 in sizes
 
 
-def test_replays_are_set_beside_sessions(found):
+def test_replays_are_compared_with_sessions(found):
     results = found("shmueli-conventional")
     rows = by_claim(results)
     assert {result.log.name for result in results} == {"all"}

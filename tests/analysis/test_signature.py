@@ -84,7 +84,7 @@ def test_the_section_says_which_way_it_goes(run, said, rng):
     assert style.draw(section.figures[0].plot, section.figures[0].data, name="x")
 
 
-def test_too_few_weeks_and_weeks_alike_are_said():
+def test_too_few_weeks_and_weeks_alike_are_reported():
     assert "at least 8" in signature.section(weekly([3, 4, 5], [1.0, 2.0, 3.0])).notes[0]
     notes = signature.section(weekly([3] * 9, np.arange(9.0))).notes
     assert "all have equal job counts" in notes[0]
@@ -144,7 +144,7 @@ def test_jobs_of_unknown_users_are_submitted_at_working_hours_too():
     assert (found.jobs, found.day, found.weekdays) == (4, 3 / 4, 3 / 4)
 
 
-def test_working_hours_are_drawn_beside_their_names():
+def test_working_hours_are_drawn_next_to_their_names():
     header = Header(("; UnixStartTime: 345600", "; TimeZone: 0"))
     submit = [3600 * hour for hour in (8, 20, 44, 68)]
     ax = working_hours(Trace.from_columns({"submit": submit}, header=header)).plot(
@@ -177,7 +177,7 @@ def test_weeks_are_drawn_by_their_jobs_and_the_hours_of_a_job_those_without_work
 
 
 class Blocks(np.random.Generator):
-    """Draws the blocks that it is told, and remembers what it was asked for."""
+    """Draws the given blocks, and records the requests."""
 
     def __new__(cls, begins):
         return super().__new__(cls)
@@ -225,6 +225,6 @@ def test_blocks_that_do_not_fill_the_weeks_are_cut_and_500_are_drawn():
 def test_an_interval_that_touches_zero_says_nothing_for_sure(monkeypatch, interval, said):
     log = weekly(np.arange(1, 9), np.arange(1, 9))
     found = feedback_signature(log, rng=1)
-    told = signature.Signature(found.weeks, found.logs, sum(interval) / 2, interval)
-    monkeypatch.setattr(signature, "feedback_signature", lambda *_, **__: told)
+    reported = signature.Signature(found.weeks, found.logs, sum(interval) / 2, interval)
+    monkeypatch.setattr(signature, "feedback_signature", lambda *_, **__: reported)
     assert said in signature.section(log).finding

@@ -140,7 +140,7 @@ def test_any_two_distances_are_set_against_each_other():
     assert rows[["low", "high"]].to_numpy().tolist() == [pytest.approx(ends)] * 2
 
 
-def test_what_is_drawn_is_of_the_measure_asked_for():
+def test_what_is_drawn_is_of_the_measure_requested():
     # In a session jobs are nearly the same; in neighbouring ones some are the same, most are not.
     sessions = [[100, 101], [100], [10], [100], [10], [100]]
     found = nearer_is_more_alike(of_sessions(*sessions))
@@ -329,7 +329,7 @@ def together(*logs):
     return Trace.from_columns({name: jobs[name] for name in ("submit", "run", "procs", "user")})
 
 
-def test_shuffles_are_set_beside_users_who_have_pairs_and_those_who_are_compared():
+def test_shuffles_are_compared_with_users_who_have_pairs_and_those_who_are_compared():
     # User 2 has no two jobs in a session; of user 3, of two sessions, nothing is compared.
     trace = together(
         of_sessions([1, 2], [1], [1], [1], [1], [1]),
@@ -360,7 +360,7 @@ def test_similarities_are_drawn_with_their_intervals_by_distance():
     assert (ends.ymin, ends.ymax) == (0.125, 0.875)
 
 
-def test_the_log_is_drawn_as_a_line_beside_its_shuffled_logs():
+def test_the_log_is_drawn_as_a_line_next_to_its_shuffled_logs():
     data = pd.DataFrame({"run": [0.9, 0.2, 0.3, 0.4], "user": [0.8, 0.5, 0.5, 0.5]})
     ax = plot_shuffled(data, Figure().add_subplot())
     lines = [segment.tolist() for lines in ax.collections for segment in lines.get_segments()]

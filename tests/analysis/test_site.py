@@ -207,7 +207,7 @@ def test_saved_and_read_again(tmp_path, suffix):
         assert second.read_bytes() == path.read_bytes()
 
 
-def test_the_file_says_what_made_it(tmp_path):
+def test_the_file_records_what_made_it(tmp_path):
     site_distributions(two_users()).save(tmp_path / "site.json")
     content = json.loads((tmp_path / "site.json").read_text())
     assert content["provenance"]["workloadkit"]
@@ -222,9 +222,8 @@ def changed(path, change):
     path.write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_a_bad_file_is_refused_with_its_field(tmp_path):
+    for change, message in (
         (lambda c: c.update(format="swf"), "not a file of workloadkit site"),
         (lambda c: c.update(version=2), r"field version: unsupported version, not 1: '2'"),
         (lambda c: c.pop("logs"), "field logs: is missing"),
@@ -260,25 +259,23 @@ def changed(path, change):
             r"workpools\.night\.counts: has 2 numbers, not 1",
         ),
         (lambda c: c["logs"][0].update(workpools=[]), r"workpools: has the wrong type"),
-    ],
-)
-def test_a_bad_file_is_refused_with_its_field(tmp_path, change, message):
-    path = tmp_path / "site.json"
-    site_distributions(two_users()).save(path)
-    changed(path, change)
-    with pytest.raises(FormatError, match=message) as error:
-        read_site_distributions(path)
-    assert str(error.value).startswith(str(path))
+    ):
+        path = tmp_path / "site.json"
+        site_distributions(two_users()).save(path)
+        changed(path, change)
+        with pytest.raises(FormatError, match=message) as error:
+            read_site_distributions(path)
+        assert str(error.value).startswith(str(path))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "7", "\xff", "[" * 100_000])
-def test_what_is_no_such_file_is_refused(tmp_path, text):
-    path = tmp_path / "site.json"
-    path.write_text(text, encoding="latin-1")
-    with pytest.raises(FormatError, match=r"^.*site\.json"):
-        read_site_distributions(path)
-    with pytest.raises(FormatError, match="no such file"):
-        read_site_distributions(tmp_path / "nosuch.json")
+def test_what_is_no_such_file_is_refused(tmp_path):
+    for text in ("", "{", "[]", "null", "7", "\xff", "[" * 100_000):
+        path = tmp_path / "site.json"
+        path.write_text(text, encoding="latin-1")
+        with pytest.raises(FormatError, match=r"^.*site\.json"):
+            read_site_distributions(path)
+        with pytest.raises(FormatError, match="no such file"):
+            read_site_distributions(tmp_path / "nosuch.json")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path):
@@ -387,7 +384,7 @@ def test_the_section_says_what_a_log_lacks():
     assert any("No wait time is known" in note for note in notes)
 
 
-def test_a_user_who_never_paused_is_said_to_have_batches_only():
+def test_a_user_who_never_paused_is_reported_to_have_batches_only():
     alone = Trace.from_columns({"submit": [0, 1], "run": [9, 9], "procs": [1, 1], "user": [1, 1]})
     section = summary.section(alone)
     assert section.finding == "By Last, a batch has 2 jobs on average."

@@ -79,7 +79,7 @@ def some_jobs(**more):
         ([-1] * 4, {"interactive": "requested_time"}, 1, "requested_time up to 300 s"),
     ],
 )
-def test_what_tells_interactive_jobs(queue, how, interactive, words):
+def test_interactive_jobs_are_recognised(queue, how, interactive, words):
     """User 1 has a batch of two and one of a job, user 2 one of a job."""
     site = site_distributions(some_jobs(queue=queue), **how)
     widths = {name: its.batch_width.n for name, its in classes_by(site.classes, "kinds").items()}

@@ -84,7 +84,7 @@ def test_what_hardly_changes_is_within_one_percent(gain, verdict):
     assert more.verdict == ("too uncertain" if gain == 0.3 else "reproduced")
 
 
-def test_creasy_is_beside_easy_and_ups_beside_creasy():
+def test_creasy_is_compared_with_easy_and_ups_with_creasy():
     gains = {"creasy": 1.5, ups(1, "load"): 4, ups(0.5, "load"): 1.5}
     found = judged(creasy_ups, lambda part, name: gains.get(name, 0.0))
     ours = {words: result for (log, words), result in found.items() if log == "HPC2N"}

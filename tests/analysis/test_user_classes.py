@@ -203,7 +203,7 @@ def test_without_a_begin_only_the_window_of_the_log_counts():
     assert (whole.begin, whole.end) == (0, 31 * WEEK)
 
 
-def test_the_section_tells_who_stays(rng):
+def test_the_section_reports_who_stays(rng):
     jobs = [*FRAME, *((w, 1) for w in np.arange(0, 40, 2)), (20, 2)]
     section = users.section(log(jobs))
     assert section.values["long_term_users"] == 2
@@ -212,7 +212,7 @@ def test_the_section_tells_who_stays(rng):
     assert [figure.name for figure in section.figures][-2:] == ["periods", "seen"]
 
 
-def test_the_section_tells_how_much_those_who_stay_submit():
+def test_the_section_reports_how_much_those_who_stay_submit():
     section = users.section(log([*FRAME, *((w, 1) for w in range(10, 28, 2)), (20, 2), (1, 3)]))
     names = ("long_term_users", "long_term_jobs", "temporary_jobs", "truncated_jobs")
     assert [section.values[name] for name in names] == [2, 11, 1, 1]
@@ -238,7 +238,7 @@ def test_periods_are_drawn_by_class_one_on_the_other():
     assert seen.lines[0].get_xdata() == [4, 4]
 
 
-def test_a_short_log_tells_nothing_of_who_stays():
+def test_a_short_log_shows_nothing_of_who_stays():
     section = users.section(log([(0, 1), (12, 2)]))
     assert any("at most 12 weeks" in note for note in section.notes)
     assert len(section.figures) == 2

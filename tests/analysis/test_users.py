@@ -83,7 +83,7 @@ def test_ranks_begin_with_the_user_of_most_jobs():
     assert jobs.to_dict() == {1: 3, 2: 1, 3: 1}
 
 
-def test_where_no_work_was_done_nobody_did_half_of_it():
+def test_where_no_work_was_done_no_user_did_half_of_it():
     log = {"submit": range(3), "run": [0] * 3, "procs": [1] * 3, "user": [1, 1, 2]}
     section = users.section(Trace.from_columns(log))
     assert section.values["users_with_half_of_the_work"] == 0

@@ -84,7 +84,7 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
     assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}
 
 
-def test_where_nobody_waits_all_schedulers_are_alike(tmp_path):
+def test_where_no_user_waits_all_schedulers_are_alike(tmp_path):
     trace = daily_users(queue=lambda user: user)
     wk.write_swf(trace, tmp_path / "log.swf")
     reading = dict(choose(utility_user.STUDY.axes))

@@ -89,10 +89,12 @@ def test_intervals_and_percentiles_agree_with_their_definitions(rows):
         with pytest.raises(WorkloadError, match="account"):
             waits_over_time(trace, "account")
         return
-    told = waits_over_time(trace, "account", (50, 99), interval="eligible_to_start", period="month")
+    reported = waits_over_time(
+        trace, "account", (50, 99), interval="eligible_to_start", period="month"
+    )
     expected = grouped(known, "account", lambda job: month(job["submit"] + 843480031))
-    assert len(told) == len(expected)
-    for row in told.itertuples():
+    assert len(reported) == len(expected)
+    for row in reported.itertuples():
         waits = expected[row.name, f"{row.date:%Y-%m}"]
         assert row.jobs == len(waits)
         assert row.mean == pytest.approx(mean(waits))
@@ -115,7 +117,7 @@ def test_periods_follow_the_calendar():
     assert lengths == ["day", "week", "week", "month"]
 
 
-def test_few_are_told_apart_from_others():
+def test_few_are_distinguished_from_others():
     code, ordered = measures.ranked(pd.Categorical([*"abbccc", "others"]), 2)
     assert ordered == ["c", "b", "(others)"]
     assert code.tolist() == [2, 1, 1, 0, 0, 0, 2]
@@ -139,16 +141,16 @@ def test_jobs_of_an_unknown_queue_are_left_out():
     log = {"submit": [0, 1, 2, 3], "wait": [5, 6, 7, 8], "run": [1] * 4, "procs": [1] * 4}
     trace = wk.Trace.from_columns(log | {"queue": [-1, 3, 1, -1]})
     assert measures.names_of(trace, "queue").codes.tolist() == [-1, 1, 0, -1]
-    told = waits_over_time(trace, "queue")
-    assert told[["name", "mean"]].to_numpy().tolist() == [["queue 1", 7], ["queue 3", 6]]
+    reported = waits_over_time(trace, "queue")
+    assert reported[["name", "mean"]].to_numpy().tolist() == [["queue 1", 7], ["queue 3", 6]]
     with pytest.raises(WorkloadError, match="no account is known; SWF has no field for accounts"):
         waits_over_time(trace, "account")
 
 
 def test_a_job_of_midnight_is_of_the_day_that_begins():
     log = {"submit": [0, DAY - 1, DAY], "wait": [1, 2, 3], "run": [1] * 3, "procs": [1] * 3}
-    told = waits_over_time(wk.Trace.from_columns(log | {"queue": [1] * 3}), "queue", (1, 100))
-    assert told[["begin", "end", "jobs", "p1", "p100"]].to_numpy().tolist() == [
+    reported = waits_over_time(wk.Trace.from_columns(log | {"queue": [1] * 3}), "queue", (1, 100))
+    assert reported[["begin", "end", "jobs", "p1", "p100"]].to_numpy().tolist() == [
         [0, DAY, 2, 1, 2],
         [DAY, 2 * DAY, 1, 3, 3],
     ]
@@ -179,7 +181,7 @@ def test_a_log_without_waits_is_refused_and_has_no_section():
         waits_over_time(trace, "queue")
 
 
-def test_the_section_tells_for_what_jobs_waited():
+def test_the_section_reports_for_what_jobs_waited():
     jobs = [(day * DAY, day * DAY + 60, day * DAY + 240, day * DAY + 300) for day in range(40)]
     trace = site(
         *jobs,
@@ -215,7 +217,7 @@ def test_waits_whose_parts_are_unknown_are_no_part_of_the_share_before_eligible(
     ("eligible", "note"),
     [((None, None), "Eligible times are unknown"), ((0, 5), "Before a job is")],
 )
-def test_without_waiting_before_jobs_were_eligible_none_is_told(eligible, note):
+def test_without_waiting_before_jobs_were_eligible_none_is_reported(eligible, note):
     jobs = [(0, eligible[0], 60, 70), (5, eligible[1], 605, 700)]
     section = summary.section(site(*jobs, partition=["a", "b"]))
     assert section.finding == (
@@ -250,8 +252,8 @@ def test_the_section_of_a_log_by_itself_is_by_queue():
 def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     log = {"submit": [0, 0, 0, 0, DAY], "wait": [0, 5, 7, 9, 3], "run": [1] * 5, "procs": [1] * 5}
     trace = wk.Trace.from_columns(log | {"queue": [1, 1, 2, 3, 4]})
-    told = waits_over_time(trace, "queue", (50, 90), largest=1, period="day")
-    ax = analysis.waits.plot_waits(told, Figure().add_subplot(), percent=50)
+    reported = waits_over_time(trace, "queue", (50, 90), largest=1, period="day")
+    ax = analysis.waits.plot_waits(reported, Figure().add_subplot(), percent=50)
     assert [line.get_label() for line in ax.lines] == ["queue 1", "others"]
     first, others = (line.get_ydata().tolist() for line in ax.lines)
     assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
@@ -291,7 +293,7 @@ def test_one_unknown_wait_does_not_hide_the_others():
     assert section.values["submit_to_start"]["jobs"] == 1
 
 
-def test_a_submission_that_only_eligibility_tells_of_leaves_the_wait_from_then_on():
+def test_a_submission_that_only_eligibility_shows_leaves_the_wait_from_then_on():
     trace = site((0, 30, 90, 100), (0, 200, 260, 300), (500, 505, 490, 510))
     beside = trace.sidecar.assign(submit_by=["", "eligible", ""])
     beside.loc[1, "submit"] = np.nan
@@ -317,7 +319,7 @@ def test_names_that_occur_as_often_are_in_their_own_order():
     assert code[0] == code[199] == 1
 
 
-def test_one_partition_and_jobs_of_an_unknown_one_are_not_told_apart():
+def test_one_partition_and_jobs_of_an_unknown_one_are_not_distinguished():
     jobs = [(0, 0, 60, 70), (5, 5, 605, 700)]
     section = summary.section(site(*jobs, partition=["a", ""]))
     assert [table.name for table in section.tables] == ["intervals"]
@@ -329,7 +331,7 @@ def test_names_of_48_letters_are_shown_whole():
     assert section.tables[1].shown.index.tolist() == ["a" * 48, "b" * 47 + "…"]
 
 
-def test_partitions_are_told_apart_by_the_jobs_that_started():
+def test_partitions_are_distinguished_by_the_jobs_that_started():
     section = summary.section(site((0, 0, 60, 70), (5, 5, None, 20), partition=["a", "b"]))
     assert [table.name for table in section.tables] == ["intervals"]
 
@@ -350,15 +352,15 @@ def test_tables_and_figures_over_time_are_of_the_same_interval_and_period():
     )
 
 
-@pytest.mark.parametrize(("held", "told"), [(0, ""), (4, ""), (5, "0.1 %"), (25, "0.5 %")])
-def test_little_waiting_before_jobs_were_eligible_is_told_from_a_thousandth_on(held, told):
+@pytest.mark.parametrize(("held", "reported"), [(0, ""), (4, ""), (5, "0.1 %"), (25, "0.5 %")])
+def test_little_waiting_before_jobs_were_eligible_is_reported_from_a_thousandth_on(held, reported):
     jobs = [(0, held, 2500, 2600), (0, 0, 2500, 2600)]
     section = summary.section(site(*jobs, partition=["a", "b"]))
     assert section.values["share_before_eligible"] == held / 5000
-    assert (f" {told} of the waiting time came before" in section.finding) == bool(told)
+    assert (f" {reported} of the waiting time came before" in section.finding) == bool(reported)
 
 
-def test_the_finding_tells_the_wait_of_half_and_of_nine_in_ten():
+def test_the_finding_reports_the_wait_of_half_and_of_nine_in_ten():
     jobs = [(i, None, i + 60 * (i + 1), i + 60 * (i + 2)) for i in range(100)]
     section = summary.section(site(*jobs, header=(), partition=["a", "b"] * 50))
     assert section.finding == (

@@ -102,7 +102,7 @@ def test_a_bound_is_open():
     assert lies("section 1", "growth", "above", 0.25, at_it, kind="bound").verdict == "contradicted"
 
 
-def test_formulas_tell_of_waits_by_hand():
+def test_formulas_give_waits_by_hand():
     row = predict([at.reopened(0.5, 0.36)]).iloc[0]
     X = 0.5 / 0.64
     assert (row["X"], row["U"], row["R"]) == pytest.approx((X, X, 1 / (1 - X)))

@@ -189,7 +189,7 @@ def test_users_who_hardly_ever_come_are_alone():
         assert solved.Q == pytest.approx(2 * lam, rel=1e-11)
 
 
-def test_services_that_hardly_take_time_beside_thoughts():
+def test_services_that_hardly_take_time_next_to_thoughts():
     solved = solve_chain(0.5, hyperbolic(0.8, 0.5), 1.0, 1e-300)
     assert solved.X * solved.p_mean == pytest.approx(solved.X - 0.5)
     assert (solved.left == [1.0]).all()
@@ -210,7 +210,7 @@ def test_think_times_of_a_function_lie_between_its_least_and_greatest():
     assert least < middle < most
 
 
-def test_too_much_for_the_chain_is_said():
+def test_too_much_for_the_chain_is_reported():
     with pytest.raises(QueueingError, match=r"the chain needs [\d,]+ states"):
         solve_chain(0.5, hyperbolic(0.8, 0.05), 1e6, 1.0)
     with pytest.raises(QueueingError, match="must be below"):
@@ -290,7 +290,7 @@ def test_no_closed_users_leave_the_re_open_model():
     assert mixed.Xc == mixed.Qc == 0
 
 
-def test_mixed_too_much_for_the_chain_is_said():
+def test_mixed_too_much_for_the_chain_is_reported():
     with pytest.raises(QueueingError, match=r"N is 2.5; .* whole"):
         solve_mixed_chain(0.5, 2.5, 5.0, 1.0, 1, exponential(1.0))
     with pytest.raises(QueueingError, match=r"the chain needs [\d,]+ states"):

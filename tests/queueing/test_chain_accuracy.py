@@ -81,7 +81,7 @@ def test_short_and_long_think_times(servers, load, think, again):
 @pytest.mark.parametrize("Z", [2.0, 10.0])
 @pytest.mark.parametrize("load", [0.2, 0.6])
 @pytest.mark.parametrize("servers", [1, 4])
-def test_closed_users_beside_those_who_may_go_on(servers, load, Z, N, again):
+def test_closed_users_next_to_those_who_may_go_on(servers, load, Z, N, again):
     def solve(lam, S):
         return mixed(lam, N, Z, S, servers, p=FORMS[again])
 

@@ -34,7 +34,7 @@ def test_jobs_by_hand():
     assert most_jobs(R=1e300, S=1, servers=4) == pytest.approx(4, rel=1e-14)
 
 
-def test_jobs_beside_users_who_do_not_think():
+def test_jobs_next_to_users_who_do_not_think():
     """With s = S / (1 - lam S), Rc = N s and Ro = (N + 1) s."""
     assert most_jobs(R=6, S=1, N=3, job="closed") == pytest.approx(0.5, rel=1e-13)
     assert most_jobs(R=6, S=1, N=2, job="open") == pytest.approx(0.5, rel=1e-13)
@@ -159,7 +159,7 @@ def test_points_without_answer_are_nan():
     assert users_for_response(np.full((2, 3), 4), 5, 1).shape == (2, 3)
 
 
-def test_sessions_tell_the_kind():
+def test_sessions_give_the_kind():
     assert kind_of_users(5) == "open"
     assert kind_of_users([1, 5.1, 9.9, 10, 1e6]).tolist() == [
         "open",
@@ -177,7 +177,7 @@ def test_sessions_tell_the_kind():
         assert kind_of_users([np.nan, 2]).tolist() == ["", "open"]
 
 
-def test_saturated_users_tell_the_servers():
+def test_saturated_users_give_the_servers():
     """Near saturation X is servers / S."""
     there = closed(N=500, Z=10, S=2, servers=4)
     _, S = times_of_users(500, there.X, there.R, 4)

@@ -103,14 +103,14 @@ def test_wrong_arguments(changed, message):
 
 
 def test_wrong_points_are_nan():
-    with pytest.warns(QueueingWarning, match="1 of 2 points") as told:
+    with pytest.warns(QueueingWarning, match="1 of 2 points") as reported:
         result = mixed([0.3, 2], 2, 2, 1, p=exponential(1))
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(reported) == 1 and reported[0].filename == __file__
     assert np.isnan(result.Xo).tolist() == [False, True]
     assert np.isnan(result.ppf(0.5, "open")).tolist() == [False, True]
-    with pytest.warns(QueueingWarning, match="1 of 2 points") as told:
+    with pytest.warns(QueueingWarning, match="1 of 2 points") as reported:
         result = mixed([0.3, 2], 2, 2, 1, p=0.1)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert np.isnan(result.Xo).tolist() == [False, True]
 
 

@@ -149,7 +149,7 @@ def test_a_hundred_thousand_users_agree_with_sums_of_fifty_digits(Z):
         assert worst(closed_sums(*points(N, Z, S, servers))[:3], (X, R, X * R)) < 1e-10
 
 
-def test_nobody_waits_where_there_is_a_server_for_each():
+def test_no_user_waits_where_there_is_a_server_for_each():
     sums = closed_sums(*points(3, 2.0, 1.0, 4))
     assert [v.item() for v in sums] == [1.0, 1.0, 1.0, 1.0]
 

@@ -202,9 +202,8 @@ def test_bad_points_are_nan_with_one_warning():
         assert np.isnan(convolution([1.0], [1, 2], [-1, 2]).X).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_bad_input_is_named():
+    for arguments, message in (
         ({"demands": [1.0, -2.0], "N": 3}, r"demands\[1\] is -2; it must be from 0 to"),
         ({"demands": [1.0, math.nan], "N": 3}, r"demands\[1\] is nan"),
         ({"demands": [], "N": 3}, "the shape of demands is"),
@@ -224,12 +223,10 @@ def test_bad_points_are_nan_with_one_warning():
         ({"demands": [[0.0], [1.0]], "N": [3, 1]}, "all 0"),
         ({"demands": [1e300], "N": 3}, r"demands\[0\] is 1e\+300; it must be from 0 to 1e\+100"),
         ({"demands": [1.0], "N": 3, "visits": [-1]}, r"visits\[0\] is -1"),
-    ],
-)
-def test_bad_input_is_named(given, message):
-    for solve in (mva, convolution, networks.bard_schweitzer, networks.linearizer):
-        with pytest.raises(QueueingError, match=message):
-            solve(**given)
+    ):
+        for solve in (mva, convolution, networks.bard_schweitzer, networks.linearizer):
+            with pytest.raises(QueueingError, match=message):
+                solve(**arguments)
 
 
 def test_points_without_an_answer_are_nan():

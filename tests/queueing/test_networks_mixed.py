@@ -66,9 +66,8 @@ def test_the_station_that_open_jobs_fill_is_named():
         mixed_mva([1.0, 1.0, 1.0], 2, 1.0, passing, 1.0, servers=[math.inf, 1, 1])
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_bad_input_is_named():
+    for given, message in (
         ({"lam": 1.0}, "lam: open jobs use 1 of station 0"),
         ({"lam": -1.0}, "lam is -1; it must be from 0 to"),
         ({"lam": [0.5]}, "the shape of lam is"),
@@ -76,9 +75,7 @@ def test_the_station_that_open_jobs_fill_is_named():
         ({"open_demands": [math.nan]}, r"open_demands\[0\] is nan"),
         ({"servers": [2]}, "servers must be 1"),
         ({"N": [1, 2]}, "it must be one number"),
-    ],
-)
-def test_bad_input_is_named(given, message):
-    usual = {"demands": [1.0], "N": 2, "Z": 1.0, "open_demands": [1.0], "lam": 0.5}
-    with pytest.raises(QueueingError, match=message):
-        mixed_mva(**(usual | given))
+    ):
+        usual = {"demands": [1.0], "N": 2, "Z": 1.0, "open_demands": [1.0], "lam": 0.5}
+        with pytest.raises(QueueingError, match=message):
+            mixed_mva(**(usual | given))

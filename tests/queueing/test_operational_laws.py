@@ -46,9 +46,8 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
     assert bottleneck([2.0, 9.0], Z=1, servers=[1, math.inf]).N_star == 6
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_bad_input_is_named():
+    for call, message in (
         (lambda: utilization_law(-1, 1), "X is -1"),
         (lambda: utilization_law(1, 1, 1.5), "servers is 1.5"),
         (lambda: littles_law("2", 1), "X is '2'"),
@@ -72,11 +71,9 @@ def test_the_first_of_equal_stations_is_the_bottleneck():
         (lambda: observe([1], [2], [3], window=(3,)), "it must have a begin and an end"),
         (lambda: observe([1], [2], [3], procs=[0]), "procs must be finite"),
         (lambda: observe([1], [2], [3], procs=[1, 2]), "the shape of procs"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(QueueingError, match=message):
-        call()
+    ):
+        with pytest.raises(QueueingError, match=message):
+            call()
 
 
 # one server, 5 jobs: they end at 3, 5, 6, 11 and 14
@@ -161,11 +158,11 @@ def test_jobs_do_not_vanish_within_a_tolerance():
     assert Observation(time=9, arrivals=3, completions=4).flow_balance_error == -0.25
 
 
-def test_where_no_job_left_nothing_is_said_of_responses():
+def test_where_no_job_left_nothing_is_reported_of_responses():
     seen = observe([0, 1], [0, 4], [4, 9], window=(1, 3), users=2, think=1.0)
     assert (seen.completions, seen.service, seen.response, seen.wait) == (0, None, None, None)
-    told = [x.law for x in check_operational(seen).laws]
-    assert told == ["flow balance", "conservation of jobs", "capacity"]
+    reported = [x.law for x in check_operational(seen).laws]
+    assert reported == ["flow balance", "conservation of jobs", "capacity"]
     stated = Observation(time=5, arrivals=0, completions=0, response=1.0, users=2, think=3.0)
     assert [x.law for x in check_operational(stated).laws] == ["flow balance"]
 

@@ -17,7 +17,7 @@ SHAPES = {
 
 @pytest.mark.parametrize(("lam", "N", "Z", "c"), [(0.2, 3, 2.0, 1), (0.3, 2, 1.0, 2)])
 @pytest.mark.parametrize("shape", ["exponential", "hyperbola"])
-def test_closed_users_beside_those_who_may_go_on(shape, lam, N, Z, c):
+def test_closed_users_next_to_those_who_may_go_on(shape, lam, N, Z, c):
     form, p = SHAPES[shape]
     go_on = oracle.chances_behind(p, 1.0, c, most=50)
     law = chains.reopen_mixed(lam, N, go_on, Z, 1.0, c, most=40, thinking=11)
@@ -34,7 +34,7 @@ def test_closed_users_beside_those_who_may_go_on(shape, lam, N, Z, c):
 @pytest.mark.parametrize(
     ("lam", "N", "p", "Z", "c"), [(0.3, 4, 0.3, 5.0, 1), (0.9, 6, 0.5, 2.0, 3)]
 )
-def test_closed_users_beside_constant_chances_have_product_form(lam, N, p, Z, c):
+def test_closed_users_next_to_constant_chances_have_product_form(lam, N, p, Z, c):
     known = servers.mixed(lam / (1 - p), N, Z, 1.0, c)
     result = mixed(lam, N, Z, 1.0, servers=c, p=p)
     known = {name: known[name] for name in ("Xc", "Rc", "Qc", "Ro", "Qo")}

@@ -73,7 +73,7 @@ def test_short_and_long_think_times(shape):
 
 
 @pytest.mark.parametrize("shape", PLAIN)
-def test_closed_users_beside_those_who_may_go_on(shape):
+def test_closed_users_next_to_those_who_may_go_on(shape):
     form, p = PLAIN[shape]
     result = mixed(0.3, 5, 8.0, 1.0, p=form)
     known = simulated(0.3, p, lambda r: 8.0, 1.0, N=5)

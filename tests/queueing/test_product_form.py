@@ -162,7 +162,7 @@ def test_users_who_never_think():
     assert result.moment(2, "closed") == pytest.approx(4 * 6 * 7, rel=1e-12)
 
 
-def test_several_servers_beside_one():
+def test_several_servers_next_to_one():
     result = mixed(0.5, [4, 4, 4, 0], [0, 2, 2, 2], 1, servers=[2, 1, 2, 2])
     assert result.Xc[0] == pytest.approx(mixed(0.5, 4, 0, 1, servers=2).Xc, rel=1e-13)
     assert result.Ro[1] == mixed(0.5, 4, 2, 1).Ro
@@ -315,9 +315,8 @@ def test_the_model_is_solved_again_for_what_changes():
     assert result.solve(lam=0).Qo.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_wrong_arguments():
+    for changed, message in (
         ({"lam": 1.0}, "lam is 1; it must be below servers / S"),
         ({"lam": 1.5}, "lam is 1.5; it must be below servers / S"),
         ({"lam": -0.1}, "lam is -0.1; it must be finite, 0 or more"),
@@ -333,17 +332,15 @@ def test_the_model_is_solved_again_for_what_changes():
         ({"method": "mva", "N": 2.5}, "N is 2.5; it must be a whole number"),
         ({"method": "mva", "servers": 2}, "servers is 2; it must be 1 for method 'mva'"),
         ({"method": "sums"}, "method is 'sums'; it must be formula or mva"),
-    ],
-)
-def test_wrong_arguments(changed, message):
-    with pytest.raises(QueueingError, match=message):
-        mixed(**{"lam": 0.5, "N": 3, "Z": 2, "S": 1} | changed)
+    ):
+        with pytest.raises(QueueingError, match=message):
+            mixed(**{"lam": 0.5, "N": 3, "Z": 2, "S": 1} | changed)
 
 
 def test_wrong_points_of_an_array_are_nan():
-    with pytest.warns(QueueingWarning, match="2 of 4 points have no solution") as told:
+    with pytest.warns(QueueingWarning, match="2 of 4 points have no solution") as reported:
         result = mixed([0.5, 1, 0.2, -1], 3, 2, 1)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert np.isnan(result.Xc).tolist() == [False, True, False, True]
     assert result.Xc[2] == mixed(0.2, 3, 2, 1).Xc
     for value in (result.R, result.U, result.ppf(0.5, "open"), result.derivative("Ro", "Z")):

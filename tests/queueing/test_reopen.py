@@ -67,7 +67,7 @@ def test_the_total_rate_solves_its_equation(load, c, S, a, b):
         assert found.roots.tolist() == [found.X]
 
 
-def test_functions_of_ones_own_are_solved_as_forms_are():
+def test_custom_functions_are_solved_as_forms_are():
     own = reopen(0.6, lambda r: math.exp(-r), 1, 1, method="mm1")
     assert own.R == pytest.approx(reopen(0.6, exponential(1), 1, 1, method="mm1").R, rel=1e-9)
     smooth = reopen(0.6, lambda r: 0.8 / (0.5 * r + 1), 1, 1)
@@ -164,9 +164,8 @@ def test_stability_is_that_of_long_responses():
         reopen(0.1, exponential(1), 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_input_is_named():
+    for change, message in (
         ({"lam": -1}, "lam is -1"),
         ({"lam": np.nan}, "lam is nan"),
         ({"lam": 1}, "lam is 1; it must be below servers"),
@@ -186,11 +185,9 @@ def test_stability_is_that_of_long_responses():
         ({"p": hyperbolic(0.8, 0.5), "method": "exact"}, "method 'exact' is for exponential"),
         ({"lam": 0.9, "method": "exact"}, "for light load"),
         ({"method": "fluid"}, "'fluid'"),
-    ],
-)
-def test_bad_input_is_named(change, message):
-    with pytest.raises(QueueingError, match=message):
-        reopen(**{"lam": 0.2, "p": exponential(1), "Z": 1, "S": 1} | change)
+    ):
+        with pytest.raises(QueueingError, match=message):
+            reopen(**{"lam": 0.2, "p": exponential(1), "Z": 1, "S": 1} | change)
 
 
 def test_points_without_an_answer_are_nan():
@@ -293,7 +290,7 @@ def test_the_picture_shows_where_arrivals_and_departures_meet():
     assert "lam" in ax.get_xlabel()
 
 
-def test_the_fluid_method_takes_functions_of_ones_own_that_are_smooth():
+def test_the_fluid_method_takes_smooth_custom_functions():
     own = reopen(0.9, lambda r: 0.8 / (0.05 * r + 1), 1, 1, method="fluid")
     form = reopen(0.9, hyperbolic(0.8, 0.05), 1, 1, method="fluid")
     assert own.R == pytest.approx(form.R, rel=1e-4)

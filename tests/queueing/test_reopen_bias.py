@@ -61,7 +61,7 @@ def test_no_run_is_shorter_than_0():
     assert found.run_cdf(-1, "last") == pytest.approx(0, abs=1e-12)
 
 
-def test_constant_p_chooses_nobody():
+def test_constant_p_chooses_no_user():
     model = reopen([0.1, 0.4, 0.5], [0.5, 0.2, 0], 1, 1)
     found = model.continuation()
     assert found.run_mean("last") == pytest.approx(np.ones(3))

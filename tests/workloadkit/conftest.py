@@ -3,8 +3,8 @@
 import pytest
 
 import workloadkit as wk
+from tests.commands import run_command
 from tests.data import TRACES
-from workloadkit import cli
 
 
 @pytest.fixture(scope="module", params=TRACES, ids=lambda path: path.name.removesuffix(".swf.gz"))
@@ -18,10 +18,9 @@ def run(capsys):
     """Run a command in this process; returns its exit code, stdout and stderr."""
 
     def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([str(argument) for argument in arguments], prog_name="workloadkit")
+        code = run_command(*arguments)
         captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
+        return code, captured.out, captured.err
 
     return run
 

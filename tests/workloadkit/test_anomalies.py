@@ -18,7 +18,6 @@ from matplotlib.patches import Rectangle, StepPatch
 import analysis
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
-from workloadkit import cli
 from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import Anomaly
@@ -210,7 +209,7 @@ def test_the_stretch_is_that_in_which_the_user_is_ahead_by_most(jobs):
             assert best < ordinary
 
 
-def test_limits_are_the_callers_and_their_weight_is_told():
+def test_limits_are_the_callers_and_their_weight_is_reported():
     log = log_of(with_burst(made(), 1500, 9 * WEEK, DAY, user=77))
     found = wk.find_anomalies(log)
     flurry = only(found, "flurry")
@@ -244,10 +243,14 @@ def test_how_strong_a_flurry_is(n_jobs, days, strength):
     assert [one.strength for one in found] == ([strength] if strength else [])
     for one in found:
         assert str(one.filter) == f"user=9 and proc=1 ({n_jobs} jobs removed)"
-        told = one.evidence
-        assert (told["jobs"], told["jobs_of_others"], told["days_dominated"]) == (n_jobs, 0, 1)
-        assert told["days_ahead"] == n_jobs / 24
-        assert told["share_of_jobs"] == n_jobs / (n_jobs + 24 * days)
+        reported = one.evidence
+        assert (reported["jobs"], reported["jobs_of_others"], reported["days_dominated"]) == (
+            n_jobs,
+            0,
+            1,
+        )
+        assert reported["days_ahead"] == n_jobs / 24
+        assert reported["share_of_jobs"] == n_jobs / (n_jobs + 24 * days)
     assert not find_flurries(hourly(submit, user=np.where(user == 9, -1, user)))  # of nobody
 
 
@@ -301,18 +304,18 @@ def test_what_is_known_of_a_few_jobs_of_a_flurry_is_not_named(n_known, expected)
     assert [str(one.filter) for one in find_flurries(log)] == [expected]
 
 
-def test_a_start_up_tells_when_jobs_first_started():
+def test_a_start_up_shows_when_jobs_first_started():
     early = DAY * np.arange(14)
     submit = np.append(early, np.arange(14 * DAY, 154 * DAY, 3600))
     user = np.where(submit < 14 * DAY, 1 + np.arange(submit.size) % 2, 1 + submit // 3600 % 7)
     log = hourly(submit, user=user)
     start = only(wk.find_anomalies(log), "start-up")
     assert str(start.filter) == "submit<1209600 (14 jobs removed)"
-    told = start.evidence
-    assert (told["jobs"], told["days"], told["jobs_per_week"]) == (14, 14, 7)
-    assert told["usual_jobs_per_week"] == 168
-    assert (told["users_per_week"], told["users_per_week_else"]) == (2, 7)
-    assert "first_start" not in told  # the first job started at once
+    reported = start.evidence
+    assert (reported["jobs"], reported["days"], reported["jobs_per_week"]) == (14, 14, 7)
+    assert reported["usual_jobs_per_week"] == 168
+    assert (reported["users_per_week"], reported["users_per_week_else"]) == (2, 7)
+    assert "first_start" not in reported  # the first job started at once
     wait = np.where(submit < 14 * DAY, 14 * DAY - submit, 0)
     wait[0] = -1  # nobody knows when it started
     start = only(wk.find_anomalies(log.with_columns(wait=wait)), "start-up")
@@ -391,11 +394,11 @@ def test_how_long_no_job_ran_in_a_dead_period(begin, end, idle):
     wait, run = np.where(one, begin - submit, 0), np.where(one, end - begin, 60)
     found = wk.find_anomalies(hourly(submit, wait=wait, run=run)).items
     (dead,) = (item for item in found if item.kind == "dead period")
-    told = dead.evidence
-    assert (told["hours"], told["jobs_before"], told["jobs_after"]) == (169, 720, 792)
-    assert told["missing_jobs"] == pytest.approx(169)
-    assert told["missing_days"] == pytest.approx(169 / 24)
-    assert told["idle_hours"] == pytest.approx(idle)
+    reported = dead.evidence
+    assert (reported["hours"], reported["jobs_before"], reported["jobs_after"]) == (169, 720, 792)
+    assert reported["missing_jobs"] == pytest.approx(169)
+    assert reported["missing_days"] == pytest.approx(169 / 24)
+    assert reported["idle_hours"] == pytest.approx(idle)
     assert ("jobs were running" in dead.reason) == (idle == 0)
 
 
@@ -558,7 +561,7 @@ def test_a_queue_appears_with_its_first_job_and_vanishes_after_its_last(appears,
 
 
 @pytest.mark.parametrize(("n_jobs", "is_found"), [(20, True), (19, False)])
-def test_fewer_than_twenty_jobs_tell_nothing_of_a_queue(n_jobs, is_found):
+def test_fewer_than_twenty_jobs_show_nothing_of_a_queue(n_jobs, is_found):
     place = np.arange(150)
     last = (place >= 150 - 2 * n_jobs) & (place % 2 == 1)
     assert (
@@ -761,7 +764,7 @@ def test_the_size_of_pettitts_test():
         ([-1, 1, 30 * WEEK], "no job in most of its weeks"),
     ],
 )
-def test_logs_of_which_nothing_can_be_said(submit, said):
+def test_logs_of_which_nothing_can_be_inferred(submit, said):
     found = wk.find_anomalies(wk.Trace.from_columns({"submit": submit}))
     assert not found.items
     assert said in str(found)
@@ -769,7 +772,7 @@ def test_logs_of_which_nothing_can_be_said(submit, said):
     assert found.to_frame().empty
 
 
-def test_of_four_weeks_something_can_be_said():
+def test_of_four_weeks_something_can_be_inferred():
     assert not wk.find_anomalies(hourly(np.arange(0, 28 * DAY + 1, 3600))).notes
 
 
@@ -782,8 +785,8 @@ def test_what_is_found_as_data():
     log = log_of(with_burst(made(), 3000, 9 * WEEK, DAY, user=77))
     found = wk.find_anomalies(log)
     assert found.to_frame()["kind"].tolist() == ["flurry"]
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    (one,) = told["anomalies"]
+    reported = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    (one,) = reported["anomalies"]
     assert one["offered"]
     assert one["filter"] == str(found.offered[0])
     assert one["evidence"]["jobs"] == 3000
@@ -842,19 +845,6 @@ def test_what_has_no_days_is_not_drawn():
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line as a user would; gives exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([*map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def odd_log(tmp_path):
     path = tmp_path / "odd.swf"
     columns = with_burst(made(weeks=10), 3000, 5 * WEEK, DAY, user=77, executable=99)
@@ -893,8 +883,8 @@ def test_slight_anomalies_are_comments_among_the_filters(run, tmp_path):
     assert f"# {flurry.filter}" in out.splitlines()
     assert all(line.startswith("#") for line in out.splitlines() if line)
     _, shown, _ = run("anomalies", log)
-    told = "Dominating and notable flurries: 0 and 0, 1 and 0 with both limits halved, 0 and 0 "
-    assert f"{told}doubled." in " ".join(shown.split())
+    reported = "Dominating and notable flurries: 0 and 0, 1 and 0 with both limits halved, 0 and 0 "
+    assert f"{reported}doubled." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("command", ["anomalies", "clean"])

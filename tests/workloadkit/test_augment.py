@@ -2,7 +2,6 @@
 
 import io
 import json
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.small_logs import as_read
-from workloadkit import cli, utility
+from workloadkit import utility
 from workloadkit.augment import add_utility, queue_descriptions
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.settings.making import MOST_POINTS
@@ -106,7 +105,7 @@ def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
         ({}, {"priority": {0: 0}}),
     ],
 )
-def test_warnings_point_at_who_asked_for_utility_functions(log, columns, options):
+def test_warnings_point_at_who_requested_utility_functions(log, columns, options):
     with pytest.warns(WorkloadWarning) as warned:
         add_utility(log.with_columns(**columns), rng=1, **options)
     assert {one.filename for one in warned} == {__file__}
@@ -129,7 +128,7 @@ def test_a_deadline_may_be_at_the_limit_of_what_is_believed(log):
     assert deadlines(add_utility(late, priority=RANKS, deadline_factor=4e9, rng=1)) == [1e12] * 4
 
 
-def test_what_reading_put_right_is_of_the_log_as_it_was(log):
+def test_what_reading_repaired_is_of_the_log_as_it_was(log):
     assert add_utility(as_read(log), priority=RANKS, rng=1).repairs == ()
 
 
@@ -156,7 +155,7 @@ def test_functions_are_functions_of_so_many_points(points, seed, decay):
             assert function[-1][1] == 0
 
 
-def test_the_same_seed_gives_the_same_and_the_header_tells_it(log):
+def test_the_same_seed_gives_the_same_and_the_header_records_it(log):
     made = add_utility(log, priority=RANKS, rng=np.random.default_rng(5))
     note = made.header.get_all("Note")[-1]
     assert note.startswith("utility functions: workloadkit ")
@@ -187,9 +186,8 @@ def test_functions_of_the_log_are_replaced(log):
     assert len(again.utilities) == 4
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
+def test_values_that_cannot_be(log):
+    for how, message in (
         ({"priority": {}}, "priority is {}; it must map"),
         ({"priority": [0, 1]}, r"priority is \[0, 1\]; it must map"),
         ({"priority": {0: 0.5}}, "priority of queue 0 is 0.5; both must be whole numbers"),
@@ -219,11 +217,9 @@ def test_functions_of_the_log_are_replaced(log):
         ({"globmax": 0}, "globmax is 0"),
         ({"table": 7}, "table is of type int; it must be a DataFrame or a path"),
         ({"rng": -1}, "rng is -1"),
-    ],
-)
-def test_values_that_cannot_be(log, how, message):
-    with pytest.raises(ParameterError, match=message):
-        add_utility(log, **{"priority": RANKS, **how})
+    ):
+        with pytest.raises(ParameterError, match=message):
+            add_utility(log, **{"priority": RANKS, **how})
 
 
 def test_a_table_is_no_log():
@@ -309,7 +305,7 @@ def test_many_queues_are_not_all_listed():
 
 
 @pytest.mark.filterwarnings("ignore:.*all waits are unknown:workloadkit.WorkloadWarning")
-def test_shapes_are_drawn_for_everybody_or_of_ones_own():
+def test_shapes_are_drawn_for_all_or_for_each():
     n_jobs = 3000
     log = wk.Trace.from_columns(
         {
@@ -336,9 +332,8 @@ def test_shapes_are_drawn_for_everybody_or_of_ones_own():
     assert again.utility.equals(made.utility)
 
 
-@pytest.mark.parametrize(
-    ("columns", "error", "message"),
-    [
+def test_tables_that_cannot_be(log):
+    for columns, error, message in (
         ({"time": [0], "worth": [1]}, ParameterError, "table has no column value; known: job"),
         ({"time": [0], "value": [1], "x": [1]}, ParameterError, "table has a column 'x'; known"),
         (
@@ -379,11 +374,9 @@ def test_shapes_are_drawn_for_everybody_or_of_ones_own():
             WorkloadError,
             "the shape has the start value 0; it cannot",
         ),
-    ],
-)
-def test_tables_that_cannot_be(log, columns, error, message):
-    with pytest.raises(error, match=message):
-        add_utility(log, priority=RANKS, table=pd.DataFrame(columns))
+    ):
+        with pytest.raises(error, match=message):
+            add_utility(log, priority=RANKS, table=pd.DataFrame(columns))
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b'a,"b\n1'])
@@ -395,19 +388,6 @@ def test_files_that_are_no_tables(log, tmp_path, content):
 
 
 # -- the command ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_, warnings.catch_warnings():
-            cli.app([*map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

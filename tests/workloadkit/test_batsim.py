@@ -124,13 +124,12 @@ def test_a_job_may_run_to_its_walltime():
     assert read(job(walltime=20.2)).repairs == ()
 
 
-def test_no_resources_told():
+def test_no_resources_recorded():
     assert read_text(json.dumps({"jobs": [job()], "profiles": PROFILES})).header.procs is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_no_workload():
+    for text, message in (
         ("", "is empty"),
         (" \n ", "is empty"),
         (
@@ -149,17 +148,14 @@ def test_no_resources_told():
         ('{"jobs": []}', "field profiles: the object profiles is missing"),
         ('{"jobs": [], "profiles": []}', "field profiles: not an object: '[…]'"),
         ('{"jobs": [], "profiles": {}}', "field jobs: the workload has no jobs"),
-    ],
-)
-def test_what_is_no_workload(text, message):
-    with pytest.raises(wk.FormatError) as caught:
-        read_text(text)
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(wk.FormatError) as caught:
+            read_text(text)
+        assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("jobs", "message"),
-    [
+def test_jobs_that_are_refused():
+    for jobs, message in (
         ([job(), 7], "field jobs[1]: not an object: '7'"),
         *([[without(key)], f"field jobs[0]: the key {key} is missing"] for key in ("id", "res")),
         ([without("profile")], "field jobs[0]: the key profile is missing"),
@@ -182,17 +178,14 @@ def test_what_is_no_workload(text, message):
         ([job(swf={"wait": "x"})], "field jobs[0].swf.wait: not a number: 'x'"),
         ([job(swf={"user": 1.5})], "field jobs[0].swf.user: not an integer: '1.5'"),
         ([job(swf={"job": 2**63})], "field jobs[0].swf.job: out of range"),
-    ],
-)
-def test_jobs_that_are_refused(jobs, message):
-    with pytest.raises(wk.FormatError) as caught:
-        read(*jobs)
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(wk.FormatError) as caught:
+            read(*jobs)
+        assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("profile", "message"),
-    [
+def test_profiles_that_are_refused():
+    for profile, message in (
         (7, 'profiles["p"]: not an object'),
         ({}, 'profiles["p"]: the key type is missing'),
         ({"type": 1}, 'profiles["p"]: the key type is missing'),
@@ -200,12 +193,10 @@ def test_jobs_that_are_refused(jobs, message):
         ({"type": "delay", "delay": -1}, 'profiles["p"].delay: a negative time'),
         ({"type": "delay", "delay": "1"}, 'profiles["p"].delay: not a number'),
         ({"type": "delay", "delay": 1e300}, 'profiles["p"].delay: out of range'),
-    ],
-)
-def test_profiles_that_are_refused(profile, message):
-    with pytest.raises(wk.FormatError) as caught:
-        read(job(), profiles=PROFILES | {"p": profile})
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(wk.FormatError) as caught:
+            read(job(), profiles=PROFILES | {"p": profile})
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("resources", [0, -1, 1.5, "8", True, None])
@@ -305,7 +296,7 @@ def test_numbers_that_come_again_get_other_ids():
     check_there_and_back(trace)
 
 
-def test_what_left_out_jobs_were_is_told_on_reading():
+def test_what_left_out_jobs_were_is_reported_on_reading():
     trace = Trace.from_columns({"submit": [0, 0], "run": [1, -1], "procs": [1, 1]})
     with pytest.warns(wk.WorkloadWarning):
         again = read_text(written(trace))
@@ -346,7 +337,7 @@ def test_without_a_header_the_machine_is_as_large_as_the_largest_job_that_is_wri
         assert json.loads(written(Trace.from_columns(log)))["nb_res"] == 3
 
 
-def test_bursts_and_utility_functions_that_are_not_written_are_told():
+def test_bursts_and_utility_functions_that_are_not_written_are_reported():
     trace = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
     with pytest.warns(wk.WorkloadWarning, match="1 bursts of checkpointed jobs are not written"):
         written(replace(trace, bursts=trace.jobs))
@@ -435,7 +426,7 @@ def test_text_up_to_its_limit_is_read():
         read_text(text)
 
 
-def test_a_header_of_as_many_processors_as_a_job_needs_is_told_without_a_word():
+def test_a_header_of_as_many_processors_as_a_job_needs_is_reported_without_a_word():
     header = Header(("; MaxProcs: 4",))
     trace = Trace.from_columns({"submit": [0], "run": [5], "procs": [4]}, header=header)
     assert json.loads(written(trace))["nb_res"] == 4  # warnings are errors

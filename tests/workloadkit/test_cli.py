@@ -20,6 +20,7 @@ import pytest
 import typer
 
 import workloadkit as wk
+from tests.commands import program
 from tests.data import trace_path
 from workloadkit import cli
 from workloadkit.cli import common, executors, messages, stopping
@@ -63,11 +64,8 @@ ARGUMENTS = {
 
 def results_of(command):
     """The options that name a file to write."""
-    known = {
-        option
-        for parameter in typer.main.get_command(cli.app).commands[command].params
-        for option in parameter.opts
-    }
+    params = program().commands[command].params
+    known = {option for parameter in params for option in parameter.opts}
     files = ("-o", "--json", "--plot", "--gantt", "--queue", "--report")
     return [option for option in files if option in known]
 
@@ -87,9 +85,8 @@ def log(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
+def test_durations():
+    for text, seconds in (
         ("90", 90),
         ("90s", 90),
         ("20min", 1200),
@@ -100,10 +97,8 @@ def log(tmp_path):
         ("1w", 604_800),
         (" 1W ", 604_800),
         ("1e3", 1000),
-    ],
-)
-def test_durations(text, seconds):
-    assert common.duration(text) == seconds
+    ):
+        assert common.duration(text) == seconds, text
 
 
 @pytest.mark.parametrize(("name", "taken"), [("a.SVG", True), ("a.pdf", True), ("a.gif", False)])
@@ -117,23 +112,25 @@ def test_lines_of_a_table_end_with_their_last_word():
     assert table.splitlines() == [" N  what", "10", " 5  b"]
 
 
-@pytest.mark.parametrize("text", ["", "h", "-5", "1m", "1e", "nan", "inf", "1h30", "٣", "1,5h"])
-def test_what_is_no_duration_is_refused_with_the_forms_that_are(text):
-    with pytest.raises(typer.BadParameter, match=r"not a duration; write 90 or 90s, 20min"):
-        common.duration(text)
+def test_what_is_no_duration_is_refused_with_the_forms_that_are():
+    for text in ("", "h", "-5", "1m", "1e", "nan", "inf", "1h30", "٣", "1,5h"):
+        with pytest.raises(typer.BadParameter, match=r"not a duration; write 90 or 90s, 20min"):
+            common.duration(text)
 
 
-@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
-def test_help_fits_80_columns_without_a_terminal(command):
+def test_help_fits_80_columns_without_a_terminal(run):
+    for command in ((), *((command,) for command in COMMANDS)):
+        code, out, err = run(*command, "--help")
+        assert (code, err) == (0, "")
+        assert max(map(len, out.splitlines())) <= 80
+        assert "\x1b" not in out
+        if command:
+            assert f"Examples:\n  workloadkit {command[0]}" in out
+        else:
+            assert all(f"\n  {name} " in out for name in COMMANDS)
+            assert "..." not in out.split("Logs:")[1]  # no line is cut
     done = subprocess.run([*PROGRAM, *command, "--help"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "\x1b" not in done.stdout
-    if command:
-        assert f"Examples:\n  workloadkit {command[0]}" in done.stdout
-    else:
-        assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
-        assert "..." not in done.stdout.split("Logs:")[1]  # no line is cut
+    assert (done.returncode, done.stdout, done.stderr) == (0, out, "")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["sessions", "--help"], ["sessions", "--nope"]])
@@ -170,9 +167,8 @@ def test_shell_completion_knows_the_commands_and_the_studies():
     assert complete("study", "zakay-s") == ["zakay-sessions"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_exit_2(run):
+    for arguments, message in (
         (["nosuch"], "No such command 'nosuch'"),
         (["sessions", "--nope"], "No such option"),
         (["sessions", "--nope"], "--nope"),
@@ -182,12 +178,10 @@ def test_shell_completion_knows_the_commands_and_the_studies():
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
         (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: chapin, creasy-ups"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
-    ],
-)
-def test_wrong_usage_is_exit_2(run, arguments, message):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert message in err
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert message in err
 
 
 def test_an_unknown_name_is_exit_2_with_the_known_ones(run, log):
@@ -294,7 +288,7 @@ def test_without_a_trace_the_sample_is_taken(run):
     assert "built-in sample" in err
 
 
-def test_characterize_writes_a_page_unless_only_json_is_asked_for(run, log, tmp_path, monkeypatch):
+def test_characterize_writes_a_page_unless_only_json_is_requested(run, log, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = run("characterize", log, "--json", "-")
     assert (code, err) == (0, "")
@@ -352,7 +346,7 @@ def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
     ]
 
 
-def test_study_says_where_it_looked_for_logs(run, tmp_path, monkeypatch):
+def test_study_names_the_folder_without_logs(run, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKLOADKIT_DATA", str(tmp_path / "nowhere"))
     code, _, err = run("study", "zakay-sessions", "--out", tmp_path / "out")
     assert code == 1
@@ -433,9 +427,12 @@ def test_sessions_of_a_real_log(run):
     assert all(row["think_time"].isdigit() or not row["think_time"] for row in rows)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_no_input_is_written_over(run, log, tmp_path):
+    link = tmp_path / "link.swf"
+    link.symlink_to(log)
+    before = log.read_bytes()
+    files = {"LOG": log, "LINK": link}
+    for arguments in (
         ["characterize", "LOG", "-o", "LOG"],
         ["characterize", "LOG", "--json", "LINK"],
         ["sessions", "LOG", "-o", "LOG"],
@@ -465,19 +462,13 @@ def test_sessions_of_a_real_log(run):
         ["check", "LOG", "nosuch.swf", "--json", "LOG"],
         ["check", "nosuch.swf", "LINK", "--json", "LOG"],
         ["check", "nosuch.swf", "nosuch.swf", "--outages", "LOG", "--json", "LOG"],
-    ],
-)
-def test_no_input_is_written_over(run, log, tmp_path, arguments):
-    link = tmp_path / "link.swf"
-    link.symlink_to(log)
-    before = log.read_bytes()
-    files = {"LOG": log, "LINK": link}
-    code, out, err = run(*(files.get(argument, argument) for argument in arguments))
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("error: ")
-    assert "is the input" in err
-    assert log.read_bytes() == before
-    assert link.is_symlink()
+    ):
+        code, out, err = run(*(files.get(argument, argument) for argument in arguments))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("error: ")
+        assert "is the input" in err
+        assert log.read_bytes() == before
+        assert link.is_symlink()
 
 
 def test_standard_input_is_not_written_over_either(log):
@@ -491,29 +482,31 @@ def test_standard_input_is_not_written_over_either(log):
     assert log.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("command", "option"), [(name, option) for name in ARGUMENTS for option in results_of(name)]
-)
-def test_a_result_without_a_folder_is_refused_before_all_else(run, tmp_path, command, option):
-    figure = option in ("--plot", "--gantt", "--queue")
-    target = tmp_path / "nosuch" / ("made.svg" if figure else "made.swf")
-    log = ("-o", tmp_path / "made.swf") if command == "convert" and option != "-o" else ()
-    done = run(command, *ARGUMENTS[command], *log, option, target)
-    assert done == (1, "", f"error: {target}: cannot be written: No such file or directory\n")
+def test_a_result_without_a_folder_is_refused_before_all_else(run, tmp_path):
+    for command, option in [(name, option) for name in ARGUMENTS for option in results_of(name)]:
+        figure = option in ("--plot", "--gantt", "--queue")
+        target = tmp_path / "nosuch" / ("made.svg" if figure else "made.swf")
+        log = ("-o", tmp_path / "made.swf") if command == "convert" and option != "-o" else ()
+        done = run(command, *ARGUMENTS[command], *log, option, target)
+        err = f"error: {target}: cannot be written: No such file or directory\n"
+        assert done == (1, "", err)
 
 
-@pytest.mark.parametrize("command", [name for name in ARGUMENTS if len(results_of(name)) > 1])
-def test_no_two_results_of_a_command_go_to_one_file(run, tmp_path, command):
-    target = tmp_path / ("made.swf" if command == "convert" else "made.svg")
-    for one, other in combinations(results_of(command), 2):
-        code, out, err = run(command, *ARGUMENTS[command], one, target, other, target)
-        assert (code, out) == (2, "")
-        assert f"two results cannot both go to {target}" in " ".join(err.split())
+def test_no_two_results_of_a_command_go_to_one_file(run, tmp_path):
+    for command in [name for name in ARGUMENTS if len(results_of(name)) > 1]:
+        target = tmp_path / ("made.swf" if command == "convert" else "made.svg")
+        for one, other in combinations(results_of(command), 2):
+            code, out, err = run(command, *ARGUMENTS[command], one, target, other, target)
+            assert (code, out) == (2, "")
+            assert f"two results cannot both go to {target}" in " ".join(err.split())
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_every_command_reads_strictly_on_request(run, tmp_path):
+    log = tmp_path / "KTH-SP2-1996-2.swf"
+    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
+    log.write_text(job.format(1, 50) + job.format(2, 20))
+    names = {"LOG": log, "OUT": tmp_path / "out.swf", "FOLDER": tmp_path}
+    for arguments in (
         ["anomalies", "LOG"],
         ["augment", "LOG"],
         ["characterize", "LOG"],
@@ -529,30 +522,23 @@ def test_no_two_results_of_a_command_go_to_one_file(run, tmp_path, command):
         ["site", "--from", "LOG"],
         ["study", "zakay-sessions", "--traces", "FOLDER", "--out", "OUT"],
         ["sweep", "LOG"],
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_every_command_reads_strictly_if_it_is_told_to(run, tmp_path, arguments):
-    log = tmp_path / "KTH-SP2-1996-2.swf"
-    job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
-    log.write_text(job.format(1, 50) + job.format(2, 20))
-    names = {"LOG": log, "OUT": tmp_path / "out.swf", "FOLDER": tmp_path}
-    code, out, err = run(*(names.get(word, word) for word in arguments), "--strict")
-    assert (code, out) == (1, "")
-    assert f"error: {log}, line 2" in err
-    assert [path for path in tmp_path.iterdir() if path.is_file()] == [log]
+    ):
+        code, out, err = run(*(names.get(word, word) for word in arguments), "--strict")
+        assert (code, out) == (1, "")
+        assert f"error: {log}, line 2" in err
+        assert [path for path in tmp_path.iterdir() if path.is_file()] == [log]
 
 
-@pytest.mark.parametrize("command", [*ARGUMENTS, "study"])
-def test_the_whole_help_of_a_command_has_its_examples_and_topics(run, command):
-    module = import_module(f"workloadkit.cli.{command}")
-    topics = typer.main.get_command(cli.app).commands[command].topics
-    texts = [module.EXAMPLES, *(TOPICS[topic].text() for topic in topics)]
-    code, out, _ = run(command, "--help-all")
-    shown = {line.strip() for line in out.splitlines()}
-    assert code == 0
-    assert {line.strip() for text in texts for line in text.splitlines()} <= shown
-    assert run("help", command, "--all") == (0, out, "")
+def test_the_whole_help_of_a_command_has_its_examples_and_topics(run):
+    for command in (*ARGUMENTS, "study"):
+        module = import_module(f"workloadkit.cli.{command}")
+        topics = program().commands[command].topics
+        texts = [module.EXAMPLES, *(TOPICS[topic].text() for topic in topics)]
+        code, out, _ = run(command, "--help-all")
+        shown = {line.strip() for line in out.splitlines()}
+        assert code == 0
+        assert {line.strip() for text in texts for line in text.splitlines()} <= shown
+        assert run("help", command, "--all") == (0, out, "")
 
 
 def test_the_machine_of_a_report_can_be_given(run, log):
@@ -598,9 +584,10 @@ def test_a_standard_output_that_is_closed_is_an_error(arguments):
     assert "Bad file descriptor" in done.stderr or wrong
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_any_command_may_be_strict(run, tmp_path):
+    path = tmp_path / "short.swf"
+    path.write_text("1 0 0 5 1\n")
+    for words in (
         ["anomalies", "LOG"],
         ["augment", "LOG"],
         ["characterize", "LOG", "--json", "-"],
@@ -615,12 +602,7 @@ def test_a_standard_output_that_is_closed_is_an_error(arguments):
         ["simulate", "LOG", "--resampled"],
         ["site", "--users", "1", "--from", "LOG"],
         ["sweep", "LOG"],
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_any_command_may_be_strict(run, tmp_path, words):
-    path = tmp_path / "short.swf"
-    path.write_text("1 0 0 5 1\n")
-    code, out, err = run(*(path if word == "LOG" else word for word in words), "--strict")
-    assert (code, out) == (1, "")
-    assert f"error: {path}, line 1" in err
+    ):
+        code, out, err = run(*(path if word == "LOG" else word for word in words), "--strict")
+        assert (code, out) == (1, "")
+        assert f"error: {path}, line 1" in err

@@ -140,9 +140,8 @@ def test_standard_input(run, log, easy, monkeypatch):
     assert "cannot both be standard input" in " ".join(err.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, easy):
+    for arguments, message in (
         (["--policy", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--policy", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
         (["--overrun", "ignore"], "error: --overrun is 'ignore'; known: raise, kill, late, header"),
@@ -152,14 +151,12 @@ def test_standard_input(run, log, easy, monkeypatch):
         (["--procs", "0"], "error: --procs is 0"),
         (["--offered-load", "0"], "error: --offered-load is 0"),
         (["--nosuch"], "--nosuch"),
-    ],
-)
-def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, easy, arguments, message):
-    target = log.parent / "report.json"
-    code, out, err = run("check", log, easy, *arguments, "--json", target)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert not target.exists()
+    ):
+        target = log.parent / "report.json"
+        code, out, err = run("check", log, easy, *arguments, "--json", target)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert not target.exists()
 
 
 def test_both_files_are_needed(run, log):

@@ -4,13 +4,13 @@ import gzip
 import io
 import json
 import sys
+from functools import partial
 from random import Random
 
 import pytest
 
 import workloadkit as wk
 from tests.fuzz import good
-from workloadkit import cli
 from workloadkit.io.formats import written_format
 from workloadkit.io.known_formats import ACCOUNTING, TITLES
 
@@ -33,16 +33,8 @@ Slurm accounting (time zone: UTC)
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["convert", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "convert")
 
 
 @pytest.fixture
@@ -57,21 +49,21 @@ def data_lines(text):
 
 
 @pytest.mark.filterwarnings("ignore:no column Submit")
-@pytest.mark.parametrize("name", TITLES)
-@pytest.mark.parametrize("seed", range(3))
-def test_a_format_is_told_by_its_first_lines(name, seed):
-    content = getattr(good, name)(Random(seed))
-    told = wk.read_log(io.BytesIO(gzip.compress(content)))
-    named = wk.read_log(io.BytesIO(content), name)
-    assert told.jobs.equals(named.jobs)
-    if name in ACCOUNTING:
-        assert told.intake == named.intake
+def test_a_format_is_recognised_by_its_first_lines():
+    for seed in range(3):
+        for name in TITLES:
+            content = getattr(good, name)(Random(seed))
+            reported = wk.read_log(io.BytesIO(gzip.compress(content)))
+            named = wk.read_log(io.BytesIO(content), name)
+            assert reported.jobs.equals(named.jobs)
+            if name in ACCOUNTING:
+                assert reported.intake == named.intake
 
 
-def test_accounting_becomes_a_log_and_what_stands_beside_it(run, export, tmp_path):
+def test_accounting_becomes_a_log_and_what_stands_next_to_it(run, export, tmp_path):
     out = tmp_path / "log.swf.gz"
-    code, table, told = run(export, "-o", out, "--procs", 8)
-    assert (code, table, told) == (0, TABLE, f"wrote {out} and {out}.parquet\n")
+    code, table, reported = run(export, "-o", out, "--procs", 8)
+    assert (code, table, reported) == (0, TABLE, f"wrote {out} and {out}.parquet\n")
     text = gzip.decompress(out.read_bytes()).decode()
     assert data_lines(text) == JOBS
     header = wk.read_swf(out).header
@@ -83,28 +75,28 @@ def test_accounting_becomes_a_log_and_what_stands_beside_it(run, export, tmp_pat
 
 
 def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
-    code, out, told = run(export, "-o", "-")
+    code, out, reported = run(export, "-o", "-")
     assert code == 0
     assert data_lines(out) == JOBS
     lost = "no Parquet file is written next to it: what the format cannot hold is lost"
     size = "the size of the machine is unknown: give it with --procs"
-    assert told == f"{TABLE}warning: {lost}\n{size}\n"
+    assert reported == f"{TABLE}warning: {lost}\n{size}\n"
 
 
-def test_what_other_formats_cannot_hold_is_told(run, export, tmp_path):
+def test_what_other_formats_cannot_hold_is_reported(run, export, tmp_path):
     out = tmp_path / "log.gwf"
-    _, _, told = run(export, "-o", out, "--procs", 8)
+    _, _, reported = run(export, "-o", out, "--procs", 8)
     lost = "no Parquet file is written next to it: what the format cannot hold is lost"
-    assert told == f"wrote {out}\nwarning: {lost}\n"
+    assert reported == f"wrote {out}\nwarning: {lost}\n"
 
 
 def test_what_became_of_the_rows_as_json(run, export, tmp_path):
     code, out, _ = run(export, "-o", tmp_path / "log.swf", "--json", "-", "--tz", "Asia/Tokyo")
-    told = json.loads(out)
+    reported = json.loads(out)
     assert code == 0
-    assert (told["rows"], told["jobs"]) == (3, 2)
-    assert told["left_out"] == [{"kind": "not ended: RUNNING", "count": 1, "first_line": 4}]
-    assert told["settings"] == {"time zone": "Asia/Tokyo"}
+    assert (reported["rows"], reported["jobs"]) == (3, 2)
+    assert reported["left_out"] == [{"kind": "not ended: RUNNING", "count": 1, "first_line": 4}]
+    assert reported["settings"] == {"time zone": "Asia/Tokyo"}
 
 
 def test_several_files_and_keys(run, export, tmp_path):
@@ -138,7 +130,7 @@ def test_a_key_has_4096_bytes_at_most(run, export, tmp_path, length, code):
     assert (tmp_path / "log.swf").exists() == (code == 0)
 
 
-def test_a_key_that_is_not_there_is_told(run, export, tmp_path):
+def test_a_key_that_is_not_there_is_reported(run, export, tmp_path):
     key = tmp_path / "nokey"
     code, out, error = run(export, "-o", tmp_path / "log.swf", "--anonymize", "--key", key)
     assert (code, out) == (1, "")
@@ -154,7 +146,7 @@ def test_a_blank_key_is_refused(run, export, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "n_bursts"), [((), 0), (("--attempts",), 2)])
-def test_attempts_become_lines_of_their_job_if_wanted(run, export, tmp_path, options, n_bursts):
+def test_attempts_become_lines_of_their_job_on_request(run, export, tmp_path, options, n_bursts):
     again = SACCT.splitlines()[1].replace("T08:01", "T10:01").replace("T09:01", "T11:01")
     export.write_text(f"{SACCT}{again}\n")
     assert run(export, "-o", tmp_path / "log.swf", *options)[0] == 0
@@ -169,7 +161,7 @@ def test_columns_that_the_file_does_not_name(run, export, tmp_path):
     assert data_lines((tmp_path / "log.swf").read_text()) == JOBS
 
 
-def test_strict_reading_refuses_what_would_be_put_right(run, tmp_path):
+def test_strict_reading_refuses_what_would_be_repaired(run, tmp_path):
     log, out = tmp_path / "log.swf", tmp_path / "out.swf"
     log.write_text("1 0 5 60 4\n")
     code, _, error = run(log, "-o", out, "--strict")
@@ -216,7 +208,7 @@ def test_the_format_and_the_columns_can_be_named(run, export, tmp_path):
     assert (code, error.count("\n")) == (1, 1)
 
 
-def test_each_attempt_of_a_requeued_job_is_a_line_if_it_is_asked_for(run, tmp_path):
+def test_each_attempt_of_a_requeued_job_is_a_line_on_request(run, tmp_path):
     day = "2024-05-01T0"
     head = "JobID|User|Submit|Start|End|State|AllocCPUS\n"
     first = f"7|ann|{day}8:00:00|{day}8:01:00|{day}8:11:00|NODE_FAIL|4\n"
@@ -230,17 +222,17 @@ def test_each_attempt_of_a_requeued_job_is_a_line_if_it_is_asked_for(run, tmp_pa
     assert runs == {(): ["300"], ("--attempts",): ["900", "600", "300"]}
 
 
-def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
-    log, target = tmp_path / "late.swf", tmp_path / "told.json"
+def test_what_was_repaired_in_a_log_is_reported_and_in_the_json(run, tmp_path):
+    log, target = tmp_path / "late.swf", tmp_path / "intake.json"
     job = "{} {} 0 5 1 -1 -1 1 -1 -1 1 3 -1 -1 -1 -1 -1 -1\n"
     log.write_text(job.format(1, 50) + job.format(2, 20))
     code, out, error = run(log, "-o", tmp_path / "log.gwf", "--json", target)
     assert (code, error) == (0, f"wrote {tmp_path / 'log.gwf'}\nwrote {target}\n")
     assert out.startswith("late.swf: 2 jobs read, all kept\nrepairs made while reading:\n  ")
-    told = json.loads(target.read_text())
-    assert told["jobs"] == 2
-    assert [repair["count"] for repair in told["repairs"]] == [1]
-    assert told["provenance"]["log"] == "late.swf"
+    reported = json.loads(target.read_text())
+    assert reported["jobs"] == 2
+    assert [repair["count"] for repair in reported["repairs"]] == [1]
+    assert reported["provenance"]["log"] == "late.swf"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +244,7 @@ def test_what_was_repaired_in_a_log_is_told_and_in_the_json(run, tmp_path):
         (("-o", "log.swf", "--from", "sacct"), "'sacct' is not one of"),
     ],
 )
-def test_wrong_usage_is_told(run, export, tmp_path, monkeypatch, arguments, message):
+def test_wrong_usage_is_reported(run, export, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, out, error = run("export.txt", *arguments)
     assert (code, out) == (2, "")

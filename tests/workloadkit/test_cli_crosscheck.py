@@ -4,7 +4,6 @@ import json
 import re
 
 import pandas as pd
-import pytest
 from typer.testing import CliRunner
 
 import queueing
@@ -18,7 +17,7 @@ def run(*words):
     return CliRunner().invoke(app, ["crosscheck", *words])
 
 
-def test_theory_beside_simulation_within_80_columns():
+def test_theory_next_to_simulation_within_80_columns():
     result = run("mm1", "lam=0.5", "S=1", *QUICK)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -86,9 +85,8 @@ def test_a_difference_is_exit_code_1(monkeypatch):
     assert "not judged" not in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_wrong_usage_is_exit_code_2_and_one_line():
+    for words, message in (
         (
             ("mm9", "lam=0.5"),
             "error: unknown model 'mm9'; did you mean mmc or mm1? known",
@@ -100,13 +98,11 @@ def test_a_difference_is_exit_code_1(monkeypatch):
         (("mm1", "lam=0.5", "S=1", "--quantile", "1"), "error: --quantile is 1; it lies"),
         (("closed", "N=2.5", "Z=1", "S=1"), "error: N is 2.5; it is a whole number"),
         (("reopen", "lam=0.5", "p=1.5", "Z=1", "S=1"), "error: p is 1.5"),
-    ],
-)
-def test_wrong_usage_is_exit_code_2_and_one_line(words, message):
-    result = run(*words)
-    assert result.exit_code == 2
-    assert result.stderr.startswith(message)
-    assert result.stderr.count("\n") == 1
+    ):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(message)
+        assert result.stderr.count("\n") == 1
 
 
 def test_help_is_within_80_columns():

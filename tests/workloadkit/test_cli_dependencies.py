@@ -1,24 +1,16 @@
 """The command that writes dependencies."""
 
 import json
+from functools import partial
 
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line as a user would; gives exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["dependencies", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "dependencies")
 
 
 @pytest.fixture
@@ -29,7 +21,7 @@ def log(tmp_path):
     return path
 
 
-def test_the_log_goes_to_a_file_and_what_is_lost_is_said(run, log, tmp_path):
+def test_the_log_goes_to_a_file_and_what_is_lost_is_reported(run, log, tmp_path):
     new = tmp_path / "new.swf"
     code, out, err = run(log, "-o", new)
     assert (code, out) == (0, "")
@@ -45,9 +37,9 @@ def test_counts_go_to_json(run, log, tmp_path):
     new, counts = tmp_path / "new.swf", tmp_path / "counts.json"
     code, _, _ = run(log, "-o", new, "--json", counts)
     assert code == 0
-    told = json.loads(counts.read_text())
-    assert told["written"] == 2
-    assert told["provenance"]["log"] == "small.swf"
+    reported = json.loads(counts.read_text())
+    assert reported["written"] == 2
+    assert reported["provenance"]["log"] == "small.swf"
 
 
 def test_outputs_do_not_meet(run, log):

@@ -4,7 +4,6 @@ import pytest
 
 import workloadkit as wk
 from tests.workloadkit.test_experiment import LOGS, TOML
-from workloadkit import cli
 from workloadkit.experiments.merging import merge_results
 from workloadkit.experiments.specification import read_experiment
 
@@ -12,20 +11,13 @@ FEW = TOML.replace("loads = [0.5, 0.8]", "loads = [0.5]").replace('b = "b.swf"',
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(run, monkeypatch, tmp_path):
     """Run `experiment` in the folder of a file `x.toml`; returns exit code, stdout and stderr."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
     wk.write_swf(LOGS["a"], "a.swf")
     (tmp_path / "x.toml").write_text(FEW)
-
-    def run(*arguments, command="experiment"):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app([command, *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+    return lambda *arguments, command="experiment": run(command, *arguments)
 
 
 def test_the_means_are_on_stdout_a_table_for_each_reading(run):
@@ -78,9 +70,8 @@ def test_a_shard_may_have_nothing_to_do(run):
     assert (code, out, err) == (0, "", "part: 0 of 8 simulations\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_what_is_wrong_is_reported_in_a_line(run):
+    for arguments, code, message in (
         (("run", "y.toml", "--out", "r"), 1, "error: y.toml: no such file"),
         (("run", "x.toml"), 2, "Missing option '--out'"),
         (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not K/N, with K from 1"),
@@ -93,13 +84,11 @@ def test_a_shard_may_have_nothing_to_do(run):
             "error: tcp://: no Dask scheduler",
         ),
         (("merge", "nowhere"), 1, "error: nowhere/results.parquet: cannot be read: No such file"),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_line(run, arguments, code, message):
-    found, out, err = run(*arguments)
-    assert (found, out) == (code, "")
-    assert message in " ".join(err.split())
-    assert "Traceback" not in err
+    ):
+        found, out, err = run(*arguments)
+        assert (found, out) == (code, "")
+        assert message in " ".join(err.split())
+        assert "Traceback" not in err
 
 
 def test_results_of_another_experiment_are_refused(run, tmp_path):

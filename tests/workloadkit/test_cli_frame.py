@@ -136,9 +136,8 @@ def test_completion_knows_the_names_without_loading_what_they_name():
     assert complete("generate", "lub") == ["lublin", "[]"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
+def test_a_misspelt_value_is_answered_with_the_right_one(run, log):
+    for arguments, meant in (
         (["simulate", "--scheduler", "eazy"], "easy"),
         (["simulate", "--scheduler", "easy:backfil=sjf"], "backfill"),
         (["simulate", "--users", "fluyd"], "fluid"),
@@ -148,12 +147,10 @@ def test_completion_knows_the_names_without_loading_what_they_name():
         (["queueing", "close", "N=1"], "closed"),
         (["study", "zakay-session", "--out", "x"], "zakay-sessions"),
         (["validate", "--fail-on", "eror"], "error"),
-    ],
-)
-def test_a_misspelt_value_is_answered_with_the_right_one(run, log, arguments, meant):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert f"did you mean {meant}" in err
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert f"did you mean {meant}" in err
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,19 @@
 """`workloadkit generate`: what is made and what wrong usage gets."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli, models
+from workloadkit import models
 from workloadkit.cli.topics import MODELS
 from workloadkit.parameters import written
 
 
 @pytest.fixture
-def run(capsys):
-    """Run `generate` in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["generate", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "generate")
 
 
 @pytest.fixture
@@ -56,7 +50,7 @@ def test_the_same_seed_gives_the_same_bytes(run, tmp_path):
     assert first == again != other
 
 
-def test_a_seed_that_nobody_gave_is_in_the_header(run):
+def test_a_seed_that_was_not_given_is_in_the_header(run):
     _, out, _ = run("feitelson96:gap=50", "--jobs", 40)
     note = next(line for line in out.splitlines() if line.startswith("; Note:"))
     seed = note.partition("seed ")[2].partition(",")[0]
@@ -95,7 +89,7 @@ def test_a_model_fitted_to_a_log_is_of_its_machine(run, tmp_path, log):
     assert wk.read_swf(path).header.procs == 96
 
 
-def test_what_a_log_does_not_tell_is_unknown(run, tmp_path, log):
+def test_what_a_log_does_not_contain_is_unknown(run, tmp_path, log):
     trace = wk.read_swf(log).take(range(50))
     wk.write_swf(wk.Trace(trace.jobs), tmp_path / "nameless.swf")
     over = ("tsafrir:max_estimate=172800", "--over", tmp_path / "nameless.swf")
@@ -120,9 +114,8 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
     assert models.offered_load(wk.read_swf(path)) == pytest.approx(0.1, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log):
+    for arguments, message in (
         (
             ("lublin2", "--jobs", 5),
             "unknown model 'lublin2'; did you mean lublin? known: lublin, feitelson96",
@@ -150,14 +143,12 @@ def test_estimates_are_laid_over_a_log(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--over", "LOG"), "--over requires the model tsafrir, not lublin"),
         (("tsafrir", "--jobs", 5, "--over", "LOG"), "--over excludes --jobs and --procs"),
         (("tsafrir", "--procs", 5, "--over", "LOG"), "--over excludes --jobs and --procs"),
-    ],
-)
-def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log, arguments, message):
-    path = tmp_path / "made.swf"
-    code, out, err = run(*(log if a == "LOG" else a for a in arguments), "-o", path)
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ") and message in err and err.count("\n") == 1
-    assert not path.exists()
+    ):
+        path = tmp_path / "made.swf"
+        code, out, err = run(*(log if a == "LOG" else a for a in arguments), "-o", path)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: ") and message in err and err.count("\n") == 1
+        assert not path.exists()
 
 
 @pytest.mark.parametrize(

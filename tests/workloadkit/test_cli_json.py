@@ -5,10 +5,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import typer
 
 import workloadkit as wk
-from workloadkit.cli import app
+from tests.commands import program
 
 SLURM = """JobIDRaw|Submit|Start|End|State|AllocCPUS
 1|2024-03-04T08:00:00|2024-03-04T08:00:09|2024-03-04T09:00:09|COMPLETED|4
@@ -42,7 +41,7 @@ CALLS = {
 
 def with_json():
     """The commands that know `--json`."""
-    commands = dict(typer.main.get_command(app).commands)
+    commands = dict(program().commands)
     inner = commands.pop("experiment").commands
     commands |= {f"experiment {name}": command for name, command in inner.items()}
     return sorted(
@@ -57,22 +56,22 @@ def test_each_command_that_knows_json_is_called():
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@pytest.mark.parametrize("command", CALLS)
-def test_json_on_standard_output_is_alone_there(run, command, tmp_path, monkeypatch):
+def test_json_on_standard_output_is_alone_there(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log = wk.load_sample().take(range(3000))
     wk.write_swf(log, "log.swf")
     wk.write_swf(wk.simulate(log, "easy", procs=96).trace(), "easy.swf")
     (tmp_path / "slurm.txt").write_text(SLURM)
     (tmp_path / "grid.toml").write_text(GRID)
-    if command == "experiment merge":
-        wk.read_experiment("grid.toml").run("results")
-    before = {path.name for path in tmp_path.iterdir()}
-    code, out, err = run(*command.split(), *CALLS[command], "--json", "-")
-    assert code == 0, err
-    schema = json.loads((SCHEMAS / f"{command.replace(' ', '-')}.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(json.loads(out), schema)
-    named = {str(name) for name in CALLS[command]}
-    beside = {f"{name}.parquet" for name in named}
-    assert {path.name for path in tmp_path.iterdir()} <= before | named | beside
+    for command, arguments in CALLS.items():
+        schema = json.loads((SCHEMAS / f"{command.replace(' ', '-')}.json").read_text("utf-8"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        if command == "experiment merge":
+            wk.read_experiment("grid.toml").run("results")
+        before = {path.name for path in tmp_path.iterdir()}
+        named = {str(name) for name in arguments}
+        allowed = before | named | {f"{name}.parquet" for name in named}
+        code, out, err = run(*command.split(), *arguments, "--json", "-")
+        assert code == 0, err
+        jsonschema.validate(json.loads(out), schema)
+        assert {path.name for path in tmp_path.iterdir()} <= allowed

@@ -79,7 +79,7 @@ def test_a_network_is_solved_by_the_method_that_is_named(method, solve):
     assert [point["X"] for point in answer["points"]] == pytest.approx([expected] * 2, rel=1e-12)
 
 
-def test_a_network_has_no_think_time_and_is_solved_exactly_unless_told_otherwise():
+def test_a_network_has_no_think_time_and_is_solved_exactly_by_default():
     (answer,) = json.loads(run("network", "demands=0.5,0.3", "N=3", "--json", "-").stdout)[
         "answers"
     ]
@@ -88,9 +88,12 @@ def test_a_network_has_no_think_time_and_is_solved_exactly_unless_told_otherwise
 
 
 def test_the_json_says_what_was_solved_and_how_exactly():
-    told = json.loads(run("closed", "N=3", "Z=1", "S=1", "--json", "-").stdout)
-    assert (told["model"], told["provenance"]) == ("closed", {"workloadkit": wk.__version__})
-    (answer,) = told["answers"]
+    reported = json.loads(run("closed", "N=3", "Z=1", "S=1", "--json", "-").stdout)
+    assert (reported["model"], reported["provenance"]) == (
+        "closed",
+        {"workloadkit": wk.__version__},
+    )
+    (answer,) = reported["answers"]
     exact = closed(3, 1, 1)
     assert (answer["exactness"], answer["error"]) == (str(exact.exactness), {})
     (point,) = answer["points"]
@@ -101,7 +104,7 @@ def test_the_json_says_what_was_solved_and_how_exactly():
     ("words", "shares"),
     [([], [0.5, 0.9, 0.99]), (["--quantile", "0.25", "--quantile", "0.75"], [0.25, 0.75])],
 )
-def test_percentiles_are_those_asked_for(words, shares):
+def test_percentiles_are_those_requested(words, shares):
     model = closed(4, 5, 1)
     words = ("closed", "N=4", "Z=5", "S=1", *words)
     head, row = (line.split() for line in run(*words).stdout.splitlines()[-2:])
@@ -122,8 +125,10 @@ def test_a_log_is_measured_on_the_machine_and_with_the_seed_that_are_given(tmp_p
     expected = quick(wk.read_swf(path), procs=3, rng=5)
     assert json.loads(target.read_text()) == json.loads(json.dumps(expected.to_dict()))
     assert done.stdout.startswith("log.swf: parameters of queueing models, and their predictions\n")
-    told = " ".join(done.stdout.split())
-    assert all(" ".join(said.split()) in told for said in (*expected.statements, *expected.notes))
+    reported = " ".join(done.stdout.split())
+    assert all(
+        " ".join(said.split()) in reported for said in (*expected.statements, *expected.notes)
+    )
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -134,9 +139,8 @@ def test_figures_are_drawn(tmp_path):
     assert target.read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
+def test_wrong_usage_is_one_line():
+    for words, expected in (
         ([], "MODEL is missing; known: closed, mixed, reopen"),
         (["open"], "unknown model 'open'; did you mean reopen? known: closed"),
         (["closed", "N=3", "S=1"], "closed needs N, Z, S; missing: Z"),
@@ -152,11 +156,9 @@ def test_figures_are_drawn(tmp_path):
         ),
         (["closed", "--trace", "a.swf"], "--trace measures the parameters itself"),
         (["reopen", "lam=1", "p=0.2", "p=0.5", "p=exp:1", "Z=1", "S=1"], "lam is 1"),
-    ],
-)
-def test_wrong_usage_is_one_line(words, expected):
-    done = run(*words)
-    assert done.exit_code == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {expected}")
-    assert done.stderr.count("\n") == 1
+    ):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert done.stdout == ""
+        assert done.stderr.startswith(f"error: {expected}")
+        assert done.stderr.count("\n") == 1

@@ -5,13 +5,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli
 from workloadkit.cli import resample
 from workloadkit.clock import WEEK
 from workloadkit.resample import files
@@ -19,17 +19,8 @@ from workloadkit.resample.runs import own_seed
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line as a user would; gives exit code, stdout and stderr."""
-
-    def run(*arguments):
-        words = ["resample", *map(str, arguments)]
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(words, prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "resample")
 
 
 @pytest.fixture
@@ -261,11 +252,18 @@ def has_gone(group):
     return False
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
-    ("stop", "code", "said"), [(interrupt, 130, "interrupted\n"), (terminate, 143, "")]
+    ("workers", "stop", "code", "message"),
+    [
+        (1, interrupt, 130, "interrupted\n"),
+        (2, interrupt, 130, "interrupted\n"),
+        (2, terminate, 143, ""),
+        pytest.param(1, terminate, 143, "", marks=pytest.mark.slow),
+    ],
 )
-def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers, stop, code, said):
+def test_a_command_that_is_stopped_leaves_whole_files_and_no_process(
+    tmp_path, workers, stop, code, message
+):
     folder = tmp_path / "many"
     command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
     process = subprocess.Popen(
@@ -279,7 +277,7 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
         stop(process)
         _, err = process.communicate(timeout=120)
         assert process.returncode == code
-        assert err.endswith(said)
+        assert err.endswith(message)
         assert "Traceback" not in err
         assert [path.name for path in folder.iterdir()] == [".unfinished"]
         names = [path.name for path in (folder / ".unfinished").iterdir()]
@@ -292,9 +290,8 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
             process.communicate()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_exit_2_and_writes_nothing(run, log):
+    for arguments, message in (
         (["--load", 0], "error: --load is 0; it must be positive"),
         (["--load", 99], "error: load 99 requires more than the 2 temporary users in the pool"),
         (["--weeks", "nan"], "error: --weeks is nan; it must be positive"),
@@ -315,12 +312,10 @@ def test_whoever_is_stopped_leaves_whole_files_and_no_process(tmp_path, workers,
         (["--weight", "serial"], "error: weights 'serial'; write CLASS=X, as in long=3"),
         (["--weight", "fast=2"], "error: weights has 'fast', which is neither a user of small.swf"),
         (["--procs", 0], "error: --procs is 0; it must be a whole number from 1 to"),
-    ],
-)
-def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
-    code, out, err = run(log, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
+    ):
+        code, out, err = run(log, *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
 
 
 def test_a_new_log_without_jobs_is_not_written(run, log, tmp_path):
@@ -385,9 +380,7 @@ def test_without_a_trace_the_sample_is_resampled(run):
 
 
 @pytest.mark.parametrize(("words", "count"), [((), 8), (("--count", 3), 3), (("--count", 1), 1)])
-def test_a_log_is_compared_with_eight_new_ones_unless_told_otherwise(
-    run, log, monkeypatch, words, count
-):
+def test_a_log_is_compared_with_eight_new_ones_by_default(run, log, monkeypatch, words, count):
     asked = []
     monkeypatch.setattr(resample, "_compare", lambda *what: asked.append(what))
     assert run(log, "--json", "a.json", "--seed", 6, *words)[0] == 0

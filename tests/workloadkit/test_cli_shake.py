@@ -1,22 +1,15 @@
 """The command that shakes a log."""
 
+from functools import partial
+
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line as a user would; gives exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["shake", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "shake")
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def test_the_shaken_log_goes_to_stdout(run, log, tmp_path):
     assert err == "jobs 4, seed 3\n"
 
 
-def test_options_reach_the_shaking_and_the_seed_is_told(run, log, tmp_path):
+def test_options_reach_the_shaking_and_the_seed_is_reported(run, log, tmp_path):
     new = tmp_path / "new.swf.gz"
     code, out, err = run(log, "-o", new, "--unit", "user", "--by", "2min")
     assert (code, out) == (0, "")

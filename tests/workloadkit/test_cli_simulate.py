@@ -4,13 +4,13 @@ import io
 import json
 import signal
 import sys
+from functools import partial
 
 import pytest
 
 import analysis
 import workloadkit as wk
 from tests.small_logs import valued
-from workloadkit import cli
 from workloadkit.cli.topics import SCHEDULERS, USERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
@@ -21,16 +21,8 @@ METRICS = (
 
 
 @pytest.fixture
-def run(capsys):
-    """Run `simulate` in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["simulate", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "simulate")
 
 
 @pytest.fixture
@@ -133,7 +125,7 @@ def test_one_scheduler_is_simulated_at_a_time(run, log):
     assert run(log)[1] == run(log, "--scheduler", "easy")[1]
 
 
-def test_what_becomes_of_interrupted_jobs_is_asked_only_with_outages(run, log):
+def test_what_becomes_of_interrupted_jobs_is_an_option_only_with_outages(run, log):
     code, out, err = run(log, "--interrupted", "lose")
     assert (code, out) == (2, "")
     assert err == "error: --interrupted requires --outages, which is not given\n"
@@ -170,9 +162,8 @@ def test_options_reach_the_simulation(run, log):
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_exit_2_and_writes_nothing(run, log):
+    for arguments, message in (
         (["--scheduler", "best"], "error: unknown scheduler 'best'; known: fcfs, easy"),
         (["--scheduler", "easy:depth=3"], "error: scheduler easy has no parameter 'depth'; known:"),
         (["--users", "shy"], "error: unknown users 'shy'; known: open"),
@@ -187,16 +178,14 @@ def test_options_reach_the_simulation(run, log):
         (["--gantt", "week.txt"], "week.txt: a figure is written as .svg, .png or .pdf"),
         (["--queue", "-"], "-: a figure is written as .svg, .png or .pdf"),
         (["--nosuch"], "--nosuch"),
-    ],
-)
-def test_wrong_usage_is_exit_2_and_writes_nothing(run, log, arguments, message):
-    code, out, err = run(log, *arguments, "-o", log.parent / "out.swf")
-    assert (code, out) == (2, "")
-    assert message in err
-    assert others(log) == []
+    ):
+        code, out, err = run(log, *arguments, "-o", log.parent / "out.swf")
+        assert (code, out) == (2, "")
+        assert message in err
+        assert others(log) == []
 
 
-def test_a_machine_that_nobody_knows_is_exit_1_and_asks_for_procs(run, trace, tmp_path):
+def test_a_machine_of_unknown_size_is_exit_1_and_asks_for_procs(run, trace, tmp_path):
     path = tmp_path / "nobody.swf"
     wk.write_swf(wk.Trace(trace.jobs), path)
     code, out, err = run(path)
@@ -225,7 +214,7 @@ def test_jobs_that_do_not_count_are_shown(run, log):
 
 
 @pytest.mark.parametrize(("waits", "more"), [([0, 0, 0], "shorter"), ([0, 9000, 9000], "longer")])
-def test_much_longer_or_shorter_recorded_waits_are_told(run, tmp_path, waits, more):
+def test_much_longer_or_shorter_recorded_waits_are_reported(run, tmp_path, waits, more):
     """Three jobs that need the whole machine for 1000 s wait for 1000 s on average."""
     path, outages = tmp_path / "waits.swf", tmp_path / "late.outages"
     columns = {"submit": [0, 1, 2], "wait": waits, "run": [1000] * 3, "procs": [4] * 3}
@@ -400,7 +389,7 @@ def test_what_draws_takes_a_seed_and_says_it(run, trace, log):
     assert json.loads(run(log, *genetic)[1])["provenance"]["parameters"]["seed"] >= 0
 
 
-def test_a_seed_that_nobody_gave_is_shown(run, log):
+def test_a_seed_that_was_not_given_is_shown(run, log):
     shown = run("--users", "poisson:rate=1")[1]
     label, seed = shown.splitlines()[-1].split()
     assert label == "seed"
@@ -470,12 +459,12 @@ def test_the_table_says_how_jobs_were_served_and_what_users_got_done(run, tmp_pa
 @pytest.mark.parametrize(
     ("saturated", "said"), [(True, "yes"), (False, "no"), (None, "unknown: too short")]
 )
-def test_of_a_log_drawn_from_another_it_is_said_whether_it_saturates(
+def test_of_a_log_drawn_from_another_it_is_reported_whether_it_saturates(
     run, log, monkeypatch, saturated, said
 ):
     monkeypatch.setattr("workloadkit.Schedule.saturated", property(lambda schedule: saturated))
-    told = run("--resampled", "--weeks", 2, "--seed", 1, "--scheduler", "fcfs")[1]
-    assert f"saturated {said}" in [" ".join(line.split()) for line in told.splitlines()]
+    reported = run("--resampled", "--weeks", 2, "--seed", 1, "--scheduler", "fcfs")[1]
+    assert f"saturated {said}" in [" ".join(line.split()) for line in reported.splitlines()]
     assert "saturated" not in run(log)[1]
 
 
@@ -525,9 +514,8 @@ def test_users_of_a_site_show_what_became_of_their_sessions(run):
     assert "sessions aborted" not in run("--users", "static-site:sessions=2,weeks=0.1")[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log):
+    for arguments, message in (
         (["--users", "nobody"], "unknown users 'nobody'; known: open, closed"),
         (["--users", "think"], "users think needs users: think:users=..."),
         (["--users", "adjusted:x=1"], "users adjusted has no parameter 'x'; known: none"),
@@ -540,16 +528,14 @@ def test_users_of_a_site_show_what_became_of_their_sessions(run):
         (["--weeks", 0], "--weeks requires --resampled"),
         (["--scale-runs", 0], "--scale-runs is 0; it must be positive"),
         (["--scale-arrivals", 2, "--offered-load", 1], "both set the submit times; give one"),
-    ],
-)
-def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log, arguments, message):
-    code, out, err = run(log, *arguments)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    ):
+        code, out, err = run(log, *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
 
 
-def test_factors_change_what_is_simulated_and_are_told(run, log):
+def test_factors_change_what_is_simulated_and_are_reported(run, log):
     factors = ["--scale-arrivals", 3, "--scale-runs", 2, "--scale-sizes", 2, "--scale-machine", 2]
     code, out, err = run(log, *factors, "-o", "-")
     assert (code, err) == (0, "")

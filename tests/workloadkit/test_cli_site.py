@@ -1,25 +1,17 @@
 """`workloadkit site`: its table, what it writes, and what wrong usage gets."""
 
 import json
+from functools import partial
 
 import pytest
 
 import workloadkit as wk
-from workloadkit import cli
 from workloadkit.cli.site import _numbers
 
 
 @pytest.fixture
-def run(capsys):
-    """Run `site` in this process; returns its exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["site", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "site")
 
 
 @pytest.fixture
@@ -98,7 +90,7 @@ def test_options_reach_the_users(run, saved):
     assert row["schedule"] == json.loads(json.dumps(expected))
 
 
-def test_fifty_users_come_unless_told_otherwise(run, saved):
+def test_fifty_users_come_by_default(run, saved):
     code, out, _ = run("--weeks", 0.1, "--seed", 1, "--from", saved)
     made, *_, row = out.splitlines()
     assert (code, made) == (0, "sample.swf.gz, 128 processors, 0.1 weeks, seed 1")
@@ -133,9 +125,8 @@ def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
     assert run("--users", 3, *SMALL, "--from", saved, "--from", saved)[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_usage_is_one_line_and_exit_2(run):
+    for arguments, message in (
         (("--users", "many"), "--users is 'many'; write a number of users such as 100"),
         (("--users", "0"), "--users is '0'"),
         (("--users", "9-3"), "--users is '9-3'; the range ends before it begins"),
@@ -161,12 +152,10 @@ def test_logs_and_saved_distributions_are_combined(run, tmp_path, saved):
         (("--users", "5", "--weeks", 0), "weeks is 0"),
         (("--users", "5", "--pools", "two"), "pools is 'two'; known: one, three"),
         (("--users", "5", "--longest", 0.1), "no job has a run time up to 0.1 s"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_exit_2(run, arguments, message):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert message in err.splitlines()[-1]
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert message in err.splitlines()[-1]
 
 
 def test_what_is_no_log_is_exit_1(run, tmp_path):
@@ -178,9 +167,8 @@ def test_what_is_no_log_is_exit_1(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
-@pytest.mark.parametrize(
-    ("users", "step", "numbers"),
-    [
+def test_the_numbers_of_users_go_by_fifty_by_default():
+    for users, step, numbers in (
         (None, None, [50]),
         ("7", None, [7]),
         ("5-105", None, [5, 55, 105]),
@@ -188,10 +176,8 @@ def test_what_is_no_log_is_exit_1(run, tmp_path):
         ("4-10", 3, [4, 7, 10]),
         ("1000000", None, [1_000_000]),
         ("1-2", 1, [1, 2]),
-    ],
-)
-def test_the_numbers_of_users_go_by_fifty_unless_told_otherwise(users, step, numbers):
-    assert _numbers(users, step) == numbers
+    ):
+        assert _numbers(users, step) == numbers, users
 
 
 def test_options_reach_sessions_that_never_end(run, saved):

@@ -18,9 +18,8 @@ from workloadkit.errors import (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "is_positive", "is_not_negative"),
-    [
+def test_numbers_are_positive_or_not_negative_and_finite():
+    for value, is_positive, is_not_negative in (
         (1, True, True),
         (1e-300, True, True),
         (0, False, True),
@@ -30,15 +29,16 @@ from workloadkit.errors import (
         (True, False, False),
         ("1", False, False),
         (None, False, False),
-    ],
-)
-def test_numbers_are_positive_or_not_negative_and_finite(value, is_positive, is_not_negative):
-    for check, holds in ((check_positive, is_positive), (check_not_negative, is_not_negative)):
-        if holds:
-            check(load=value)
-        else:
-            with pytest.raises(ParameterError, match="load is "):
+    ):
+        for check, holds in (
+            (check_positive, is_positive),
+            (check_not_negative, is_not_negative),
+        ):
+            if holds:
                 check(load=value)
+            else:
+                with pytest.raises(ParameterError, match="load is "):
+                    check(load=value)
 
 
 @pytest.mark.parametrize("value", [2, 3.0, 5])
@@ -47,10 +47,10 @@ def test_a_count_is_within_its_bounds_these_included(value):
     assert (found, type(found)) == (value, int)
 
 
-@pytest.mark.parametrize("value", [1, 6, 2.5, inf, nan, True, "3"])
-def test_what_is_no_count_is_refused(value):
-    with pytest.raises(ParameterError, match="count is "):
-        check_count("count", value, least=2, most=5)
+def test_what_is_no_count_is_refused():
+    for value in (1, 6, 2.5, inf, nan, True, "3"):
+        with pytest.raises(ParameterError, match="count is "):
+            check_count("count", value, least=2, most=5)
 
 
 def test_a_count_without_bounds_is_0_or_more():

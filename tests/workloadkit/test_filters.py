@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
-from workloadkit import cli
 from workloadkit.cleaning.cleaned import read_filters, removals
 from workloadkit.fields import NAMES
 
@@ -33,9 +33,8 @@ def log():
     return wk.read_swf(io.BytesIO(LOG))
 
 
-@pytest.mark.parametrize(
-    ("text", "jobs"),
-    [
+def test_which_jobs_a_filter_removes(log):
+    for text, jobs in (
         ("user=3", [1, 2, 4]),
         ("USER == 3 AND (Job>=2 and job<=3)", [2]),
         ("user=3 and proc=1 and app=1 (24025 jobs removed)", [1, 4]),
@@ -58,11 +57,9 @@ def log():
         ("preceding_job=2", [4]),
         ("job<99999999999999999999", [1, 2, 3, 4, 5, 6]),
         ("job>1e300", []),
-    ],
-)
-def test_which_jobs_a_filter_removes(log, text, jobs):
-    mask = wk.Filter.parse(text).mask(log)
-    assert log.column("job")[mask].tolist() == jobs
+    ):
+        mask = wk.Filter.parse(text).mask(log)
+        assert log.column("job")[mask].tolist() == jobs
 
 
 NAMES_OF_THE_ARCHIVE = {
@@ -87,11 +84,11 @@ NAMES_OF_THE_ARCHIVE = {
 }
 
 
-@pytest.mark.parametrize("column", NAMES_OF_THE_ARCHIVE)
-def test_a_field_goes_by_several_names(column):
-    log = wk.Trace.from_columns({name: [100 + i] for i, name in enumerate(NAMES, 1)})
-    for name in NAMES_OF_THE_ARCHIVE[column].split():
-        assert wk.Filter.parse(f"{name}={100 + column}").mask(log).all()
+def test_a_field_goes_by_several_names():
+    for column in NAMES_OF_THE_ARCHIVE:
+        log = wk.Trace.from_columns({name: [100 + i] for i, name in enumerate(NAMES, 1)})
+        for name in NAMES_OF_THE_ARCHIVE[column].split():
+            assert wk.Filter.parse(f"{name}={100 + column}").mask(log).all()
 
 
 @pytest.mark.parametrize(
@@ -109,9 +106,8 @@ def test_the_archives_text_is_written_as_it_was(text):
     assert str(wk.Filter.parse(text)) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "what"),
-    [
+def test_what_is_no_filter_is_refused_where_it_stands():
+    for text, at, what in (
         ("", 1, "a field is expected, not its end"),
         ("   ", 1, "a field is expected"),
         ("user", 5, "an operator"),
@@ -133,16 +129,14 @@ def test_the_archives_text_is_written_as_it_was(text):
         ("(" * 60 + "user=1" + ")" * 60, 52, "parentheses may be nested 50 deep at most"),
         ("not " * 9000, None, "20,000"),
         ("user=" + "9" * 400, 6, "a number"),
-    ],
-)
-def test_what_is_no_filter_is_refused_where_it_stands(text, at, what):
-    with pytest.raises(wk.ParameterError) as refused:
-        wk.Filter.parse(text)
-    message = str(refused.value)
-    assert what in message
-    assert at is None or f"character {at}:" in message
-    assert "\n" not in message
-    assert len(message) < 300
+    ):
+        with pytest.raises(wk.ParameterError) as refused:
+            wk.Filter.parse(text)
+        message = str(refused.value)
+        assert what in message
+        assert at is None or f"character {at}:" in message
+        assert "\n" not in message
+        assert len(message) < 300
 
 
 conditions = st.recursive(
@@ -245,7 +239,7 @@ def test_a_preceding_job_is_missed_when_no_job_has_its_number_any_more():
     assert wk.clean(unnumbered, "job=-1").n_jobs == 2
 
 
-def test_a_count_that_is_not_met_is_told(log):
+def test_a_count_that_is_not_met_is_reported(log):
     with pytest.warns(wk.WorkloadWarning, match="user=5: states 5 removed jobs, removes 1"):
         wk.clean(log, "user=5 (5 jobs removed)")
     with pytest.warns(wk.WorkloadWarning, match="user=77: removes no job"):
@@ -255,9 +249,8 @@ def test_a_count_that_is_not_met_is_told(log):
         wk.clean(log, "user=5 (1 jobs removed)")
 
 
-@pytest.mark.parametrize(
-    ("lines", "filters"),
-    [
+def test_filters_that_a_header_names():
+    for lines, filters in (
         (["; Note: cleaned with the filter: user=3 and proc=1"], ["user=3 and proc=1"]),
         (["; Note: The filters applied were", ";  user=2", ";  job<=10 (5 jobs removed)"], 2),
         (
@@ -272,11 +265,9 @@ def test_a_count_that_is_not_met_is_told(log):
         (["; Note: no filter was used", "; MaxProcs: 8"], []),
         (["; Note: jobs of a=3"], []),
         ([], []),
-    ],
-)
-def test_filters_that_a_header_names(lines, filters):
-    found = [str(one) for one in wk.filters_of(wk.Header(tuple(lines)))]
-    assert found == filters or len(found) == filters
+    ):
+        found = [str(one) for one in wk.filters_of(wk.Header(tuple(lines)))]
+        assert found == filters or len(found) == filters
 
 
 def test_a_header_that_names_no_filter_is_refused():
@@ -285,9 +276,8 @@ def test_a_header_that_names_no_filter_is_refused():
         wk.filters_of(wk.Header(lines))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_files_without_filters_are_refused():
+    for text, said in (
         (b"user=3\nuser=x # what\n", "line 2: not a filter"),
         (b"# nothing\n\n", "contains no filter outside of comments"),
         (b"", "contains no filter outside of comments"),
@@ -298,11 +288,9 @@ def test_a_header_that_names_no_filter_is_refused():
         ),
         (b"1 0 0 1 1\n", "line 1: not a filter"),
         (b"\xff\xfe\n", "line 1: not a filter"),
-    ],
-)
-def test_files_without_filters_are_refused(text, said):
-    with pytest.raises(wk.FormatError, match=said):
-        read_filters(io.BytesIO(text))
+    ):
+        with pytest.raises(wk.FormatError, match=said):
+            read_filters(io.BytesIO(text))
 
 
 def test_files_of_filters():
@@ -316,16 +304,8 @@ def test_files_of_filters():
 
 
 @pytest.fixture
-def run(capsys):
-    """Run the command line as a user would; gives exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            cli.app(["clean", *map(str, arguments)], prog_name="workloadkit")
-        captured = capsys.readouterr()
-        return exit_.value.code, captured.out, captured.err
-
-    return run
+def run(run):
+    return partial(run, "clean")
 
 
 @pytest.fixture
@@ -347,7 +327,7 @@ def test_the_command(run, source, tmp_path):
     assert out == target.read_text()
 
 
-def test_the_command_tells_of_the_filters_that_it_applied(run, source, tmp_path):
+def test_the_command_shows_the_filters_that_it_applied(run, source, tmp_path):
     once, twice = tmp_path / "once.swf", tmp_path / "twice.swf"
     assert run(source, "--filter", "job=1", "-o", once)[0] == 0
     code, _, err = run(once, "--filter", "job=3", "-o", twice)

@@ -77,13 +77,11 @@ def test_names_become_numbers_in_the_order_of_the_jobs():
     assert kinds == ["jobs out of order sorted by submit time (once, on line 2)"]
 
 
-@pytest.mark.parametrize(
-    "name", ["007", "1.5", "+1", "٣", "1_0", "9" * 30, "a b", "#a", ";", str(2**63)]
-)
-def test_what_is_no_whole_number_is_a_name(name):
-    trace = read(line(UserID=name), line(UserID=8))
-    assert trace.jobs["user"].tolist() == [1, 2]
-    assert trace.sidecar["user"].tolist() == [name, "8"]
+def test_what_is_no_whole_number_is_a_name():
+    for name in ("007", "1.5", "+1", "٣", "1_0", "9" * 30, "a b", "#a", ";", str(2**63)):
+        trace = read(line(UserID=name), line(UserID=8))
+        assert trace.jobs["user"].tolist() == [1, 2]
+        assert trace.sidecar["user"].tolist() == [name, "8"]
 
 
 def test_jobs_of_one_second_stay_in_the_order_of_the_file():
@@ -97,7 +95,7 @@ def test_the_largest_whole_number_is_one():
     assert trace.sidecar is None
 
 
-def test_what_swf_has_no_field_for_stands_beside():
+def test_what_swf_has_no_field_for_stands_next_to():
     more = dict.fromkeys(BESIDE, "x") | {"ReqPlatform": "ia64,Linux,-1", "VOID": "-1"}
     trace = read(line(), line(**more))
     assert list(trace.sidecar) == [name for name in BESIDE if name != "VOID"]
@@ -170,9 +168,8 @@ def test_what_is_odd_is_kept_and_noted():
     ]
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
+def test_errors():
+    for lines, message in (
         (["1 2 3"], "line 1: 3 columns; a job has 29, and at least 5 (the file does not look"),
         ([line(), line(RunTime="ten")], "line 2, field RunTime: not a number: 'ten'"),
         (["# x", line(NProcs="nan")], "line 2, field NProcs: not a number: 'nan'"),
@@ -183,12 +180,10 @@ def test_what_is_odd_is_kept_and_noted():
         ([line(Status="1.5")], "line 1, field Status: not an integer: '1.5'"),
         ([], "is empty"),
         (["# only", "# comments"], "contains comments but no jobs"),
-    ],
-)
-def test_errors(lines, message):
-    with pytest.raises(wk.FormatError) as caught:
-        read(*lines)
-    assert message in str(caught.value)
+    ):
+        with pytest.raises(wk.FormatError) as caught:
+            read(*lines)
+        assert message in str(caught.value)
 
 
 def test_what_is_written():
@@ -203,15 +198,16 @@ def test_what_is_written():
     assert {len(job.split("\t")) for job in lines[4:]} == {29}
 
 
-@pytest.mark.parametrize("field", ["submit", "wait", "run", "procs", "cpu", "user", "queue"])
-def test_unknown_is_written_as_minus_one_whenever_the_log_begins(field):
-    columns = {"submit": [0, 7], "wait": [5, 5], "run": [60, 60], "procs": [4, 4], "cpu": [9, 9]}
-    columns |= {"user": [3, 3], "queue": [2, 2]}
-    columns[field] = [-1, columns[field][1]]
-    trace = Trace.from_columns(columns, header=Header(("; UnixStartTime: 843480031",)))
-    place = SHARED.index(field)
-    lines = [line.split("\t") for line in written(trace).decode().splitlines() if line[0] != "#"]
-    assert [cells[place] == "-1" for cells in lines] == [True, False]
+def test_unknown_is_written_as_minus_one_whenever_the_log_begins():
+    known = {"wait": 5, "run": 60, "procs": 4, "cpu": 9, "user": 3, "queue": 2}
+    for field in ("submit", "wait", "run", "procs", "cpu", "user", "queue"):
+        columns = {name: [value, value] for name, value in known.items()}
+        columns |= {"submit": [0, 7]}
+        columns[field] = [-1, columns[field][1]]
+        trace = Trace.from_columns(columns, header=Header(("; UnixStartTime: 843480031",)))
+        place = SHARED.index(field)
+        lines = [x for x in written(trace).decode().splitlines() if x[0] != "#"]
+        assert [line.split("\t")[place] == "-1" for line in lines] == [True, False]
 
 
 @pytest.mark.parametrize("at_a_time", [1, 2, 3])
@@ -231,7 +227,7 @@ def test_a_start_that_could_not_be_taken_off_again_is_not_added(submit):
     check_equal(trace, wk.read_gwf(io.BytesIO(written(trace))))
 
 
-def test_what_has_no_place_is_said(tmp_path):
+def test_what_has_no_place_is_reported(tmp_path):
     trace = Trace.from_columns({"submit": [0, 1], "preceding_job": [-1, 1]})
     with pytest.warns(wk.WorkloadWarning, match="no columns for preceding jobs and think times$"):
         wk.write_gwf(trace, tmp_path / "log.gwf")
@@ -337,7 +333,7 @@ def test_ids_that_are_numbers_leave_jobs_their_numbers():
     assert again.sidecar["id"].tolist() == ["163485", "7_1"]
 
 
-def test_the_header_of_a_checkpointed_log_tells_of_its_summaries():
+def test_the_header_of_a_checkpointed_log_shows_its_summaries():
     header = Header(("; MaxJobs: 1", "; MaxRecords: 3", "; Preemption: Double"))
     jobs = Trace.from_columns({"job": [1], "submit": [0], "run": [9], "procs": [1]}).jobs
     bursts = pd.concat([jobs, jobs], ignore_index=True)

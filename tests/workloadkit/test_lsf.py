@@ -85,33 +85,33 @@ def test_a_job_worked_by_hand():
     assert (trace.intake.rows, trace.intake.jobs) == (1, 1)
 
 
-@pytest.mark.parametrize("asked", [(), ("a",), ("a", "b c", 'd "e"')])
-@pytest.mark.parametrize("hosts", [("n1",), ("16*n1", "3*n2"), ("n1", "n1", "n2"), ("0*n1", "n*2")])
-@pytest.mark.parametrize(
-    ("extensions", "host_usage", "networks"),
-    [((), (), ()), ((1032, '"0"', 1086, '"-1 -1 "'), ("n1 9 0 7 1 0", "n2 9 0 7 1 0"), ('"8"', 1))],
-)
-def test_hosts_and_other_counts_shift_what_follows(asked, hosts, extensions, host_usage, networks):
-    n_usage, n_extensions = len(host_usage), len(extensions) // 2
-    line = record(asked=asked, hosts=hosts, ineligible=17, limit=43200)
-    more = " ".join(map(str, (n_extensions, *extensions, n_usage, *host_usage)))
-    line = line.replace('"" 0 0 43200', f'"" {more} 43200')
-    more = " ".join(map(str, (len(networks) // 2, *networks)))
-    line = line.replace('"/home" 0 ""', f'"/home" {more} ""')
-    found = parse(fields_of(line))
-    slots = {("n1",): 1, ("16*n1", "3*n2"): 19, ("n1", "n1", "n2"): 3, ("0*n1", "n*2"): 1}
-    assert found.slots == slots[hosts]
-    assert (found.state, found.name, found.project, found.max_memory) == (
-        64,
-        "wrf",
-        "climate",
-        8000,
-    )
-    assert (found.run_limit, found.run_time, found.ineligible) == (43200, 240, 17)
-    assert found.known_order
+def test_hosts_and_other_counts_shift_what_follows():
+    for extensions, host_usage, networks in (
+        ((), (), ()),
+        ((1032, '"0"', 1086, '"-1 -1 "'), ("n1 9 0 7 1 0", "n2 9 0 7 1 0"), ('"8"', 1)),
+    ):
+        for hosts, slots in (
+            (("n1",), 1),
+            (("16*n1", "3*n2"), 19),
+            (("n1", "n1", "n2"), 3),
+            (("0*n1", "n*2"), 1),
+        ):
+            for asked in ((), ("a",), ("a", "b c", 'd "e"')):
+                n_usage, n_extensions = len(host_usage), len(extensions) // 2
+                line = record(asked=asked, hosts=hosts, ineligible=17, limit=43200)
+                more = " ".join(map(str, (n_extensions, *extensions, n_usage, *host_usage)))
+                line = line.replace('"" 0 0 43200', f'"" {more} 43200')
+                more = " ".join(map(str, (len(networks) // 2, *networks)))
+                line = line.replace('"/home" 0 ""', f'"/home" {more} ""')
+                found = parse(fields_of(line))
+                assert found.slots == slots
+                assert (found.state, found.name, found.project) == (64, "wrf", "climate")
+                assert found.max_memory == 8000
+                assert (found.run_limit, found.run_time, found.ineligible) == (43200, 240, 17)
+                assert found.known_order
 
 
-def test_a_host_s_usage_of_five_fields_is_told_from_six():
+def test_a_host_s_usage_of_five_fields_is_distinguished_from_six():
     line = record(limit=43200).replace('"" 0 0 43200', '"" 0 2 n1 9 0 7 1 n2 9 0 7 1 43200')
     found = parse(fields_of(line))
     assert (found.run_limit, found.run_time) == (43200, 240)
@@ -124,9 +124,8 @@ def test_another_order_of_fields_is_noted_and_its_limit_not_read():
     assert "run limit not found" in trace.intake.noted[0].kind
 
 
-@pytest.mark.parametrize(
-    ("changes", "status", "reason"),
-    [
+def test_status():
+    for changes, status, reason in (
         ({"state": 64}, 1, ""),
         ({"state": 64 + 128}, 1, ""),  # its post-execution command is done too
         ({"state": 32}, 0, ""),
@@ -142,11 +141,9 @@ def test_another_order_of_fields_is_noted_and_its_limit_not_read():
         ({"state": 32, "exit_info": 99}, 0, ""),
         ({"state": 32, "exit_info": -1}, 0, ""),
         ({"state": 64, "exit_info": 14}, 1, ""),
-    ],
-)
-def test_status(changes, status, reason):
-    trace = read(record(**changes))
-    assert (trace.jobs["status"][0], trace.sidecar["reason"][0]) == (status, reason)
+    ):
+        trace = read(record(**changes))
+        assert (trace.jobs["status"][0], trace.sidecar["reason"][0]) == (status, reason)
 
 
 def test_the_reasons_of_the_table_and_no_others_cancel_a_job():
@@ -357,9 +354,8 @@ def test_older_versions_have_fewer_fields():
         assert not trace.intake.noted
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_malformed():
+    for line, why in (
         (record(procs="four"), "a numeric field is not a number"),
         (record(submit="1e9"), "a numeric field is not a number"),
         (record(end="nan"), "a numeric field is not a number"),
@@ -372,12 +368,10 @@ def test_older_versions_have_fewer_fields():
         (record().replace(" 0 2 ", " 99999999999 2 "), "a numeric field is not a number"),
         ('"JOB_FINISH" "10.1"', "truncated"),
         (record(name="w").replace('"w"', '"w"x'), "unbalanced quotes"),
-    ],
-)
-def test_malformed(line, why):
-    with pytest.raises(MalformedError, match=why):
-        parse(fields_of(line))
-    assert next(iter(left_out(read(record(8), line)))).startswith(f"invalid record: {why}")
+    ):
+        with pytest.raises(MalformedError, match=why):
+            parse(fields_of(line))
+        assert next(iter(left_out(read(record(8), line)))).startswith(f"invalid record: {why}")
 
 
 def test_absurd_numbers_are_unknown_or_no_job():

@@ -36,7 +36,7 @@ def test_a_model_says_where_it_comes_from_and_what_it_leaves_out(model):
         assert part in text
 
 
-def test_a_model_gives_what_is_asked_for(name, model):
+def test_a_model_gives_what_is_requested(name, model):
     trace = model(2000, 64, rng=1)
     assert trace.name == name
     assert trace.n_jobs == 2000
@@ -87,7 +87,7 @@ OTHER_THAN_BY_DEFAULT = {
 
 
 @pytest.mark.parametrize("name", OTHER_THAN_BY_DEFAULT)
-def test_what_was_asked_for_is_in_the_header_and_what_was_not_is_not(name):
+def test_what_was_requested_is_in_the_header_and_what_was_not_is_not(name):
     def noted(**how):
         return " ".join(MODELS[name](20, 64, rng=1, **how).header.get_all("Note"))
 
@@ -126,9 +126,8 @@ def test_a_load_changes_the_arrivals_alone(model):
     assert np.array_equal(*order, equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    ("jobs", "procs", "how"),
-    [
+def test_wrong_parameters_are_named(model):
+    for jobs, procs, how in (
         (0, 64, {}),
         (1.5, 64, {}),
         ("10", 64, {}),
@@ -144,17 +143,14 @@ def test_a_load_changes_the_arrivals_alone(model):
         (10, 64, {"load": 1e-300}),
         (1, 64, {"load": 0.5}),
         (10, 64, {"rng": -1}),
-    ],
-)
-def test_wrong_parameters_are_named(model, jobs, procs, how):
-    with pytest.raises(wk.ParameterError) as error:
-        model(jobs, procs, **{"rng": 1} | how)
-    assert "\n" not in str(error.value)
+    ):
+        with pytest.raises(wk.ParameterError) as error:
+            model(jobs, procs, **{"rng": 1} | how)
+        assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
+def test_parameters_may_be_at_their_limits():
+    for name, how in (
         ("cirne", {"shortest": 600, "longest": 600}),
         ("cirne", {"serial": 1, "power2": 0, "cancelled": 0}),
         ("downey97", {"shortest": 600, "longest": 600, "sigma": 0}),
@@ -163,18 +159,18 @@ def test_wrong_parameters_are_named(model, jobs, procs, how):
         ("feitelson96", {"short_serial": 1, "short_drop": 0}),
         ("tsafrir", {"max_estimate": 172_800, "estimates": 20}),
         ("tsafrir", {"estimates": 50}),
-    ],
-)
-def test_parameters_may_be_at_their_limits(name, how):
-    trace = MODELS[name](50, 64, rng=1, **how)
-    assert trace.n_jobs == 50
-    if name == "cirne" and "shortest" in how:
-        assert (trace.column("requested_time") == 600).all()
-    if name == "cirne" and "serial" in how:
-        assert (trace.column("procs") == 1).all()
-    if name == "downey97" and "shortest" in how:
-        # without variation the speedup is linear up to the parallelism, which is rounded
-        assert (trace.column("run") * trace.column("procs")).mean() == pytest.approx(600, rel=0.15)
+    ):
+        trace = MODELS[name](50, 64, rng=1, **how)
+        assert trace.n_jobs == 50
+        if name == "cirne" and "shortest" in how:
+            assert (trace.column("requested_time") == 600).all()
+        if name == "cirne" and "serial" in how:
+            assert (trace.column("procs") == 1).all()
+        if name == "downey97" and "shortest" in how:
+            # without variation the speedup is linear up to the parallelism, which is rounded
+            assert (trace.column("run") * trace.column("procs")).mean() == pytest.approx(
+                600, rel=0.15
+            )
 
 
 def test_numbers_may_be_floats(model):
@@ -192,7 +188,7 @@ QUICK = ("load", "marginals", "accuracy", "users", "sessions", "session_methods"
 
 
 @pytest.mark.parametrize("sections", [QUICK, pytest.param(tuple(SECTIONS), marks=pytest.mark.slow)])
-def test_models_have_a_place_beside_logs(sections):
+def test_models_have_a_place_next_to_logs(sections):
     made = {name: model(1500, 96, rng=3) for name, model in MODELS.items()}
     log = wk.load_sample().take(range(2000))
     compared = compare({"log": log} | made, sections=sections)
@@ -213,9 +209,8 @@ def test_a_name_with_parameters():
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_wrong_names_are_answered_by_the_known_ones():
+    for text, message in (
         (
             "lublin2",
             r"unknown model 'lublin2'; did you mean lublin\? known: lublin, feitelson96, jann97, "
@@ -227,11 +222,9 @@ def test_a_name_with_parameters():
         ("cirne:gap=1,gap=2", "model cirne: gap is given twice"),
         ("cirne:gap", "model cirne: gap is ''; it is a number"),
         ("tsafrir:estimates=2.5", "model tsafrir: estimates is '2.5'; it is a number"),
-    ],
-)
-def test_wrong_names_are_answered_by_the_known_ones(text, message):
-    with pytest.raises(wk.ParameterError, match=f"^{message}"):
-        models.parse(text)
+    ):
+        with pytest.raises(wk.ParameterError, match=f"^{message}"):
+            models.parse(text)
 
 
 def test_numbers_of_jobs_and_processors_at_their_limits():

@@ -65,7 +65,7 @@ def test_no_run_is_missing_before_the_end():
     assert left <= runs["run"].iloc[0] + 1 or len(runs) < 3000
 
 
-def test_endless_repetition_takes_no_more_than_is_asked_for():
+def test_endless_repetition_takes_no_more_than_is_requested():
     trace = feitelson96(20_000, rng=5, repeat_order=1.01)
     assert trace.n_jobs == 20_000
     for _, runs in trace.jobs.groupby("executable"):
@@ -89,9 +89,8 @@ def test_a_load_that_no_gap_gives():
         feitelson96(2000, rng=6, load=50, gap=1.0)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
+def test_wrong_parameters():
+    for how in (
         {"gap": 0},
         {"gap": "60"},
         {"size_order": -1},
@@ -102,11 +101,9 @@ def test_a_load_that_no_gap_gives():
         {"short_drop": 0.99},
         {"repeat_order": 1},
         {"repeat_order": None},
-    ],
-)
-def test_wrong_parameters(how):
-    with pytest.raises(wk.ParameterError, match=next(iter(how))):
-        feitelson96(10, rng=1, **how)
+    ):
+        with pytest.raises(wk.ParameterError, match=next(iter(how))):
+            feitelson96(10, rng=1, **how)
 
 
 def test_the_largest_machine_whose_sizes_are_listed(monkeypatch):

@@ -204,7 +204,7 @@ def test_a_class_is_taken_from_its_smallest_size_on(procs, largest):
     assert size.max() == largest
 
 
-def test_classes_of_ones_own():
+def test_custom_classes():
     classes = [SizeClass(2, 3, 0.25, EXPONENTIAL, EXPONENTIAL)]
     made = jann97(8000, 8, rng=7, classes=classes)
     assert (made.column("procs") == 3).mean() == pytest.approx(0.25, abs=0.02)

@@ -149,14 +149,14 @@ def test_the_log_begins_on_a_monday_at_midnight():
     assert header.date(0) == "Mon Jan 02 00:00:00 UTC 1995"
 
 
-@pytest.mark.parametrize("procs", [1, 2, 3, 8, 100, 128, 1000, 10**6])
-@pytest.mark.parametrize("types", ["one", "two"])
-def test_sizes_fit_the_machine(procs, types):
-    size = lublin(4000, procs, rng=9, types=types).column("procs")
-    assert size.min() == 1
-    assert size.max() <= procs
-    if 1 < procs <= 1000:  # and use it
-        assert size.max() > procs / 2 or procs == 3
+def test_sizes_fit_the_machine():
+    for types in ("one", "two"):
+        for procs in (1, 2, 3, 8, 100, 128, 1000, 10**6):
+            size = lublin(4000, procs, rng=9, types=types).column("procs")
+            assert size.min() == 1
+            assert size.max() <= procs
+            if 1 < procs <= 1000:  # and use it
+                assert size.max() > procs / 2 or procs == 3
 
 
 def test_on_eight_processors_the_authors_example_holds():
@@ -191,9 +191,8 @@ def test_wrong_types_are_refused(how):
         lublin(10, rng=1, **how)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_parameters_of_a_type_are_checked():
+    for change in (
         {"serial": 1.2},
         {"serial": -0.1},
         {"power2": -0.1},
@@ -204,15 +203,13 @@ def test_wrong_types_are_refused(how):
         {"day": (8.0, -1.0)},
         {"u_prob": float("nan")},
         {"u_med": 9.0},
-    ],
-)
-def test_parameters_of_a_type_are_checked(change):
-    with pytest.raises(wk.ParameterError, match=next(iter(change))):
-        replace(ALL_JOBS, **change)
+    ):
+        with pytest.raises(wk.ParameterError, match=next(iter(change))):
+            replace(ALL_JOBS, **change)
 
 
 @pytest.mark.parametrize(("types", "kind"), [("batch", BATCH), ("interactive", INTERACTIVE)])
-def test_the_header_tells_what_jobs_were_changed_to(types, kind):
+def test_the_header_records_what_jobs_were_changed_to(types, kind):
     plain = lublin(5, types=types, rng=1).header.get("Note")
     changed = lublin(5, types=types, rng=1, **{types: replace(kind, serial=0.125)}).header.get(
         "Note"

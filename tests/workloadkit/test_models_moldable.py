@@ -81,9 +81,8 @@ def test_nights():
     assert ((nobody // 3600 % 24 >= 8) & (nobody // 3600 % 24 <= 20)).all()
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
+def test_wrong_parameters_of_downey():
+    for how in (
         {"gap": -1},
         {"night": 2},
         {"shortest": 0},
@@ -91,12 +90,10 @@ def test_nights():
         {"sigma": -0.5},
         {"sigma": "2"},
         {"night": None},
-    ],
-)
-def test_wrong_parameters_of_downey(how):
-    for model in (downey97, downey97_jobs):
-        with pytest.raises(wk.ParameterError, match=next(iter(how))):
-            model(10, rng=1, **how)
+    ):
+        for model in (downey97, downey97_jobs):
+            with pytest.raises(wk.ParameterError, match=next(iter(how))):
+                model(10, rng=1, **how)
 
 
 def test_requests_have_their_distributions():
@@ -146,9 +143,8 @@ def test_hours_of_requests():
     assert share * 24 == pytest.approx(np.array(HOURS), abs=0.12)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
+def test_wrong_parameters_of_cirne():
+    for how in (
         {"serial": -0.1},
         {"power2": 1.5},
         {"shortest": 1e9},
@@ -156,11 +152,9 @@ def test_hours_of_requests():
         {"accuracy_scale": float("nan")},
         {"cancelled": "some"},
         {"gap": 0},
-    ],
-)
-def test_wrong_parameters_of_cirne(how):
-    with pytest.raises(wk.ParameterError, match="|".join(how)):
-        cirne(10, rng=1, **how)
+    ):
+        with pytest.raises(wk.ParameterError, match="|".join(how)):
+            cirne(10, rng=1, **how)
 
 
 def test_a_job_is_as_it_was_in_the_request_that_was_made():

@@ -86,11 +86,11 @@ def convert(folder, kind, *options):
     source = folder / "secret-free-name.acct"
     source.write_text(FORMATS[kind]())
     command = [sys.executable, "-W", "error::DeprecationWarning", "-m", "workloadkit", "convert"]
-    told = subprocess.run(
-        [*command, source, "-o", "out.swf.gz", "--from", kind, "--json", "told.json", *options],
+    reported = subprocess.run(
+        [*command, source, "-o", "out.swf.gz", "--from", kind, "--json", "intake.json", *options],
         cwd=folder, capture_output=True, check=False,
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
+    assert reported.returncode == 0, reported.stderr
     beside = folder / "out.swf.gz.parquet"
     table = pq.read_table(beside)
     texts = [str(table.schema), str(table.schema.metadata)]
@@ -104,9 +104,9 @@ def convert(folder, kind, *options):
         "compressed": (folder / "out.swf.gz").read_bytes(),
         "parquet": beside.read_bytes(),
         "columns": "\n".join(texts).encode(),
-        "stdout": told.stdout,
-        "stderr": told.stderr,
-        "json": (folder / "told.json").read_bytes(),
+        "stdout": reported.stdout,
+        "stderr": reported.stderr,
+        "json": (folder / "intake.json").read_bytes(),
     }
 
 

@@ -86,8 +86,8 @@ def check(before, folder):
     for job, line in zip(listed, kept.jobs.itertuples(), strict=True):
         assert job["submit"] == line.submit
         assert job["run"] == (line.run or 0.001)  # Batsim takes no delay of 0
-    told = [lines_of_others(trace.header) for trace in (before, after)]
-    assert told[1][: len(told[0])] == told[0]
+    reported = [lines_of_others(trace.header) for trace in (before, after)]
+    assert reported[1][: len(reported[0])] == reported[0]
 
 
 @settings(max_examples=10)

@@ -72,7 +72,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("rule", BAD)
-def test_each_sentence_that_is_broken_is_told(rule):
+def test_each_sentence_that_is_broken_is_reported(rule):
     assert rule in broken(BAD[rule])
     jobs, parts = oracle.jobs_and_bursts("\n".join(BAD[rule]))
     assert bool(oracle.bursts_that_disagree(jobs, parts)) == (rule != "part-fields")

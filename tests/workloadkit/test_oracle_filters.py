@@ -100,9 +100,9 @@ def test_a_filter_removes_what_its_condition_says(text, lines, trace):
 @settings(max_examples=20)
 @given(text=conditions, count=st.integers(1, 99999))
 def test_the_count_behind_a_filter_is_kept(text, count, trace):
-    told = wk.Filter.parse(f"{text} ({count} jobs removed)")
-    assert told.mask(trace).tolist() == wk.Filter.parse(text).mask(trace).tolist()
-    assert oracle.as_python(str(told))[1] == count
+    reported = wk.Filter.parse(f"{text} ({count} jobs removed)")
+    assert reported.mask(trace).tolist() == wk.Filter.parse(text).mask(trace).tolist()
+    assert oracle.as_python(str(reported))[1] == count
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name not in ("user",)])

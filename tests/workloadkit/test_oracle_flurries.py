@@ -29,11 +29,11 @@ def check(trace, items):
     submits = trace.column("submit").tolist()
     for item in items:
         removed = item.filter.mask(trace).tolist()
-        told = item.evidence
-        assert sum(removed) == item.filter.count == told["jobs_removed"]
-        assert {users[i] for i, gone in enumerate(removed) if gone} == {told["user"]}
-        assert told["share_of_jobs"] == pytest.approx(oracle.share_of(users, removed))
-        assert told["jobs"] > told["jobs_of_others"]
+        reported = item.evidence
+        assert sum(removed) == item.filter.count == reported["jobs_removed"]
+        assert {users[i] for i, gone in enumerate(removed) if gone} == {reported["user"]}
+        assert reported["share_of_jobs"] == pytest.approx(oracle.share_of(users, removed))
+        assert reported["jobs"] > reported["jobs_of_others"]
         first, last = item.span
         gone = [s for s, removed_too in zip(submits, removed, strict=True) if removed_too]
         assert first <= min(gone) <= max(gone) <= last
@@ -45,9 +45,9 @@ def test_the_flurry_of_nasa_is_found_and_removed():
     items = flurries(raw)
     assert [item.strength for item in items if item.strength != "slight"] == ["dominating"]
     check(raw, items)
-    told = items[0].evidence
+    reported = items[0].evidence
     lead = oracle.longest_lead(raw.column("user").tolist(), 3)
-    assert (told["jobs"], told["jobs_of_others"]) == lead
+    assert (reported["jobs"], reported["jobs_of_others"]) == lead
     pings = (raw.column("user") == 3) & (raw.column("procs") == 1) & (raw.column("executable") == 1)
     assert pings.sum() == 24025
     assert (items[0].filter.mask(raw) == pings).all()
@@ -105,10 +105,10 @@ def test_a_planted_flurry_is_found_and_no_other(rng):
     items = [item for item in flurries(trace) if item.strength != "slight"]
     check(trace, items)
     assert len(items) == 1
-    told = items[0].evidence
-    assert told["user"] == 77
+    reported = items[0].evidence
+    assert reported["user"] == 77
     lead = oracle.longest_lead(trace.column("user").tolist(), 77)
-    assert (told["jobs"], told["jobs_of_others"]) == lead
+    assert (reported["jobs"], reported["jobs_of_others"]) == lead
     assert (items[0].filter.mask(trace) == (trace.column("user") == 77)).all()
     cleaned = wk.clean(trace, [items[0].filter])
     before = wk.Trace.from_columns(columns)

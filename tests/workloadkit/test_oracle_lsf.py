@@ -101,7 +101,7 @@ def agree(text):
 
 @needs_formats
 def test_the_real_records():
-    # Two records of one job, told with different hosts: the second repeats the first.
+    # Two records of one job, with different hosts: the second repeats the first.
     path = format_path("lsf_xdmod_lsb.acct")
     jobs, _ = oracle.jobs(path.read_text())
     assert [job["hosts"] for job in jobs] == [128, 8]

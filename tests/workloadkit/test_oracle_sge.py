@@ -86,7 +86,7 @@ def test_the_real_lines():
     lines = text.splitlines()
     for line in lines:
         agree(wk.read_sge(io.BytesIO(line.encode())), line)
-    # three lines of the four are one job, told in seconds twice and in milliseconds once
+    # three lines of the four are one job, recorded in seconds twice and in milliseconds once
     whole = wk.read_sge(format_path("sge_uge_xdmod.accounting"))
     assert whole.intake.rows == 4 == whole.n_jobs + sum(k.count for k in whole.intake.left_out)
     assert whole.n_jobs == 2

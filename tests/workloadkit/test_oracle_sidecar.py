@@ -57,8 +57,8 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
     )
     # what the Parquet file holds, without this toolkit
     table = pq.read_table(path.with_name(f"{path.name}.parquet"))
-    told = json.loads(table.schema.metadata[b"workloadkit"])
-    assert told["log_sha256"] == hashlib.sha256(plain_text(path)).hexdigest()
+    reported = json.loads(table.schema.metadata[b"workloadkit"])
+    assert reported["log_sha256"] == hashlib.sha256(plain_text(path)).hexdigest()
     jobs, _ = swf_lines.jobs_and_bursts(plain_text(path).decode())
     records, _ = oracle.jobs(text)
     assert table["job"].to_pylist() == [int(job[0]) for job in jobs]
@@ -67,7 +67,7 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
         assert words == [record[column] for record in records]
         for job, word in zip(jobs, words, strict=True):
             number = str(int(job[place]))
-            assert told["numbers"][column].get(number, number) == word
+            assert reported["numbers"][column].get(number, number) == word
     for job, record in zip(jobs, records, strict=True):
         assert job[swf_lines.WAIT] == record["wait"]
     assert table["eligible"].to_pylist() == [record["eligible"] for record in records]
@@ -75,7 +75,7 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
 
 @given(text=exports())
 @settings(max_examples=2)
-def test_beside_another_log_it_is_not_used(text, tmp_path_factory):
+def test_next_to_another_log_it_is_not_used(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / "log.swf"
     wk.write_swf(read(text), path)
     path.write_text(path.read_text() + "; one more word\n")
@@ -99,7 +99,7 @@ def test_what_is_selected_takes_its_rows_with_it():
     assert bursts.sidecar["id"].tolist() == ["9", "1"]
 
 
-def test_the_stream_of_a_log_has_nothing_beside_it(tmp_path, monkeypatch, capfdbinary):
+def test_the_stream_of_a_log_has_nothing_next_to_it(tmp_path, monkeypatch, capfdbinary):
     monkeypatch.chdir(tmp_path)
     row = (
         "1|1|c|u|a|p|q|2024-02-01T00:00:00|Unknown|2024-02-01T00:00:09|2024-02-01T01:00:09"

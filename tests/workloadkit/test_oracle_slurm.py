@@ -145,11 +145,11 @@ def agree(trace, text, zone="UTC"):
     intake = trace.intake
     assert intake.rows == intake.jobs + sum(kind.count for kind in intake.left_out)
     assert intake.jobs == trace.n_jobs
-    told = {kind.kind: kind.count for kind in intake.left_out}
+    reported = {kind.kind: kind.count for kind in intake.left_out}
     for kind, count in left_out.items():
         word = kind if kind.startswith("not ended") else kind.split()[0]
-        assert sum(n for text, n in told.items() if word in text) == count, (kind, told)
-    assert sum(told.values()) == left_out.total(), (told, left_out)
+        assert sum(n for text, n in reported.items() if word in text) == count, (kind, reported)
+    assert sum(reported.values()) == left_out.total(), (reported, left_out)
 
 
 def attempts_ascend(table):
@@ -228,9 +228,9 @@ def test_a_night_of_another_length(zone, begin):
     text = lines_of(table)
     odd = [row for row in table if not oracle.exists(row["Submit"], zone)]
     assert odd
-    with pytest.warns(wk.WorkloadWarning) as told:
+    with pytest.warns(wk.WorkloadWarning) as reported:
         trace = wk.read_slurm(io.BytesIO(text.encode()), tz=zone)
-    assert any(zone in str(w.message) or "daylight" in str(w.message) for w in told)
+    assert any(zone in str(w.message) or "daylight" in str(w.message) for w in reported)
     assert trace.n_jobs == len(table)
     by_id = trace.sidecar.set_index("id")
     for row in table:
@@ -299,7 +299,7 @@ def date_of(second, zone):
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Stockholm", "Asia/Kolkata"])
-def test_the_header_tells_the_clock(zone):
+def test_the_header_records_the_clock(zone):
     rows = [
         ("2021-07-01T00:00:00", "2021-07-01T00:00:10", "2021-07-09T01:02:03"),
         ("2021-07-02T00:00:00", "2021-07-02T00:00:10", "2021-07-02T00:00:20"),

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import hashlib
 import io
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -131,9 +133,8 @@ def test_what_is_written_reads_back_equal(outages, comments, rng):
 # Tied to a log
 
 
-@pytest.mark.parametrize(
-    ("header", "name", "digest", "other"),
-    [
+def test_a_file_names_its_log():
+    for header, name, digest, other in (
         ("", "a.swf", "c0ffee", None),
         ("; Log: a.swf", "a.swf", "", None),
         ("; Log:", "a.swf", "", None),
@@ -143,13 +144,9 @@ def test_what_is_written_reads_back_equal(outages, comments, rng):
         ("; LogDigest: c0ffee", "a.swf", "decade", "sha256 c0ffee"),
         ("; LogDigest:", "a.swf", "decade", None),
         ("; Log: a.swf\n; LogDigest: sha256 c0ffee", "b.swf", "", "a.swf"),
-    ],
-)
-def test_a_file_names_its_log(header, name, digest, other):
-    from dataclasses import replace
-
-    trace = replace(wk.Trace.from_columns({"submit": [0]}, name=name), digest=digest)
-    assert read(f"{header}\n1 -1 5 9 1 1 -1\n").other_log(trace) == other
+    ):
+        trace = replace(wk.Trace.from_columns({"submit": [0]}, name=name), digest=digest)
+        assert read(f"{header}\n1 -1 5 9 1 1 -1\n").other_log(trace) == other
 
 
 def test_outages_can_be_tied_to_a_log():
@@ -171,20 +168,19 @@ def test_outages_tied_to_a_log_are_no_more_the_text_that_was_read():
     assert read(TEXT).tied_to(wk.load_sample()).digest == ""
 
 
-@pytest.mark.parametrize("end", ["\n", ""])
-def test_a_line_may_have_a_mebibyte_and_no_more(end):
+def test_a_line_may_have_a_mebibyte_and_no_more():
     longest = "1 -1 5 9 1 2 -1".ljust(1 << 20)
-    assert len(read(f"; OutageFormat: 1\n{longest}{end}")) == 1
-    with pytest.raises(FormatError, match="line 2: a line of more than 1 MiB"):
-        read(f"; OutageFormat: 1\n{longest} {end}")
+    for end in ("\n", ""):
+        assert len(read(f"; OutageFormat: 1\n{longest}{end}")) == 1, end
+        with pytest.raises(FormatError, match="line 2: a line of more than 1 MiB"):
+            read(f"; OutageFormat: 1\n{longest} {end}")
 
 
 # What cannot be
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_impossible_outages_are_refused_by_line_and_field():
+    for text, message in (
         ("1 -1 5 9 1 1", r"line 2: 6 columns; an outage has at least 7.*: '1 -1 5 9 1 1'"),
         ("1 -1 5.5 9 1 1 -1", r"line 2, field start: not an integer.*: '5.5'"),
         ("1 -1 5 9 one 1 -1", r"field type: not an integer.*: 'one'"),
@@ -202,11 +198,9 @@ def test_a_line_may_have_a_mebibyte_and_no_more(end):
         ("1 -1 5 9 1 2 -1 3", r"field components: processors are numbered from 1.*: '-1'"),
         ("1 -1 5 9 1 1 -1\r2 -1 5 9 1 1 -1", r"a carriage return within the line"),
         ("1 -1 5 9 1 1 -1\n\n1 -1 6 9 1 1 -1", r"line 4, field number: repeated: '1'"),
-    ],
-)
-def test_what_cannot_be_is_said_by_line_and_field(text, message):
-    with pytest.raises(FormatError, match=message):
-        line(text)
+    ):
+        with pytest.raises(FormatError, match=message):
+            line(text)
 
 
 def test_a_hint_is_given_only_on_the_first_outage():
@@ -222,22 +216,18 @@ def test_a_log_of_jobs_is_no_file_of_outages():
         read("1 0 5 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_file_of_nothing_or_of_another_version_is_refused():
+    for text, message in (
         ("", "is empty"),
         ("\n \n", "is empty"),
         ("; OutageFormat: 2", "unsupported version of the format, not 1.*: '2'"),
-    ],
-)
-def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
-    with pytest.raises(FormatError, match=message):
-        read(text)
+    ):
+        with pytest.raises(FormatError, match=message):
+            read(text)
 
 
-@pytest.mark.parametrize(
-    ("outage", "message"),
-    [
+def test_what_is_legal_but_odd_is_worth_a_line():
+    for outage, message in (
         ("3 6 5 9 1 1 -1", "1 outage is announced after its start and cannot be planned around: 3"),
         ("3 -1 5 5 1 1 -1", "1 outage is of length 0: 3"),
         ("3 -1 5 9 1 0 -1", "1 outage is without processors: 3"),
@@ -249,13 +239,11 @@ def test_a_file_of_nothing_or_of_another_version_is_refused(text, message):
             "\n".join(f"{i} -1 5 9 1 0 -1" for i in range(1, 8)),
             "7 outages are each without processors: 1, 2, 3, 4, 5 and 2 more",
         ),
-    ],
-)
-def test_what_is_legal_but_odd_is_worth_a_line(outage, message):
-    with pytest.warns(wk.WorkloadWarning) as said:
-        outages = read(f"; OutageFormat: 1\n; OutageType: 7 burst pipe\n{outage}\n")
-    assert [str(warning.message) for warning in said] == [f"<stream>: {message}"]
-    assert outages.oddities == [f"<stream>: {message}"]
+    ):
+        with pytest.warns(wk.WorkloadWarning) as said:
+            outages = read(f"; OutageFormat: 1\n; OutageType: 7 burst pipe\n{outage}\n")
+        assert [str(warning.message) for warning in said] == [f"<stream>: {message}"]
+        assert outages.oddities == [f"<stream>: {message}"]
 
 
 def test_what_is_unknown_named_or_announced_in_the_last_second_is_not_odd():
@@ -284,9 +272,8 @@ def test_a_file_that_is_not_there(tmp_path):
         wk.read_outages(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_an_outage_that_cannot_be_is_refused():
+    for values, message in (
         ({"end": 4}, "outage 1, end: before the start at 5 s: 4"),
         ({"start": 5.0}, "outage 1, start: not an integer: 5.0"),
         ({"announced": True}, "outage 1, announced: not an integer: True"),
@@ -296,11 +283,9 @@ def test_a_file_that_is_not_there(tmp_path):
         ),
         ({"components": ("a",)}, "outage 1, components: not an integer: a"),
         ({"number": 0}, "outage 0, number: outages are numbered from 1: 0"),
-    ],
-)
-def test_an_outage_that_cannot_be_is_refused(values, message):
-    with pytest.raises(WorkloadError, match=message):
-        Outage(**({"number": 1, "start": 5} | values))
+    ):
+        with pytest.raises(WorkloadError, match=message):
+            Outage(**({"number": 1, "start": 5} | values))
 
 
 def test_no_two_outages_have_one_number():
@@ -317,17 +302,18 @@ def test_a_header_holds_comments(tmp_path):
 # Whatever the file
 
 
-@pytest.mark.parametrize("column", range(8))
-@pytest.mark.parametrize("token", [token for token in TOKENS if token != b"\r\n"])
-def test_any_token_in_any_column_is_read_or_refused_by_line(token, column):
-    tokens = b"1 0 5 9 1 2 3 4".split()
-    tokens[column] = token
-    try:
-        outages = read(b"; OutageFormat: 1\n" + b" ".join(tokens))
-    except FormatError as error:
-        assert error.line == 2 or "binary" in str(error)
-    else:
-        assert read(outages.text()).outages == outages.outages
+def test_any_token_in_any_column_is_read_or_refused_by_line():
+    for token, column in product(TOKENS, range(8)):
+        if token == b"\r\n":
+            continue
+        tokens = b"1 0 5 9 1 2 3 4".split()
+        tokens[column] = token
+        try:
+            outages = read(b"; OutageFormat: 1\n" + b" ".join(tokens))
+        except FormatError as error:
+            assert error.line == 2 or "binary" in str(error)
+        else:
+            assert read(outages.text()).outages == outages.outages
 
 
 def test_endless_files_are_refused_early():
@@ -341,7 +327,7 @@ def peak_of(piece, n_pieces, message):
     return peak_while_refused(bomb(piece, n_pieces), message, wk.read_outages)
 
 
-@pytest.mark.parametrize("code", ["9" * 5000, "\u0661", "-1", "1.5"])
-def test_a_type_whose_number_is_none_is_not_named(code):
-    found = read(f"; OutageFormat: 1\n; OutageType: {code} flood\n1 -1 0 9 1 1 7\n")
-    assert "flood" not in found.types.values()
+def test_a_type_whose_number_is_none_is_not_named():
+    for code in ("9" * 5000, "\u0661", "-1", "1.5"):
+        found = read(f"; OutageFormat: 1\n; OutageType: {code} flood\n1 -1 0 9 1 1 7\n")
+        assert "flood" not in found.types.values()

@@ -40,9 +40,8 @@ def function(jobs: int, *, rate: float = 1.0, load: float | None = None) -> None
 KNOWN = {"patient": Patient, "poisson": Poisson, "function": function}
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
+def test_a_word_is_read():
+    for text, values in (
         ("patient", {}),
         ("patient:", {}),
         ("patient:60", {"patience": 60.0}),
@@ -54,17 +53,14 @@ KNOWN = {"patient": Patient, "poisson": Poisson, "function": function}
         ("patient:think=recorded", {"think": "recorded"}),
         ("poisson:0.5", {"rate": 0.5}),
         ("function:rate=2,load=0.5", {"rate": 2.0, "load": 0.5}),
-    ],
-)
-def test_a_word_is_read(text, values):
-    make, found = read_choice("users", KNOWN, text)
-    assert make is KNOWN[text.partition(":")[0]]
-    assert found == values
+    ):
+        make, found = read_choice("users", KNOWN, text)
+        assert make is KNOWN[text.partition(":")[0]]
+        assert found == values
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_cannot_be_is_refused():
+    for text, message in (
         ("nobody", "unknown users 'nobody'; known: patient, poisson, function"),
         (
             "patient:own=3",
@@ -79,11 +75,9 @@ def test_a_word_is_read(text, values):
         ("patient:weeks=4,weeks=5", "users patient: weeks is given twice"),
         ("poisson:jobs=3", "users poisson needs rate: poisson:rate=..."),
         ("function:jobs=3", "function has no parameter 'jobs'; known: rate, load"),
-    ],
-)
-def test_what_cannot_be_is_refused(text, message):
-    with pytest.raises(ParameterError, match=message):
-        read_choice("users", KNOWN, text)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            read_choice("users", KNOWN, text)
 
 
 def test_things_may_be_called_with_less():
@@ -107,9 +101,8 @@ def test_what_is_written_is_read_again(thing):
     assert make(**values) == thing
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
+def test_objects_are_checked_like_words():
+    for values, message in (
         ({"patience": "60"}, "users patient: patience is '60'; it is a number"),
         ({"patience": None}, "patience is None; it is a number"),
         ({"jobs": 1.5}, "jobs is 1.5; it is a whole number"),
@@ -117,16 +110,13 @@ def test_what_is_written_is_read_again(thing):
         ({"pause": 1}, "pause is 1; it is yes or no"),
         ({"weeks": "4"}, "weeks is '4'; it is a number"),
         ({"think": 1}, "think is 1; it is a word"),
-    ],
-)
-def test_objects_are_checked_like_words(values, message):
-    with pytest.raises(ParameterError, match=message):
-        Patient(**values)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            Patient(**values)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
+def test_a_duration_is_read_in_any_unit():
+    for text, seconds in (
         ("90", 90),
         ("90s", 90),
         ("2min", 120),
@@ -137,13 +127,11 @@ def test_objects_are_checked_like_words(values, message):
         (" 1e2 min ", 6000),
         ("0", 0),
         ("Inf", inf),
-    ],
-)
-def test_a_duration_is_read_in_any_unit(text, seconds):
-    assert read_duration(text) == seconds
+    ):
+        assert read_duration(text) == seconds, text
 
 
-@pytest.mark.parametrize("text", ["", "h", "-1", "1m", "1 month", "1h30", "nan", "1e", "infh"])
-def test_what_is_no_duration_is_refused(text):
-    with pytest.raises(ValueError, match=f"^{text}$"):
-        read_duration(text)
+def test_what_is_no_duration_is_refused():
+    for text in ("", "h", "-1", "1m", "1 month", "1h30", "nan", "1e", "infh"):
+        with pytest.raises(ValueError, match=f"^{text}$"):
+            read_duration(text)

@@ -112,14 +112,13 @@ def test_a_minute_more_or_less_is_no_suspension(walltime, run, suspended, kinds)
     assert [*noted(trace)] == kinds
 
 
-def test_a_record_tells_how_often_its_job_was_started():
+def test_a_record_shows_how_often_its_job_was_started():
     for more, attempts in (("run_count=3", 3), ("run_count=0", 1), ("", 1)):
         assert job(ended(more=more))[1].attempts == attempts
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_durations():
+    for text, expected in (
         ("9350", 9350),
         ("00:36:37", 2197),
         ("144:00:00", 518_400),
@@ -127,20 +126,17 @@ def test_a_record_tells_how_often_its_job_was_started():
         ("05:30", 330),
         ("1.5", 1.5),
         ("0", 0),
-    ],
-)
-def test_durations(text, expected):
-    assert seconds(text) == expected
+    ):
+        assert seconds(text) == expected, text
 
 
-@pytest.mark.parametrize("text", [None, "", "-1", "1:2:3:4:5", "a", "1e3", "nan", "9" * 25, "1:"])
-def test_what_is_no_duration_is_unknown(text):
-    assert isnan(seconds(text))
+def test_what_is_no_duration_is_unknown():
+    for text in (None, "", "-1", "1:2:3:4:5", "a", "1e3", "nan", "9" * 25, "1:"):
+        assert isnan(seconds(text)), text
 
 
-@pytest.mark.parametrize(
-    ("text", "kb"),
-    [
+def test_sizes():
+    for text, kb in (
         ("15240kb", 15_240),
         ("1993mb", 1993 * 1024),
         ("2gb", 2 * 1024**2),
@@ -150,15 +146,13 @@ def test_what_is_no_duration_is_unknown(text):
         ("12.27M", 12.27 * 1024),
         ("4KB", 4),
         ("3kw", 24),
-    ],
-)
-def test_sizes(text, kb):
-    assert kilobytes(text) == pytest.approx(kb)
+    ):
+        assert kilobytes(text) == pytest.approx(kb), text
 
 
-@pytest.mark.parametrize("text", [None, "", "-1kb", "kb", "1 kb", "1e3kb", "nan", "7" * 40 + "kb"])
-def test_what_is_no_size_is_unknown(text):
-    assert isnan(kilobytes(text))
+def test_what_is_no_size_is_unknown():
+    for text in (None, "", "-1kb", "kb", "1 kb", "1e3kb", "nan", "7" * 40 + "kb"):
+        assert isnan(kilobytes(text)), text
 
 
 # Keys and values
@@ -180,18 +174,23 @@ def test_values_may_hold_blanks_equal_signs_semicolons_and_quotes():
     }
 
 
-@pytest.mark.parametrize("name", ["o'brien", "'tis", '"', "'", '"a', '6"', "a''b"])
-def test_a_mere_quotation_mark_swallows_nothing(name):
-    assert keys_and_values(f"jobname={name} queue=q ctime=5") == {
-        "jobname": name,
-        "queue": "q",
-        "ctime": "5",
-    }
+def test_a_mere_quotation_mark_swallows_nothing():
+    for name in ("o'brien", "'tis", '"', "'", '"a', '6"', "a''b"):
+        assert keys_and_values(f"jobname={name} queue=q ctime=5") == {
+            "jobname": name,
+            "queue": "q",
+            "ctime": "5",
+        }, name
 
 
 def test_a_job_name_with_blanks_cannot_take_another_user():
-    told = keys_and_values("user=al group=g jobname=x user=root group=wheel queue=q ctime=5")
-    assert (told["user"], told["group"], told["queue"], told["ctime"]) == ("al", "g", "q", "5")
+    reported = keys_and_values("user=al group=g jobname=x user=root group=wheel queue=q ctime=5")
+    assert (reported["user"], reported["group"], reported["queue"], reported["ctime"]) == (
+        "al",
+        "g",
+        "q",
+        "5",
+    )
 
 
 WORDS = st.text(
@@ -233,9 +232,8 @@ def test_a_record_of_very_many_words_is_soon_read():
 # Processors
 
 
-@pytest.mark.parametrize(
-    ("text", "nodes", "procs"),
-    [
+def test_exec_host():
+    for text, nodes, procs in (
         ("n1/7+n1/6+n2/0", 2, 3),
         ("c1/0*13+c2/0*13", 2, 26),
         ("node0703/0-27", 1, 28),
@@ -243,10 +241,8 @@ def test_a_record_of_very_many_words_is_soon_read():
         ("c1/0-3,6,8-9+c2/0", 2, 8),
         ("node-01/0+node-01/1", 1, 2),
         ("n1/0*0", 1, 0),
-    ],
-)
-def test_exec_host(text, nodes, procs):
-    assert hosts(text) == (nodes, procs)
+    ):
+        assert hosts(text) == (nodes, procs), text
 
 
 def test_exec_vnode():
@@ -256,9 +252,8 @@ def test_exec_vnode():
     assert vnodes("(c1:ncpus=2)+(c1:ncpus=3)")[:2] == (1, 5)
 
 
-@pytest.mark.parametrize(
-    ("text", "per_chunk", "expected"),
-    [
+def test_requests_by_chunks():
+    for text, per_chunk, expected in (
         ("5:ncpus=13", "ncpus", (5, 65, None, None)),
         ("2:ncpus=4:mem=1gb+ncpus=2:ngpus=1", "ncpus", (3, 10, 1, 2 * 1024**2)),
         ("1:ppn=28:gpus=1:default", "ppn", (1, 28, 1, None)),
@@ -266,16 +261,13 @@ def test_exec_vnode():
         ("4", "ppn", (4, 4, None, None)),
         ("2:sb:ppn=8#excl", "ppn", (2, 16, None, None)),
         ("999999999:ncpus=999999999", "ncpus", (999_999_999, None, None, None)),
-    ],
-)
-def test_requests_by_chunks(text, per_chunk, expected):
-    found = [None if isnan(number) else number for number in chunks(text, per_chunk)]
-    assert found == list(expected)
+    ):
+        found = [None if isnan(number) else number for number in chunks(text, per_chunk)]
+        assert found == list(expected)
 
 
-@pytest.mark.parametrize(
-    ("keys", "procs"),
-    [
+def test_requested_processors_are_the_most_that_a_key_asks_for():
+    for keys, procs in (
         ({"ncpus": "1", "nodes": "1:ppn=4:avx"}, 4),
         ({"ncpus": "65", "select": "5:ncpus=13"}, 65),
         ({"procs": "64", "nodes": "1"}, 64),
@@ -285,12 +277,10 @@ def test_requests_by_chunks(text, per_chunk, expected):
         ({"nodect": "1:ppn=24:gpu=4"}, 24),
         ({"neednodes": "4:ppn=8"}, 32),
         ({"ncpus": "x"}, None),
-    ],
-)
-def test_requested_processors_are_the_most_that_a_key_asks_for(keys, procs):
-    told = {f"Resource_List.{key}": value for key, value in keys.items()}
-    found = request(*map(told.get, REQUEST_KEYS)).procs
-    assert found == procs or (procs is None and isnan(found))
+    ):
+        reported = {f"Resource_List.{key}": value for key, value in keys.items()}
+        found = request(*map(reported.get, REQUEST_KEYS)).procs
+        assert found == procs or (procs is None and isnan(found))
 
 
 def test_allocated_processors_by_vnode_then_host_then_request():
@@ -309,7 +299,7 @@ def test_allocated_processors_by_vnode_then_host_then_request():
     assert noted(trace) == {"resources_used.ncpus differs from the allocation": 1}
 
 
-def test_a_host_without_places_tells_no_processors():
+def test_a_host_without_places_shows_no_processors():
     assert job(ended(more="exec_host=n1/0*0 Resource_List.ncpus=3"))[0].procs == 3
 
 
@@ -321,7 +311,7 @@ def test_a_number_of_nodes_stands_for_processors_and_is_noted():
     assert noted(read(ended(more=both))) == {}
 
 
-def test_gpus_wherever_they_are_told():
+def test_gpus_wherever_they_are_reported():
     for more in (
         "exec_vnode=(n:ncpus=1:ngpus=2)",
         "exec_gpus=n-gpu/0+n-gpu/1",
@@ -348,14 +338,12 @@ def test_memory_and_cpu_time_are_by_processor():
     assert (swf.requested_memory, beside.requested_memory_per) == (2 * 1024**2, "node")
 
 
-@pytest.mark.parametrize(
-    ("exit_status", "status"),
-    [("0", 1), ("1", 0), ("271", 5), ("265", 5), ("267", 0), ("-11", 0), ("-29", 0), ("143", 0)],
-)
-def test_status_by_exit_status(exit_status, status):
-    swf, beside = job(ended().replace("Exit_status=0", f"Exit_status={exit_status}"))
-    assert swf.status == status
-    assert beside.exit_code == exit_status
+def test_status_by_exit_status():
+    expected = {"0": 1, "1": 0, "271": 5, "265": 5, "267": 0, "-11": 0, "-29": 0, "143": 0}
+    for exit_status, status in expected.items():
+        swf, other = job(ended().replace("Exit_status=0", f"Exit_status={exit_status}"))
+        assert swf.status == status
+        assert other.exit_code == exit_status
 
 
 def test_without_an_exit_status_the_status_is_unknown():
@@ -584,7 +572,7 @@ def test_a_record_is_written_within_two_minutes_of_the_end(late, is_far):
 @pytest.mark.parametrize(
     ("date", "offset"), [("03/05/2015 05:36:00", "+05:30"), ("03/04/2015 20:36:00", "−03:30")]
 )
-def test_offsets_of_half_an_hour_are_told_exactly(date, offset):
+def test_offsets_of_half_an_hour_are_reported_exactly(date, offset):
     trace = read(ended(end=360).replace(clock(360), date))
     assert noted(trace) == {f"date in local time of UTC{offset}, not of tz UTC": 1}
 
@@ -663,8 +651,8 @@ def test_no_line_vanishes(records):
         if letter in "ER":
             texts.append(ended(str(number), submit, second, second + 60, letter=letter))
         else:
-            told = f"ctime={ZERO + submit}" if letter == "S" else ""
-            texts.append(line(letter, str(number), second, told))
+            reported = f"ctime={ZERO + submit}" if letter == "S" else ""
+            texts.append(line(letter, str(number), second, reported))
     trace = read(ended("0"), *texts)
     expected = {(n, s) for letter, n, s, _ in records if letter == "E"}
     kept = {(int(j), s - ZERO) for j, s in zip(trace.sidecar.id, trace.sidecar.submit, strict=True)}
@@ -692,9 +680,9 @@ def test_nine_dialects():
     assert jobs.memory.fillna(-1).tolist() == [476, 476, 41966, 10, 55, -1, 449, -1, 273859]
 
 
-@pytest.mark.parametrize("text", [":03:15", "::", ":::03:15", "1:", ":", "00:", "1:2:3:4:5"])
-def test_half_a_clock_is_unknown(text):
-    assert isnan(seconds(text))
+def test_half_a_clock_is_unknown():
+    for text in (":03:15", "::", ":::03:15", "1:", ":", "00:", "1:2:3:4:5"):
+        assert isnan(seconds(text)), text
 
 
 def test_keys_without_a_value_are_unknown():

@@ -128,7 +128,7 @@ def test_an_attempt_that_ended_as_it_started_is_one():
     assert log.sidecar["attempts"].tolist() == [2]
 
 
-def test_a_record_told_twice_is_one_attempt():
+def test_a_repeated_record_is_one_attempt():
     record = {"id": "7", "start": 5, "end": 50, "run": 45, "status": 1}
     log = log_of(record, record, {"id": ""}, {"id": ""}, attempts=True)
     assert log.n_jobs == 3
@@ -221,7 +221,7 @@ MACHINES = (
 )
 
 
-def test_the_header_tells_of_machines_queues_and_the_clock():
+def test_the_header_shows_machines_queues_and_the_clock():
     header = log_of(*MACHINES, tz="Europe/Stockholm").header
     expected = {
         "Computer": "north, south",
@@ -324,10 +324,10 @@ def test_no_name_survives_in_an_anonymous_log(key, tmp_path):
     log = log_of(secret_row(), secret_row(id="2", submit=7), anonymize=True, key=key)
     write_swf(log, tmp_path / "log.swf")
     table = read_swf(tmp_path / "log.swf").sidecar
-    told = (tmp_path / "log.swf").read_bytes() + (tmp_path / "log.swf.parquet").read_bytes()
-    told += table.to_csv().encode() + str(log.intake).encode() + log.name.encode()
-    assert b"secret" not in told
-    assert b"site" not in told
+    reported = (tmp_path / "log.swf").read_bytes() + (tmp_path / "log.swf.parquet").read_bytes()
+    reported += table.to_csv().encode() + str(log.intake).encode() + log.name.encode()
+    assert b"secret" not in reported
+    assert b"site" not in reported
     assert table["account"].nunique() == 1  # whose jobs stay together
 
 
@@ -392,7 +392,7 @@ def test_measures_up_to_their_limits_are_believed():
     [("", 60, SECOND), ("eligible", 60, None), ("start", None, None)],
 )
 @pytest.mark.parametrize("anonymize", [False, True])
-def test_what_stands_for_a_submission_is_none_beside_the_log(submit_by, wait, submit, anonymize):
+def test_what_stands_for_a_submission_is_none_next_to_the_log(submit_by, wait, submit, anonymize):
     row = {"id": "7", "start": 60, "run": 50, "submit_by": submit_by}
     log = log_of(row, anonymize=anonymize)
     assert (column(log, "wait"), column(log, "run"), column(log, "submit")) == ([wait], [50], [0])

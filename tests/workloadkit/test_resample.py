@@ -144,7 +144,7 @@ def test_temporary_users_count_for_the_number_of_jobs_too():
         prepare(trace, weeks=1.5e6, arrivals=1)
 
 
-def test_no_long_term_users_can_be_asked_for_where_there_are_none():
+def test_no_long_term_users_can_be_requested_where_there_are_none():
     trace = log_of({1: [0, 5], 2: [20], 3: [40]})
     with pytest.warns(WorkloadWarning, match="pool of long-term users is empty"):
         assert prepare(trace, long_term_users=0).plan.rates[0].long_term == 0
@@ -163,7 +163,7 @@ def test_long_term_users_come_again_after_the_log_in_whole_weeks_rounded_half_up
     assert members.period[0] == period
 
 
-def test_all_temporary_users_can_be_asked_for(log):
+def test_all_temporary_users_can_be_requested(log):
     """Both of them in week 0, where 3/40 are there on average, or in each later one."""
     assert prepare(log, load=80 / 3).plan.rates[0].present == pytest.approx(2)
     assert prepare(log, temporary_users=2, arrivals=2).plan.rates == ((1, 2, 2),)
@@ -242,12 +242,12 @@ def test_a_preceding_job_is_one_of_the_same_user_and_no_job_0():
     preceding[[5, 7, 8]] = 0, 7, 7  # of none, of itself, and of the one before
     preceding[[first, second]] = 3, first  # of another user, and of the same
     pools = prepare(trace.with_columns(job=job, preceding_job=preceding)).pools
-    told = {
+    reported = {
         int(pools.row[place]): int(pools.row[at])
         for place, at in enumerate(pools.before)
         if at >= 0
     }
-    assert told == {8: 7, second: first}
+    assert reported == {8: 7, second: first}
 
 
 def test_of_several_jobs_of_a_number_the_last_one_before_precedes(log):
@@ -323,12 +323,12 @@ def test_the_end_is_that_of_the_last_job_where_waits_are_unknown():
     assert new.header.get("EndTime") == f"{last:%a %b %d %H:%M:%S %Z %Y}"
 
 
-def test_an_end_that_cannot_be_told_is_left_out():
+def test_an_end_that_is_unknown_is_left_out():
     trace = log_of(USERS, header=("; EndTime: some day",))
     assert wk.resample(trace, rng=1).header.get("EndTime") is None
 
 
-def test_rare_behaviours_come_as_often_as_they_are_asked_for():
+def test_rare_behaviours_come_as_often_as_they_are_requested():
     users = {1: every_week(0, 40), 2: [10.5, 11.5], 3: [20.25], 5: [15.0]}
     trace = log_of(users, cpu=0)
     trace = trace.with_columns(cpu=trace.column("user") * 100 + trace.column("submit") / WEEK)
@@ -360,14 +360,14 @@ def test_the_header_names_rare_behaviours_as_the_command_line_does(log):
     assert note.endswith(", seed 1, rare 3:0-24192000,1:0.5-604800")
 
 
-def test_whole_numbers_are_told_without_a_decimal_point_however_they_are_given(log):
+def test_whole_numbers_are_reported_without_a_decimal_point_however_they_are_given(log):
     note = wk.resample(
         log, weeks=20.0, load=2.0, rng=1, edge=4.0 * WEEK, long_term=5.5 * WEEK
     ).header
     assert note.get_all("Note")[-1].endswith(", seed 1, weeks 20, load 2, long_term 3326400")
 
 
-def test_all_that_a_user_should_be_told_is_said():
+def test_all_that_a_user_should_know_is_reported():
     trace = log_of({1: every_week(0, 40), -1: [3]})
     with pytest.warns(WorkloadWarning) as said:
         wk.resample(trace, rng=1)
@@ -390,14 +390,14 @@ def test_one_rare_behaviour_may_begin_several_times_in_a_week():
     assert wk.rare_users(new).size == pytest.approx(80, abs=2)
 
 
-def test_a_single_rare_behaviour_comes_as_often_as_it_is_asked_for():
+def test_a_single_rare_behaviour_comes_as_often_as_it_is_requested():
     trace = log_of({1: every_week(0, 40), 2: [10.5], 3: [20.25], 5: [30.125], 6: [12.5]})
     logs = wk.resamples(trace, 60, rng=1, rare=[(3, 0, 40 * WEEK)], rare_per_week=0.5, arrivals=2)
     counts = [wk.rare_users(new).size for new in logs]
     assert sum(counts) == pytest.approx(0.5 * 39 * 60, rel=0.08)
 
 
-def test_rare_behaviours_that_are_not_asked_for_stay_away(log):
+def test_rare_behaviours_that_are_not_requested_stay_away(log):
     new = wk.resample(log, rng=1, rare=[(3, 0, 40 * WEEK)])
     assert new.header.get("RareUsers") is None
     assert wk.rare_users(new).size == 0
@@ -447,7 +447,7 @@ def test_a_generator_gives_a_seed_that_is_recorded(log):
     pd.testing.assert_frame_equal(new.jobs, wk.resample(log, rng=seed).jobs)
 
 
-def test_what_is_wrong_is_said_before_the_first_log_is_taken(log):
+def test_what_is_wrong_is_reported_before_the_first_log_is_taken(log):
     with pytest.raises(ParameterError, match="load is 0; it must be positive"):
         wk.resamples(log, 3, load=0)
     with pytest.raises(ParameterError, match=r"unknown setting 'wieght'"):
@@ -548,9 +548,8 @@ def test_logs_that_cannot_be_resampled(log):
             wk.resample(trace, rng=1)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
+def test_what_cannot_be_is_refused(log):
+    for how, message in (
         ({"load": 0}, "load is 0; it must be positive"),
         ({"load": -1.5}, "load is -1.5; it must be positive"),
         ({"load": np.nan}, "load is nan"),
@@ -597,14 +596,12 @@ def test_logs_that_cannot_be_resampled(log):
         ),
         ({"rng": "x"}, "rng is 'x'"),
         ({"rng": -1}, "rng is -1; a seed must be 0 or more"),
-    ],
-)
-def test_what_cannot_be_is_refused(log, how, message):
-    with pytest.raises(ParameterError, match=message):
-        wk.resample(log, **how)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            wk.resample(log, **how)
 
 
-def test_what_is_wrong_is_all_that_is_said():
+def test_what_is_wrong_is_all_that_is_reported():
     trace = log_of({1: every_week(0, 40), -1: [3]})  # a pool is empty, a job left out
     with pytest.raises(ParameterError, match="temporary_users 2 requires more than the 0"):
         wk.resample(trace, temporary_users=2)
@@ -612,10 +609,10 @@ def test_what_is_wrong_is_all_that_is_said():
         wk.resample(None, start="x")
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "3", None, np.inf, np.nan, True])
-def test_a_count_is_a_whole_number(log, count):
-    with pytest.raises(ParameterError, match="count is "):
-        wk.resamples(log, count)
+def test_a_count_is_a_whole_number(log):
+    for count in (-1, 1.5, "3", None, np.inf, np.nan, True):
+        with pytest.raises(ParameterError, match="count is "):
+            wk.resamples(log, count)
 
 
 @pytest.mark.parametrize(
@@ -632,7 +629,7 @@ def test_a_table_is_no_log(log):
         wk.resample(log.jobs)
 
 
-def test_all_that_is_rare_leaves_nobody():
+def test_all_that_is_rare_leaves_no_user():
     trace = log_of({1: [10], -1: [0, 40]})
     with pytest.raises(WorkloadError, match="all jobs belong to 1 rare behaviours"):
         wk.resample(trace, rare=[(1, 0, 40 * WEEK)])

@@ -33,18 +33,18 @@ FIELDS = {
 UNIVA = ["NONE", "NONE", "6144000", "5000000", "host", "/home/al", "qsub a:b -l x=1:2", "300.5"]
 
 
-def line(unit=1, univa=None, **told):
+def line(unit=1, univa=None, **reported):
     """A line; times are seconds of the day."""
-    fields = FIELDS | {name: str(value) for name, value in told.items()}
+    fields = FIELDS | {name: str(value) for name, value in reported.items()}
     for name in ("submission_time", "start_time", "end_time"):
         if fields[name].isdecimal() and not (fields[name] == "0" and name != "submission_time"):
             fields[name] = str((ZERO + int(fields[name])) * unit)
     return ":".join([*fields.values(), *(univa or [])])
 
 
-def task(number, start=60, **told):
+def task(number, start=60, **reported):
     """A task of a parallel job."""
-    return line(pe_taskid=f"{number}.n2", start_time=start, submission_time=start, **told)
+    return line(pe_taskid=f"{number}.n2", start_time=start, submission_time=start, **reported)
 
 
 def read(*lines, **options):
@@ -84,7 +84,7 @@ def test_a_line_of_seconds():
 
 
 @pytest.mark.parametrize("unit", [1, 1000, 1_000_000])
-def test_the_size_of_times_tells_their_unit(unit):
+def test_the_size_of_times_shows_their_unit(unit):
     swf, beside = job(line(unit))
     assert (swf["wait"], swf.run, beside.submit) == (60, 300, ZERO)
 
@@ -101,7 +101,7 @@ def test_lines_of_old_versions_end_with_maxvmem():
     assert job(":".join(line().split(":")[:43]))[0].run == 300
 
 
-def test_lines_of_univa_tell_more():
+def test_lines_of_univa_hold_more():
     swf, beside = job(line(1000, univa=UNIVA))
     assert (swf.memory, swf.status) == (6000, 1)
     swf, beside = job(line(1000, univa=["NONE", "root@host", *UNIVA[2:]]))
@@ -183,9 +183,8 @@ def test_any_name_of_a_job_comes_back(name, account):
 # Processors, time and memory
 
 
-@pytest.mark.parametrize(
-    ("category", "procs", "time", "memory", "gpus"),
-    [
+def test_what_the_category_asks_for():
+    for category, procs, time, memory, gpus in (
         ("-l h_rt=36000,mem_free=1.000T,s_vmem=1.024t -pe mype 16", 16, 36_000, 1024**3, None),
         ("-l s_rt=60,h_rt=90 -l h_vmem=2G,mem_free=1G", None, 90, 2 * 1024**2, None),
         ("-l s_rt=60,h_rt=INFINITY", None, None, None, None),
@@ -196,11 +195,9 @@ def test_any_name_of_a_job_comes_back(name, account):
         ("-l gpu=9999999999", None, None, None, None),  # beyond what any machine has
         ("NONE", None, None, None, None),
         ("-U a,b -q x -l a,b=,=c,h_rt=x,h_vmem=1e9", None, None, None, None),
-    ],
-)
-def test_what_the_category_asks_for(category, procs, time, memory, gpus):
-    found = [None if isnan(number) else number for number in requested(category)]
-    assert found == [procs, time, memory, gpus]
+    ):
+        found = [None if isnan(number) else number for number in requested(category)]
+        assert found == [procs, time, memory, gpus]
 
 
 def test_use_is_by_slot():
@@ -244,9 +241,8 @@ def test_tasks_of_arrays_are_jobs_that_know_their_array():
 # Status
 
 
-@pytest.mark.parametrize(
-    ("failed", "exit_status", "status"),
-    [
+def test_status_by_failure_and_exit_status():
+    for failed, exit_status, status in (
         (0, 0, 1),
         (0, 1, 0),
         (0, 137, 0),
@@ -258,10 +254,8 @@ def test_tasks_of_arrays_are_jobs_that_know_their_array():
         (12, 0, 0),
         (25, 0, 0),
         (999, 0, 0),
-    ],
-)
-def test_status_by_failure_and_exit_status(failed, exit_status, status):
-    assert job(line(failed=failed, exit_status=exit_status))[0].status == status
+    ):
+        assert job(line(failed=failed, exit_status=exit_status))[0].status == status, failed
 
 
 @pytest.mark.parametrize(("failed", "status"), [(0, 5), (100, 5), (1, 0), (19, 0), (26, 0)])
@@ -422,8 +416,8 @@ def test_what_it_looks_like():
 def test_no_name_stays_in_an_anonymous_log():
     secret = "SECRET"
     names = ("qname", "hostname", "group", "owner", "job_name", "account", "project", "department")
-    told = dict.fromkeys(names, secret) | {"category": f"-u {secret} -pe {secret} 2"}
-    trace = read(line(univa=["NONE", secret, "1", "1", secret], **told), anonymize=True)
+    reported = dict.fromkeys(names, secret) | {"category": f"-u {secret} -pe {secret} 2"}
+    trace = read(line(univa=["NONE", secret, "1", "1", secret], **reported), anonymize=True)
     assert secret not in str(trace.header.lines) + str(trace.intake) + trace.sidecar.to_csv()
 
 
@@ -434,8 +428,10 @@ ROW = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2), st.inte
 def test_no_line_vanishes(rows):
     texts = []
     for number, index, pe_task, start in rows:
-        told = {"job_number": number, "task_number": index, "end_time": start + 60, **MASTER}
-        texts.append(task(pe_task, start, **told) if pe_task else line(start_time=start, **told))
+        reported = {"job_number": number, "task_number": index, "end_time": start + 60, **MASTER}
+        texts.append(
+            task(pe_task, start, **reported) if pe_task else line(start_time=start, **reported)
+        )
     trace = read(line(job_number=9), *texts)
     ids = {f"{n}.{i}" if i else str(n) for n, i, pe_task, _ in rows if not pe_task}
     assert set(trace.sidecar.id) == {"9", *ids}

@@ -133,10 +133,10 @@ def test_the_header_says_what_made_it():
     assert shaken.jobs.equals(wk.shake(trace, "user", 5, rng=3).jobs)
 
 
-@pytest.mark.parametrize("by", [-1, float("nan"), float("inf"), 1e300, "60", None, True])
-def test_a_time_that_cannot_be_is_refused(by):
-    with pytest.raises(wk.ParameterError, match="by "):
-        wk.shake(log_of(submit=[0]), by=by)
+def test_a_time_that_cannot_be_is_refused():
+    for by in (-1, float("nan"), float("inf"), 1e300, "60", None, True):
+        with pytest.raises(wk.ParameterError, match="by "):
+            wk.shake(log_of(submit=[0]), by=by)
 
 
 def test_an_unknown_unit_is_refused_with_those_known():

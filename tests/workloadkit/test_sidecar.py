@@ -28,16 +28,16 @@ def test_it_is_written_and_read_with_its_log(name, tmp_path):
     assert write_swf(LOG, tmp_path / name) == tmp_path / f"{name}.parquet"
     again = read_swf(tmp_path / name)
     assert words(again.sidecar).equals(words(LOG.sidecar))
-    table, told = read_sidecar(tmp_path / f"{name}.parquet")
+    table, reported = read_sidecar(tmp_path / f"{name}.parquet")
     assert table["job"].tolist() == [1, 2, 3]
-    assert told["numbers"]["user"] == {"1": "al", "2": "bo"}
-    assert told["log_sha256"] == again.digest
+    assert reported["numbers"]["user"] == {"1": "al", "2": "bo"}
+    assert reported["log_sha256"] == again.digest
 
 
 def test_numbers_stand_for_names_in_their_order_and_the_unknown_for_none(tmp_path):
     write_swf(LOG.with_columns(user=[2, -1, 1]), tmp_path / "log.swf")
-    _, told = read_sidecar(tmp_path / "log.swf.parquet")
-    assert [*told["numbers"]["user"].items()] == [("1", "al"), ("2", "al")]
+    _, reported = read_sidecar(tmp_path / "log.swf.parquet")
+    assert [*reported["numbers"]["user"].items()] == [("1", "al"), ("2", "al")]
 
 
 def test_the_same_log_gives_the_same_bytes(tmp_path):
@@ -62,15 +62,15 @@ def test_where_times_change_it_stays_behind(times):
 def test_of_an_anonymous_log_it_names_nothing(tmp_path):
     log = log_of({"user": "al", "queue": "day"}, anonymize=True)
     write_swf(log, tmp_path / "log.swf")
-    table, told = read_sidecar(tmp_path / "log.swf.parquet")
-    assert told["numbers"] == {}
+    table, reported = read_sidecar(tmp_path / "log.swf.parquet")
+    assert reported["numbers"] == {}
     assert table["user"].tolist() == ["1"]
 
 
-def test_that_of_no_jobs_tells_no_window(tmp_path):
+def test_that_of_no_jobs_shows_no_window(tmp_path):
     write_swf(LOG.select([False] * 3), tmp_path / "log.swf")
-    table, told = read_sidecar(tmp_path / "log.swf.parquet")
-    assert (len(table), told["window"], told["numbers"]) == (0, None, {})
+    table, reported = read_sidecar(tmp_path / "log.swf.parquet")
+    assert (len(table), reported["window"], reported["numbers"]) == (0, None, {})
 
 
 def test_that_of_a_log_changed_since_is_not_used(tmp_path):
@@ -124,7 +124,7 @@ def test_texts_that_are_no_utf8_are_corrupt(tmp_path):
 
 
 @pytest.mark.parametrize("metadata", [b"{", b"[" * 100_000, b"\xff", b"null", b"[]", b'{"a": 1}'])
-def test_what_tells_nothing_of_itself_is_refused(metadata, tmp_path):
+def test_a_file_without_its_metadata_is_refused(metadata, tmp_path):
     parquet(tmp_path / "a.parquet", {"job": [1]}, metadata)
     with pytest.raises(FormatError):
         read_sidecar(tmp_path / "a.parquet")

@@ -118,22 +118,18 @@ def test_cancelled_while_running(state):
     assert column(trace, "run") == [3600]
 
 
-@pytest.mark.parametrize(
-    "state",
-    ["FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "PREEMPTED"],
-)
-def test_what_failed_has_status_0(state):
-    assert column(read_rows({"State": state}), "status") == [0]
+def test_what_failed_has_status_0():
+    failures = "FAILED TIMEOUT OUT_OF_MEMORY NODE_FAIL BOOT_FAIL DEADLINE PREEMPTED"
+    for state in failures.split():
+        assert column(read_rows({"State": state}), "status") == [0], state
 
 
-@pytest.mark.parametrize(
-    "state",
-    ["PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "CONFIGURING", "COMPLETING"],
-)
-def test_what_has_not_ended_is_left_out(state):
-    trace = read_rows({}, {"JobID": "8", "JobIDRaw": "8", "State": state})
-    assert left_out(trace) == {f"not ended: {state}": 1}
-    assert trace.n_jobs == 1
+def test_what_has_not_ended_is_left_out():
+    states = "PENDING RUNNING REQUEUED RESIZING SUSPENDED CONFIGURING COMPLETING"
+    for state in states.split():
+        trace = read_rows({}, {"JobID": "8", "JobIDRaw": "8", "State": state})
+        assert left_out(trace) == {f"not ended: {state}": 1}
+        assert trace.n_jobs == 1
 
 
 def test_an_unknown_state_warns_once_and_keeps_what_ended():
@@ -141,9 +137,9 @@ def test_an_unknown_state_warns_once_and_keeps_what_ended():
     going = {"JobID": "9", "JobIDRaw": "9", "State": "BAR", "Start": "Unknown", "End": "Unknown"}
     with pytest.warns(
         wk.WorkloadWarning, match=r"^4 rows have an unknown state \('FOO', 'BAR'\);"
-    ) as told:
+    ) as reported:
         trace = read_rows(*rows, going, ElapsedRaw="")
-    assert len(told) == 1
+    assert len(reported) == 1
     assert column(trace, "status") == [-1, -1, -1]
     assert left_out(trace) == {"unknown state, without an end": 1}
 
@@ -250,7 +246,7 @@ def test_a_job_whose_last_attempt_has_not_ended_is_left_out(state):
     assert left_out(trace) == {f"not ended: {state}": 1, "earlier attempts of requeued jobs": 1}
 
 
-def test_the_next_attempt_is_of_the_same_cluster_if_clusters_are_told():
+def test_the_next_attempt_is_of_the_same_cluster_if_clusters_are_reported():
     running = {**AGAIN, "Submit": LOST["End"], "State": "RUNNING", "End": "Unknown"}
     other = {"Cluster": "other"}
     trace = read_rows(LOST, {"JobID": "8", **other}, {**running, **other})
@@ -282,16 +278,13 @@ def test_a_requeued_job_is_submitted_within_a_minute(second, n_jobs):
     assert trace.n_jobs == n_jobs
 
 
-@pytest.mark.parametrize(
-    ("state", "n_jobs"),
-    [
+def test_only_what_slurm_queues_again_has_another_attempt():
+    for state, n_jobs in (
         *((state, 1) for state in ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "LAUNCH_FAILED")),
         *((state, 2) for state in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 7")),
-    ],
-)
-def test_only_what_slurm_queues_again_has_another_attempt(state, n_jobs):
-    trace = read_rows({**LOST, "State": state}, {**AGAIN, "Submit": "2024-05-01T08:11:30"})
-    assert trace.n_jobs == n_jobs
+    ):
+        trace = read_rows({**LOST, "State": state}, {**AGAIN, "Submit": "2024-05-01T08:11:30"})
+        assert trace.n_jobs == n_jobs
 
 
 def test_the_same_id_of_two_clusters_is_two_jobs():
@@ -332,7 +325,7 @@ def test_steps_are_folded_into_their_job():
 
 
 @pytest.mark.parametrize(("own", "kb"), [("", 200), ("800K", 200), ("2400K", 300)])
-def test_the_memory_of_a_job_is_the_most_that_is_told(own, kb):
+def test_the_memory_of_a_job_is_the_most_that_is_reported(own, kb):
     step = {"JobID": "7.batch", "MaxRSS": "1600K", "NTasks": "1"}
     assert column(read_rows({"MaxRSS": own}, step), "memory") == [kb]
 
@@ -347,7 +340,7 @@ def test_steps_behind_columns_that_are_named_again_still_count_for_their_job():
         {"MaxRSS": "1600K", "TotalCPU": "00:10"},
         {"MaxRSS": "800K", "TotalCPU": "00:30"},
     )
-    steps = [{"JobID": "7.0", "NTasks": "1", **told} for told in (first, second)]
+    steps = [{"JobID": "7.0", "NTasks": "1", **reported} for reported in (first, second)]
     trace = read(export({}, steps[0]) + export(steps[1]))
     assert column(trace, "cpu") == [40 / 8]
     assert column(trace, "memory") == [200]
@@ -361,7 +354,7 @@ def test_steps_of_arrays_and_of_jobs_far_behind_find_their_job():
     assert column(trace, "cpu") == [5, None]
 
 
-def test_steps_that_tell_nothing_leave_unknown_what_they_could_tell():
+def test_steps_that_show_nothing_leave_unknown_what_they_could_provide():
     trace = read_rows({}, {"JobID": "7.batch", "JobIDRaw": "7.batch", "MaxRSS": ""})
     assert trace.intake.left_out[0].kind == "step rows added to their jobs"
     assert column(trace, "memory") == column(trace, "cpu") == [None]
@@ -464,9 +457,9 @@ def test_a_row_of_too_many_fields_without_text_to_hold_them_is_counted():
     assert left_out(trace) == {"wrong number of fields": 1}
 
 
-@pytest.mark.parametrize("delimiter", ["|", ",", "^", "\t", ";", "@@", " | "])
-def test_any_delimiter_that_the_header_has(delimiter):
-    assert column(read(export({}, delimiter=delimiter)), "wait") == [60]
+def test_any_delimiter_that_the_header_has():
+    for delimiter in ("|", ",", "^", "\t", ";", "@@", " | "):
+        assert column(read(export({}, delimiter=delimiter)), "wait") == [60], delimiter
 
 
 def test_a_delimiter_at_the_end_of_lines():
@@ -498,9 +491,8 @@ def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
     assert trace.intake.rows == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_refused():
+    for text, message in (
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line with the column names of sacct"),
@@ -514,12 +506,10 @@ def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
             r"Submit \(.*\), Start \(.*\), End or ElapsedRaw \(.*\), State \(.*AllocCPUS",
         ),
         ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "the Slurm accounting contains no job"),
-    ],
-)
-def test_what_is_refused(text, message):
-    with pytest.raises(wk.FormatError, match=message) as error:
-        read(text)
-    assert "\n" not in str(error.value)
+    ):
+        with pytest.raises(wk.FormatError, match=message) as error:
+            read(text)
+        assert "\n" not in str(error.value)
 
 
 def test_the_second_file_without_names_of_columns_is_refused(tmp_path):
@@ -612,13 +602,13 @@ NIGHT = {"Submit": "2021-10-31T01:00:00", "Eligible": "Unknown"}
         ("01:30", "02:30", "7200", 1800, 7200),
     ],
 )
-def test_of_two_hours_of_one_name_elapsed_tells_which(start, end, elapsed, wait, run):
+def test_of_two_hours_of_one_name_elapsed_shows_which(start, end, elapsed, wait, run):
     times = {"Start": f"2021-10-31T{start}:00", "End": f"2021-10-31T{end}:00"}
     with pytest.warns(
         wk.WorkloadWarning, match="1 job has a time that is ambiguous in Europe/Stockholm "
-    ) as told:
+    ) as reported:
         trace = read_rows({**NIGHT, **times, "ElapsedRaw": elapsed}, tz="Europe/Stockholm")
-    assert len(told) == 1
+    assert len(reported) == 1
     assert column(trace, "wait") == [wait]
     assert column(trace, "run") == [run]
 
@@ -654,16 +644,16 @@ def test_a_time_that_never_was_warns_and_counts_as_if_clocks_were_not_set():
     assert column(trace, "wait") == [600]
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Stockholm", "Pacific/Kiritimati"])
-@pytest.mark.parametrize("year", [1970, 2262, 9998])
-def test_years_far_away(year, zone):
-    times = {
-        name: ROW[name].replace("2024", str(year))
-        for name in ("Submit", "Eligible", "Start", "End")
-    }
-    trace = read_rows(times, tz=zone)
-    assert column(trace, "wait") == [60]
-    assert column(trace, "run") == [3600]
+def test_years_far_away():
+    for year in (1970, 2262, 9998):
+        for zone in ("UTC", "Europe/Stockholm", "Pacific/Kiritimati"):
+            times = {
+                name: ROW[name].replace("2024", str(year))
+                for name in ("Submit", "Eligible", "Start", "End")
+            }
+            trace = read_rows(times, tz=zone)
+            assert column(trace, "wait") == [60]
+            assert column(trace, "run") == [3600]
 
 
 def test_what_ran_before_the_window_is_marked():
@@ -720,8 +710,8 @@ def test_nothing_that_names_survives_in_an_anonymous_log():
     row = {"QOS": "secretqos", "Reason": "secretwhy", "NodeList": "secrethost", "Comment": "secret"}
     names = {n: f"secret{n}" for n in ("Cluster", "Partition", "Account", "User", "JobName")}
     trace = read(export({**row, **names}), anonymize=True)
-    told = [*trace.header.lines, str(trace.intake), trace.sidecar.to_csv(), trace.jobs.to_csv()]
-    assert not any("secret" in text for text in told)
+    reported = [*trace.header.lines, str(trace.intake), trace.sidecar.to_csv(), trace.jobs.to_csv()]
+    assert not any("secret" in text for text in reported)
 
 
 def test_it_is_known_by_its_first_line():

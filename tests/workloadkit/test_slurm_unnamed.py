@@ -38,26 +38,29 @@ def as_read(text, **options):
     return read_slurm(io.BytesIO(text.encode()), **options)
 
 
-@pytest.mark.parametrize("end", ["", "|"])
-@pytest.mark.parametrize(
-    "names",
-    [
-        XDMOD,
-        XDMOD.replace("QOS|", ""),
-        XDMOD.replace("QOS|", "").replace("ReqTRES|AllocTRES", "ReqGRES|ReqTRES"),
-        XDMOD.replace("QOS|", "").replace("|AllocTRES", ""),
-        EXPORT.rpartition(" ")[2].replace(",", "|"),
-    ],
-)
-@pytest.mark.parametrize("first", [{}, PENDING])
-def test_known_exports_need_no_names(names, end, first):
-    rows = rows_of(names, {**CELLS, **first}, {**CELLS, "JobID": "8", "JobIDRaw": "8"}, end=end)
-    named = as_read(f"{names}{end}\n{rows}", procs=8)
-    with pytest.warns(WorkloadWarning, match=r"no line with column names; assumed to be JobID"):
-        unnamed = as_read(rows, procs=8)
-    assert unnamed.jobs.equals(named.jobs)
-    assert unnamed.sidecar.drop(columns="place").equals(named.sidecar.drop(columns="place"))
-    assert unnamed.intake.rows == 2
+def test_known_exports_need_no_names():
+    for first in ({}, PENDING):
+        for names in (
+            XDMOD,
+            XDMOD.replace("QOS|", ""),
+            XDMOD.replace("QOS|", "").replace("ReqTRES|AllocTRES", "ReqGRES|ReqTRES"),
+            XDMOD.replace("QOS|", "").replace("|AllocTRES", ""),
+            EXPORT.rpartition(" ")[2].replace(",", "|"),
+        ):
+            for end in ("", "|"):
+                rows = rows_of(
+                    names, {**CELLS, **first}, {**CELLS, "JobID": "8", "JobIDRaw": "8"}, end=end
+                )
+                named = as_read(f"{names}{end}\n{rows}", procs=8)
+                with pytest.warns(
+                    WorkloadWarning, match=r"no line with column names; assumed to be JobID"
+                ):
+                    unnamed = as_read(rows, procs=8)
+                assert unnamed.jobs.equals(named.jobs)
+                assert unnamed.sidecar.drop(columns="place").equals(
+                    named.sidecar.drop(columns="place")
+                )
+                assert unnamed.intake.rows == 2
 
 
 def test_other_columns_are_named_by_the_user():

@@ -12,9 +12,8 @@ from workloadkit.io.slurm import values
 from workloadkit.io.slurm.times import WallClock, read_times
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
+def test_durations():
+    for text, seconds in (
         ("451-06:00:24", 451 * 86400 + 6 * 3600 + 24),
         ("00:00.034", 0.034),
         ("06:57.815", 417.815),
@@ -30,10 +29,8 @@ from workloadkit.io.slurm.times import WallClock, read_times
         ("1:2:3:4", inf),
         ("nan", inf),
         ("1e300", inf),
-    ],
-)
-def test_durations(text, seconds):
-    assert values.duration(text) == pytest.approx(seconds, nan_ok=True)
+    ):
+        assert values.duration(text) == pytest.approx(seconds, nan_ok=True), text
 
 
 @given(st.integers(0, 9999), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
@@ -50,9 +47,8 @@ def test_a_time_limit_without_a_colon_is_in_minutes(text, seconds):
     assert values.time_limit(text) == pytest.approx(seconds, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "kb"),
-    [
+def test_used_memory():
+    for text, kb in (
         ("3228K", 3228),
         ("438.50M", 449024),
         ("1.40G", 1.4 * 2**20),
@@ -63,15 +59,12 @@ def test_a_time_limit_without_a_colon_is_in_minutes(text, seconds):
         ("20H", inf),
         ("-5K", inf),
         ("4Gn", inf),
-    ],
-)
-def test_used_memory(text, kb):
-    assert values.used_memory(text) == pytest.approx(kb, nan_ok=True)
+    ):
+        assert values.used_memory(text) == pytest.approx(kb, nan_ok=True), text
 
 
-@pytest.mark.parametrize(
-    ("text", "kb", "per"),
-    [
+def test_requested_memory():
+    for text, kb, per in (
         ("3000Mc", 3000 * 1024, "cpu"),
         ("48000Mn", 48000 * 1024, "node"),
         ("312.50G", 320000 * 1024, "job"),
@@ -85,17 +78,14 @@ def test_used_memory(text, kb):
         ("", nan, ""),
         ("many", inf, ""),
         ("9999999999Mn", inf, ""),  # between the two bits: no machine has it
-    ],
-)
-def test_requested_memory(text, kb, per):
-    amount, by = values.requested_memory(text)
-    assert amount == pytest.approx(kb, nan_ok=True)
-    assert by == per
+    ):
+        amount, by = values.requested_memory(text)
+        assert amount == pytest.approx(kb, nan_ok=True)
+        assert by == per
 
 
-@pytest.mark.parametrize(
-    ("text", "n_gpus"),
-    [
+def test_gpus_are_counted_once():
+    for text, n_gpus in (
         ("billing=12,cpu=12,gres/gpu=2,mem=31000M,node=1", 2),
         ("cpu=1,gres/gpu:a100=2,gres/gpu=2", 2),
         ("gres/gpu:a100=2,gres/gpu:v100=1", 3),
@@ -106,10 +96,8 @@ def test_requested_memory(text, kb, per):
         ("gpu:2,gpu:1", 3),
         ("cpu=4", 0),
         ("", nan),
-    ],
-)
-def test_gpus_are_counted_once(text, n_gpus):
-    assert values.gpus(text) == pytest.approx(n_gpus, nan_ok=True)
+    ):
+        assert values.gpus(text) == pytest.approx(n_gpus, nan_ok=True), text
 
 
 @pytest.mark.parametrize(
@@ -124,9 +112,8 @@ def test_an_absurd_count_cannot_be_read():
     assert values.count("1000000000") == 1e9
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "status"),
-    [
+def test_states():
+    for text, state, status in (
         ("CANCELLED by 129276", "CANCELLED", 5),
         ("CANCELLED+", "CANCELLED", 5),
         ("OUT_OF_ME+", "OUT_OF_MEMORY", 0),
@@ -136,16 +123,13 @@ def test_an_absurd_count_cannot_be_read():
         ("BOOT_+", "BOOT_FAIL", 0),
         ("BOOT+", "BOOT+", -1),  # too little is left
         ("FOO", "FOO", -1),
-    ],
-)
-def test_states(text, state, status):
-    assert values.state(text) == state
-    assert values.status(state) == status
+    ):
+        assert values.state(text) == state
+        assert values.status(state) == status
 
 
-@pytest.mark.parametrize(
-    ("text", "job", "parent", "n_tasks", "step"),
-    [
+def test_ids():
+    for text, job, parent, n_tasks, step in (
         ("7", "7", "", 1, ""),
         ("7.batch", "7", "", 1, "batch"),
         ("7_4", "7_4", "7", 1, ""),
@@ -157,22 +141,20 @@ def test_states(text, state, status):
         ("7_[1-3:0]", "7_[1-3:0]", "7", 3, ""),  # steps of none are no steps
         ("7_[1-3,...]", "7_[1-3,...]", "7", 3, ""),
         ("7_[1-3", "7_[1-3", "7", 3, ""),  # cut to a width
-    ],
-)
-def test_ids(text, job, parent, n_tasks, step):
-    known = values.job_id(text)
-    assert (known.job, known.parent, known.n_tasks, known.step) == (job, parent, n_tasks, step)
+    ):
+        known = values.job_id(text)
+        assert (known.job, known.parent) == (job, parent)
+        assert (known.n_tasks, known.step) == (n_tasks, step)
 
 
-@pytest.mark.parametrize("text", ["", "JobID", "7 8", "x7", "7_", "-7", "7|8"])
-def test_what_is_no_id(text):
-    assert values.job_id(text) is None
-    assert not values.is_id(text)
+def test_what_is_no_id():
+    for text in ("", "JobID", "7 8", "x7", "7_", "-7", "7|8"):
+        assert values.job_id(text) is None
+        assert not values.is_id(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds", "absolute"),
-    [
+def test_times():
+    for text, seconds, absolute in (
         ("2015-06-26T13:57:00", 1435327020, False),
         ("2015-06-26 13:57:00", 1435327020, False),
         ("2015-06-26T13:57:00+02:00", 1435319820, True),
@@ -195,13 +177,11 @@ def test_what_is_no_id(text):
         ("now", inf, False),
         ("2015-06-26", inf, False),
         ("２０15-06-26T13:57:00", inf, False),
-    ],
-)
-def test_times(text, seconds, absolute):
-    found = read_times(["2016-02-29T00:00:00", text])
-    assert found.seconds[0] == 1456704000
-    assert found.seconds[1] == pytest.approx(seconds, nan_ok=True)
-    assert found.absolute[1] == absolute or not np.isfinite(seconds)
+    ):
+        found = read_times(["2016-02-29T00:00:00", text])
+        assert found.seconds[0] == 1456704000
+        assert found.seconds[1] == pytest.approx(seconds, nan_ok=True)
+        assert found.absolute[1] == absolute or not np.isfinite(seconds)
 
 
 @given(st.datetimes(datetime(1970, 1, 2), datetime(9998, 12, 31)))

@@ -50,7 +50,7 @@ def test_so_does_start_and_then_waits_are_unknown():
     assert trace.sidecar["submit_by"].tolist() == ["start"] * 2
 
 
-def test_a_submission_that_is_told_needs_nothing_else():
+def test_a_submission_that_is_reported_needs_nothing_else():
     trace = read_rows({}, LATER)
     assert trace.column("submit").tolist() == [0, 20]
     assert trace.sidecar["submit_by"].tolist() == [""] * 2
@@ -79,14 +79,14 @@ def test_preemption_is_not_inferred():
     assert trace.header.get("Preemption") == "No"
 
 
-def test_requeued_jobs_with_their_attempts_are_told_twice():
+def test_requeued_jobs_with_their_attempts_are_reported_twice():
     failed = {"State": "NODE_FAIL", "End": "2024-05-01T08:30:00", "ElapsedRaw": "1740"}
     again = {"Start": "2024-05-01T08:40:00", "End": "2024-05-01T09:40:00"}
     assert read_rows(failed, again, attempts=True).header.get("Preemption") == "Double"
     assert read_rows(failed, again).header.get("Preemption") == "No"
 
 
-def test_the_header_tells_how_many_processors_were_in_use_at_once():
+def test_the_header_shows_how_many_processors_were_in_use_at_once():
     """Jobs that follow one another at once share none."""
     beside = {"JobIDRaw": "8", "JobID": "8", "AllocCPUS": "5", "Start": "2024-05-01T09:01:00"}
     beside |= {"End": "2024-05-01T10:01:00"}

@@ -90,11 +90,9 @@ def test_other_negative_numbers_stay():
     assert (values["wait"], values["run"], values["user"]) == (-2, -1.5, -7)
 
 
-@pytest.mark.parametrize(
-    "text", ["0.1", "5.", ".5", "1e3", "2.5E-3", "+4", "0007", "1234567.891011"]
-)
-def test_numbers_are_read_as_float_reads_them(text):
-    assert row(read(job(run=text)))["run"] == float(text)
+def test_numbers_are_read_as_float_reads_them():
+    for text in ("0.1", "5.", ".5", "1e3", "2.5E-3", "+4", "0007", "1234567.891011"):
+        assert row(read(job(run=text)))["run"] == float(text), text
 
 
 def test_identifiers_beyond_32_and_53_bits():
@@ -293,70 +291,51 @@ def test_utility_functions_go_with_their_jobs_through_sorting(tmp_path):
     assert read(written(trace, tmp_path)).utility.equals(trace.utility)
 
 
-@pytest.mark.parametrize(
-    ("extra", "why"),
-    [
-        ("0", "an odd number of columns"),
-        ("0 5 9", "an odd number of columns"),
-        ("1 5", "the first time is not 0"),
-        ("0 5 0 4", "times do not increase"),
-        ("0 5 9 6", "values increase"),
-        ("0 5 9 -1", "a value is negative or not finite"),
-        ("0 5 -9 1", "a time is negative or not finite"),
-        ("0 5 2e12 1", "a time exceeds 1e+12 s"),
-        ("0 x", "not all are numbers"),
-        ("0 nan", "not all are numbers"),
-        ("0 1e999", "a value is negative or not finite"),
-        ("0 0x1", "not all are numbers"),
-        ("0 1_0", "not all are numbers"),
-        ("0 5 e 1", "not all are numbers"),
-        ("0 5 1-2", "not all are numbers"),
-    ],
-)
-@pytest.mark.parametrize("compiled_from", [0, 1 << 30])
-def test_what_is_no_utility_function_is_kept_as_it_stands(extra, why, compiled_from, monkeypatch):
-    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
-    text = f"{job(1)} 0 5 9.5 4.5\n{job(2)}\n; Note\n{job(3)} {extra}\n{job(4)} {extra}\n"
-    trace = read(text + f"{job(5)} 0 7\n{job(6)} 0 0 9 0\n")
-    assert trace.utilities == {0: [(0, 5), (9.5, 4.5)], 4: [(0, 7)], 5: [(0, 0), (9, 0)]}
-    kinds = {kind: rest for kind, *rest in repairs(trace)}
-    assert kinds[f"{KEPT}: {why}"] == [2, 4]
-    assert len(kinds) == 2
-    beside = trace.sidecar.iloc[[2, 3]]
-    assert len(beside.columns) == len(extra.split())
-    for place, text in enumerate(extra.split(), start=19):
-        for value in beside[f"field_{place}"]:
-            assert value == text or float(value) == float(text)
+def test_what_is_no_utility_function_is_kept_as_it_stands(monkeypatch):
+    expected = {0: [(0, 5), (9.5, 4.5)], 4: [(0, 7)], 5: [(0, 0), (9, 0)]}
+    for compiled_from in (0, 1 << 30):
+        for extra, why in (
+            ("0", "an odd number of columns"),
+            ("0 5 9", "an odd number of columns"),
+            ("1 5", "the first time is not 0"),
+            ("0 5 0 4", "times do not increase"),
+            ("0 5 9 6", "values increase"),
+            ("0 5 9 -1", "a value is negative or not finite"),
+            ("0 5 -9 1", "a time is negative or not finite"),
+            ("0 5 2e12 1", "a time exceeds 1e+12 s"),
+            ("0 x", "not all are numbers"),
+            ("0 nan", "not all are numbers"),
+            ("0 1e999", "a value is negative or not finite"),
+            ("0 0x1", "not all are numbers"),
+            ("0 1_0", "not all are numbers"),
+            ("0 5 e 1", "not all are numbers"),
+            ("0 5 1-2", "not all are numbers"),
+        ):
+            monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
+            text = f"{job(1)} 0 5 9.5 4.5\n{job(2)}\n; Note\n{job(3)} {extra}\n"
+            text += f"{job(4)} {extra}\n{job(5)} 0 7\n{job(6)} 0 0 9 0\n"
+            trace = read(text)
+            assert trace.utilities == expected
+            kinds = {kind: rest for kind, *rest in repairs(trace)}
+            assert kinds[f"{KEPT}: {why}"] == [2, 4]
+            assert len(kinds) == 2
+            beside = trace.sidecar.iloc[[2, 3]]
+            assert len(beside.columns) == len(extra.split())
+            for place, text in enumerate(extra.split(), start=19):
+                for value in beside[f"field_{place}"]:
+                    assert value == text or float(value) == float(text)
 
 
 # -- refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ten",
-        "nan",
-        "inf",
-        "-inf",
-        "0x10",
-        "1_000",
-        "1,5",
-        "--1",
-        "1-",
-        "+",
-        ".",
-        "1.2.3",
-        "1e",
-        "١",
-        "é",
-    ],
-)
-@pytest.mark.parametrize("field", ["run", "user"])
-def test_a_word_is_no_number(field, text):
-    error = refusal(f"{JOB}\n;\n{job(**{field: text})}\n")
-    assert (error.line, error.field, error.message) == (3, field, "not a number")
-    assert error.text in (text, text.encode().decode("utf-8"))
+def test_a_word_is_no_number():
+    words = "ten nan inf -inf 0x10 1_000 1,5 --1 1- + . 1.2.3 1e ١ é"
+    for field in ("run", "user"):
+        for text in words.split():
+            error = refusal(f"{JOB}\n;\n{job(**{field: text})}\n")
+            assert (error.line, error.field, error.message) == (3, field, "not a number")
+            assert error.text in (text, text.encode().decode("utf-8"))
 
 
 def test_the_first_line_shows_that_it_is_another_format():
@@ -366,9 +345,8 @@ def test_the_first_line_shows_that_it_is_another_format():
     assert "look like" not in str(refusal(f"{JOB}\nwords\n"))
 
 
-@pytest.mark.parametrize(
-    ("field", "text"),
-    [
+def test_absurd_numbers_are_refused_by_name():
+    for field, text in (
         ("submit", "1000000000001"),
         ("run", "1e300"),
         ("run", "-1e300"),
@@ -381,11 +359,9 @@ def test_the_first_line_shows_that_it_is_another_format():
         ("job", str(-(2**63))),
         ("queue", "9" * 5000),
         ("queue", "1e999"),
-    ],
-)
-def test_absurd_numbers_are_refused_by_name(field, text):
-    error = refusal(f"{JOB}\n{job(**{field: text})}")
-    assert (error.line, error.field, error.message) == (2, field, "out of range")
+    ):
+        error = refusal(f"{JOB}\n{job(**{field: text})}")
+        assert (error.line, error.field, error.message) == (2, field, "out of range")
 
 
 def test_jobs_of_one_second_and_the_points_of_a_function_stay_in_the_order_of_the_file():
@@ -395,12 +371,12 @@ def test_jobs_of_one_second_and_the_points_of_a_function_stay_in_the_order_of_th
     assert trace.utilities == {row: [(i, 99 - i) for i in range(30)] for row in range(60)}
 
 
-@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-def test_the_largest_number_that_is_believed_comes_back(field, tmp_path):
-    trace = read(f"{job(**{field.name: field.limit})}\n")
-    assert trace.column(field.name)[0] == field.limit
-    write_swf(trace, tmp_path / "log.swf")
-    assert read_swf(tmp_path / "log.swf").jobs.equals(trace.jobs)
+def test_the_largest_number_that_is_believed_comes_back(tmp_path):
+    for field in FIELDS:
+        trace = read(f"{job(**{field.name: field.limit})}\n")
+        assert trace.column(field.name)[0] == field.limit
+        write_swf(trace, tmp_path / "log.swf")
+        assert read_swf(tmp_path / "log.swf").jobs.equals(trace.jobs)
 
 
 @pytest.mark.parametrize("text", ["1.5", "0.1", "-0.5", "9007199254740993.0"])
@@ -414,16 +390,16 @@ def test_a_line_of_less_than_five_columns_is_refused(n_columns):
     assert f"{n_columns} columns" in str(refusal(f"{JOB}\n{text}\n"))
 
 
-@pytest.mark.parametrize("text", ["7", "7 0 0 10 4", f"{JOB.rpartition(' ')[0]}", f"{JOB[:-2]} -"])
-@pytest.mark.parametrize("n_lines", [1, 2000])  # the compiled parser reads long files
-def test_a_last_line_without_its_end_is_no_job(text, n_lines):
-    whole = f"{JOB}\n" * n_lines
-    trace = read(whole + text)
-    assert trace.n_jobs == n_lines
-    kind = "the file is truncated: its incomplete last line is left out"
-    assert repairs(trace) == [(kind, 1, n_lines + 1)]
-    error = str(refusal(f"{JOB}\n{text}", strict=True))
-    assert error == "<stream>, line 2: the file is truncated: its last line is incomplete"
+def test_a_last_line_without_its_end_is_no_job():
+    for n_lines in (1, 2000):
+        for text in ("7", "7 0 0 10 4", f"{JOB.rpartition(' ')[0]}", f"{JOB[:-2]} -"):
+            whole = f"{JOB}\n" * n_lines
+            trace = read(whole + text)
+            assert trace.n_jobs == n_lines
+            kind = "the file is truncated: its incomplete last line is left out"
+            assert repairs(trace) == [(kind, 1, n_lines + 1)]
+            error = str(refusal(f"{JOB}\n{text}", strict=True))
+            assert error == "<stream>, line 2: the file is truncated: its last line is incomplete"
 
 
 @pytest.mark.parametrize("lines", [["1 0 0 10 4", "2 5 0 10 4"], [JOB, JOB], [JOB, JOB + " 7"]])
@@ -467,30 +443,27 @@ def test_errors_name_the_file(tmp_path):
 # -- strict --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "field"),
-    [
-        (f"{job(1)} 0 5", 1, None),
-        ("1 0 5 60 4", 1, None),
-        (f"{job(1)}\n{job(2, wait='2.5')}", 2, "wait"),
-        (f"{job(1)}\n{job(2, user='2.0')}", 2, "user"),
-        (f"{job(1)}\n{job(2, run=-2)}", 2, "run"),
-        (f"{job(1)}\n{job(2, user=-2)}", 2, "user"),
-        (f"{job(2)}\n{job(1)}", 2, "job"),
-        (f"{job(2)}\n{job(2)}", 2, "job"),
-        (f"{job(2)}\n{job(2, 5, status=2)}", 2, "job"),
-        (f"{job(1, 5)}\n{job(2, 4)}", 2, "submit"),
-        (f"{job(1, 5)}\n; among\n{job(2, 6)}", 2, None),
-        (f"{job(1, 5)} ; behind\n{job(2, 6)}", 1, None),
-        (f"\ufeff{job(1, 5)}\n", 1, None),
-    ],
-)
-@pytest.mark.parametrize("compiled_from", [0, 1 << 20])
-def test_strict_refuses_the_first_departure(text, line, field, compiled_from, monkeypatch):
-    monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
-    error = refusal(text, strict=True)
-    assert (error.line, error.field) == (line, field)
-    assert read(text).n_jobs >= 1
+def test_strict_refuses_the_first_departure(monkeypatch):
+    for compiled_from in (0, 1 << 20):
+        for text, line, field in (
+            (f"{job(1)} 0 5", 1, None),
+            ("1 0 5 60 4", 1, None),
+            (f"{job(1)}\n{job(2, wait='2.5')}", 2, "wait"),
+            (f"{job(1)}\n{job(2, user='2.0')}", 2, "user"),
+            (f"{job(1)}\n{job(2, run=-2)}", 2, "run"),
+            (f"{job(1)}\n{job(2, user=-2)}", 2, "user"),
+            (f"{job(2)}\n{job(1)}", 2, "job"),
+            (f"{job(2)}\n{job(2)}", 2, "job"),
+            (f"{job(2)}\n{job(2, 5, status=2)}", 2, "job"),
+            (f"{job(1, 5)}\n{job(2, 4)}", 2, "submit"),
+            (f"{job(1, 5)}\n; among\n{job(2, 6)}", 2, None),
+            (f"{job(1, 5)} ; behind\n{job(2, 6)}", 1, None),
+            (f"\ufeff{job(1, 5)}\n", 1, None),
+        ):
+            monkeypatch.setattr(reading, "COMPILED_FROM", compiled_from)
+            error = refusal(text, strict=True)
+            assert (error.line, error.field) == (line, field)
+            assert read(text).n_jobs >= 1
 
 
 def test_strict_takes_what_the_standard_has():

@@ -137,9 +137,8 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
         wk.delimit_sessions(disordered)
 
 
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
+def test_a_number_in_the_header_is_read_whole_or_not_at_all():
+    for value, number in (
         ("128", 128),
         ("1664 (72, 1368, 224)", 1664),
         ("1,664", 1664),
@@ -153,10 +152,8 @@ def test_sessions_are_not_found_in_a_table_out_of_order():
         ("about 100", None),
         ("9" * 18, 10**18 - 1),
         ("9" * 19, None),
-    ],
-)
-def test_a_number_in_the_header_is_read_whole_or_not_at_all(value, number):
-    assert wk.Header((f"; MaxProcs: {value}",)).number("MaxProcs") == number
+    ):
+        assert wk.Header((f"; MaxProcs: {value}",)).number("MaxProcs") == number, value
 
 
 @pytest.mark.parametrize(
@@ -184,7 +181,7 @@ def test_a_header_of_another_machine(lines, expected):
         (("; MaxNodes: 0",), None),
     ],
 )
-def test_nodes_tell_the_size_where_processors_do_not(lines, procs):
+def test_nodes_give_the_size_where_processors_do_not(lines, procs):
     assert wk.Header(lines).procs == procs
 
 
@@ -265,7 +262,7 @@ def accounted():
     )
 
 
-def test_what_stands_beside_a_log_stays_behind_where_times_change():
+def test_what_stands_next_to_a_log_stays_behind_where_times_change():
     for name in ("submit", "wait", "run"):
         assert accounted().with_columns(**{name: [1, 2]}).sidecar is None
     for name in ("procs", "user", "requested_time"):
@@ -290,7 +287,7 @@ def test_the_content_is_that_of_jobs_bursts_utility_functions_and_header():
     assert replace(log, sidecar=None, name="b").content_digest == log.content_digest
 
 
-def test_a_log_as_bursts_says_so_and_has_nothing_beside_it():
+def test_a_log_as_bursts_says_so_and_has_nothing_next_to_it():
     bursts = accounted().as_bursts()
     assert (bursts.n_jobs, bursts.sidecar, bursts.name) == (3, None, "trace, as bursts")
     assert bursts.bursts.empty
@@ -310,7 +307,7 @@ def test_a_seed_is_a_whole_number_from_0_on_or_drawn_below_the_largest():
             seed_of(wrong)
 
 
-def test_provenance_has_the_last_note_and_which_notes_tell_of_other_times():
+def test_provenance_has_the_last_note_and_which_notes_record_other_times():
     by = ": workloadkit 0.1.0, log a.swf"
     kept = ("dependencies", "estimates of a model", "segment", "utility functions")
     notes = (*kept, "resampled", "shaken")
@@ -331,9 +328,8 @@ def test_units_of_the_fields_are_those_of_the_standard():
     assert [field.column for field in wk.fields.FIELDS] == [*range(1, 19)]
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
+def test_whatever_takes_a_log_says_what_to_give_instead_of_none():
+    for use in (
         wk.delimit_sessions,
         wk.think_times,
         wk.dependencies,
@@ -359,10 +355,10 @@ def test_units_of_the_fields_are_those_of_the_standard():
         lambda log: wk.write_swf(log, "-"),
         lambda log: wk.write_gwf(log, "-"),
         lambda log: wk.write_batsim(log, "-"),
-    ],
-)
-def test_whatever_takes_a_log_says_what_to_give_instead_of_none(use):
-    with pytest.raises(wk.ParameterError, match=r"is 'log\.swf'; read it first with wk\.read_swf"):
-        use("log.swf")
-    with pytest.raises(wk.ParameterError, match="type dict"):
-        use({"submit": [0]})
+    ):
+        with pytest.raises(
+            wk.ParameterError, match=r"is 'log\.swf'; read it first with wk\.read_swf"
+        ):
+            use("log.swf")
+        with pytest.raises(wk.ParameterError, match="type dict"):
+            use({"submit": [0]})

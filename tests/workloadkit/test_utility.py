@@ -124,9 +124,8 @@ def test_times_before_the_submission_are_refused():
 # -- validation ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("points", "message"),
-    [
+def test_what_is_wrong_is_reported_with_the_job():
+    for points, message in (
         ([(1, 5), (2, 4)], "time 1 of point 1 is not 0"),
         ([(0, 5), (3, 4), (3, 4)], "time 3 of point 3 is not after the 3 before it"),
         ([(0, 5), (3, 4), (2, 4)], "time 2 of point 3 is not after the 3 before it"),
@@ -137,14 +136,12 @@ def test_times_before_the_submission_are_refused():
         ([(0, np.inf)], "value inf of point 1 is not finite"),
         ([(0, 5), (np.nan, 1)], "time nan of point 2 is not finite"),
         ([(0, 5), (2e12, 1)], "time 2000000000000 of point 2 exceeds 1e+12 s"),
-    ],
-)
-def test_what_is_wrong_is_said_with_the_job(points, message):
-    assert utility.fault(points) == message
-    log = wk.Trace.from_columns({"submit": [0, 1, 2, 3], "job": [7, 8, 9, 10]}, name="a.swf")
-    with pytest.raises(WorkloadError) as error:
-        utility.check(with_utilities(log, [(0, 5)], [], points, [(0, 5), (0, 5)]))
-    assert str(error.value) == f"a.swf: utility function of job 9: {message}"
+    ):
+        assert utility.fault(points) == message
+        log = wk.Trace.from_columns({"submit": [0, 1, 2, 3], "job": [7, 8, 9, 10]}, name="a.swf")
+        with pytest.raises(WorkloadError) as error:
+            utility.check(with_utilities(log, [(0, 5)], [], points, [(0, 5), (0, 5)]))
+        assert str(error.value) == f"a.swf: utility function of job 9: {message}"
 
 
 def test_times_are_believed_up_to_the_limit_and_values_may_stay():
@@ -210,7 +207,7 @@ class Looker(wk.schedulers.Scheduler):
                 self.start(job)
 
 
-def test_users_of_ones_own_say_what_their_jobs_are_worth():
+def test_custom_users_say_what_their_jobs_are_worth():
     schedule = wk.simulate(None, Looker(), [Valuer()], procs=1, utility_at="start")
     assert schedule.parameters["utility_at"] == "start"
     assert schedule.source.utilities == {0: [(0, 5), (20, 0)]}
