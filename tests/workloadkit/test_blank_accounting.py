@@ -145,14 +145,14 @@ def read(name, text):
 
 
 def record(name, text, id_):
-    """What stands beside the log of a job, and its wait; nothing if it is left out."""
+    """What the side-car contains of a job, and its wait; None if it is left out."""
     trace = read(name, text)
     rows = np.flatnonzero(trace.sidecar["id"] == id_)
     if not rows.size:
         return None
     (row,) = rows
-    beside = trace.sidecar.drop(columns=["place", "submit_by"]).iloc[row].to_dict()
-    return beside | {"wait": trace.column("wait")[row]}
+    sidecar = trace.sidecar.drop(columns=["place", "submit_by"]).iloc[row].to_dict()
+    return sidecar | {"wait": trace.column("wait")[row]}
 
 
 def cases():
@@ -211,15 +211,17 @@ def sge(blanked=None, blank=""):
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_one_blank_field_changes_what_it_means_and_nothing_else():
+    exports = {"slurm": slurm, "pbs": pbs, "lsf": lsf, "sge": sge}
+    whole = {name: record(name, *make()) for name, make in exports.items()}
     for name, field, blank, change in cases():
-        make = {"slurm": slurm, "pbs": pbs, "lsf": lsf, "sge": sge}[name]
-        whole, found = record(name, *make()), record(name, *make(field, blank))
+        make = exports[name]
+        found = record(name, *make(field, blank))
         if change == LEFT_OUT:
             assert found is None
             trace = read(name, make(field, blank)[0])
             assert [repair.count for repair in trace.intake.left_out] == [1]
             continue
-        expected = whole | change
+        expected = whole[name] | change
         for what, value in expected.items():
             if isinstance(value, str):
                 assert found[what] == value, what

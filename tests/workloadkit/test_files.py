@@ -166,13 +166,15 @@ def test_the_same_content_gives_the_same_bytes_under_any_name(tmp_path, suffix):
 def test_a_failure_leaves_what_was_there_and_nothing_else(tmp_path):
     for failure in (ValueError, KeyboardInterrupt, SystemExit):
         for suffix in DECOMPRESSED:
-            path = tmp_path / f"log{suffix}"
+            folder = tmp_path / f"{failure.__name__}{suffix}"
+            folder.mkdir()
+            path = folder / f"log{suffix}"
             path.write_bytes(b"before")
             with pytest.raises(failure), writing(path) as stream:
                 stream.write(TEXT)
                 raise failure
             assert path.read_bytes() == b"before"
-            assert list(tmp_path.iterdir()) == [path]
+            assert list(folder.iterdir()) == [path]
 
 
 def test_a_new_file_has_the_usual_permissions(tmp_path):
