@@ -101,7 +101,7 @@ _PANELS: dict[str, tuple[tuple[Callable[..., None], str, tuple[str, ...]], ...]]
     "Simulation": (
         (simulate.simulate, simulate.EXAMPLES, ("schedulers", "users", "custom")),
         (site.site, site.EXAMPLES, ("schedulers",)),
-        (sweep.sweep, sweep.EXAMPLES, ("schedulers", "users")),
+        (sweep.sweep, sweep.EXAMPLES, ("schedulers", "users", "custom")),
         (check.check, check.EXAMPLES, ("schedulers",)),
     ),
     "Theory": (

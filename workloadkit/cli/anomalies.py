@@ -50,8 +50,8 @@ def anomalies(
 ) -> None:
     """Find unrepresentative parts of a log, with filters for them.
 
-    A flurry is a burst of one user that exceeds the jobs of all other users: by ten of their
-    ordinary days it is notable, with a tenth of all jobs also dominating, with half of this slight.
+    In a flurry, one user submits more jobs than all others together. A lead of ten of their
+    ordinary days is notable, one of a tenth of all jobs as well is dominating, half as much slight.
     Start-up and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have
     no arrivals for at least two ordinary days. Changes are lasting steps in the size of the
     machine, in requested sizes and limits, and in the set of queues. No filter is applied.

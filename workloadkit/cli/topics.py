@@ -203,10 +203,12 @@ _CUSTOM = """
                                   workloadkit.schedulers, or a policy
 --scheduler module:Class:depth=3  with a value for a parameter of Class
 --users module:Class              a class that derives from BatchUser of
-                                  workloadkit.users, or users of another kind
+                                  workloadkit.users, or other users
+--metric module:function          a function of a schedule that returns a
+                                  number (sweep, and files of experiment)
 
-simulate, sweep, site and the files of experiment take them. The module is an
-installed one, or a .py file in the working directory; of the latter only the
+simulate, sweep, site and the files of experiment take them. The module is
+installed, or a .py file in the working directory; of such a file only the
 source is read, no compiled code. The provenance records the digest of the
 source. On a Dask cluster, modules must be installed.
 """
@@ -235,7 +237,7 @@ class Topic(NamedTuple):
 TOPICS = {
     "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
     "users": Topic("Users", lambda: USERS),
-    "custom": Topic("Custom schedulers and users", lambda: _CUSTOM),
+    "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),
     "models": Topic("Models of workloads (generate)", lambda: MODELS),
     "queueing-models": Topic("Queueing models (queueing)", lambda: QUEUEING),
     "crosscheck-models": Topic("Queueing models (crosscheck)", lambda: CROSSCHECK),
