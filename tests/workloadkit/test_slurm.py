@@ -613,7 +613,7 @@ def test_of_two_hours_of_one_name_elapsed_shows_which(start, end, elapsed, wait,
     assert column(trace, "run") == [run]
 
 
-@pytest.mark.filterwarnings("ignore:.* jobs have a time that is ambiguous")
+@pytest.mark.filterwarnings("ignore:.* a time that is ambiguous")
 def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_submission():
     times = {name: f"2021-10-31T02:{minute}:00" for name, minute in MINUTES.items()}
     trace = read_rows({**times, "ElapsedRaw": "1800"}, tz="Europe/Stockholm")
@@ -624,7 +624,7 @@ def test_an_hour_that_came_twice_is_the_second_where_the_first_was_before_the_su
 MINUTES = {"Submit": 50, "Eligible": 50, "Start": 10, "End": 40}
 
 
-@pytest.mark.filterwarnings("ignore:.* jobs have a time that is ambiguous")
+@pytest.mark.filterwarnings("ignore:.* a time that is ambiguous")
 def test_a_job_that_starts_as_it_is_submitted_does_so_in_the_first_of_two_hours():
     times = dict.fromkeys(("Submit", "Eligible", "Start"), "2021-10-31T02:10:00")
     times |= {"End": "2021-10-31T02:40:00", "ElapsedRaw": "1800"}
