@@ -43,6 +43,8 @@ from .io.sge import read_sge as read_sge
 from .io.slurm import read_slurm as read_slurm
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
+from .io.wkt import read_wkt as read_wkt
+from .io.wkt import write_wkt as write_wkt
 from .resample.assembling import rare_users as rare_users
 from .resample.locality import enhance_locality as enhance_locality
 from .resample.locality import reduce_locality as reduce_locality

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from unittest import mock
@@ -19,6 +20,7 @@ from tests.data import DATA
 from workloadkit.fields import NAMES
 from workloadkit.io import swf
 from workloadkit.io.swf import reading
+from workloadkit.io.wkt import read_wkt, write_wkt
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 ROUNDS = 15
@@ -68,6 +70,24 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
         name,
         f"{write * 1e3:.0f} ms, {trace.n_jobs / write / 1e6:.2f} M jobs/s",
         f"{write / theirs:.2f} × pandas.read_csv",
+    )
+
+    parquet = path.with_name("log.wkt.parquet")
+    swf.write_swf(trace, copy.with_name("copy.swf.gz"))
+    write_wkt(trace, parquet)
+    sources = (path, copy.with_name("copy.swf.gz"))
+    (ours, _), *others = in_turn(
+        ROUNDS, lambda: read_wkt(parquet), *(partial(swf.read_swf, source) for source in sources)
+    )
+    text, packed = (took / ours for took, _ in others)
+    size = parquet.stat().st_size / trace.n_jobs
+    yield Row(
+        "read .wkt.parquet",
+        name,
+        f"{ours * 1e3:.0f} ms, {trace.n_jobs / ours / 1e6:.2f} M jobs/s, {size:.1f} bytes a job",
+        f"{text:.1f} × as fast as .swf, {packed:.1f} × as .swf.gz",
+        "≥ 3 × .swf, ≤ 15 bytes",
+        text >= 3 and size <= 15,
     )
 
     if long:

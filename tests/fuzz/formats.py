@@ -119,6 +119,7 @@ FORMATS = {
             ("sge", _of_accounting, 0.8),
             ("gwf", _of_guessing, 2),
             ("batsim", _of_guessing, 3),
+            ("wkt", _of_guessing, 1),
         )
     },
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),

@@ -3,6 +3,7 @@
 What anonymising must take out of accounting holds the word `SECRET`: names, hosts, paths, notes.
 """
 
+import io
 import json
 import tempfile
 from datetime import UTC, datetime
@@ -406,6 +407,14 @@ def _log_and_sidecar() -> tuple[bytes, bytes]:
 def sidecar(rng: Random) -> bytes:
     """A Parquet file beside a log."""
     return _log_and_sidecar()[1]
+
+
+def wkt(rng: Random) -> bytes:
+    """The head of the sample log as a Parquet file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.wkt.parquet"
+        wk.write_wkt(wk.read_swf(io.BytesIO(swf(rng))), path)
+        return path.read_bytes()
 
 
 def log_beside() -> bytes:

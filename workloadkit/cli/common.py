@@ -135,16 +135,15 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
 
 def _read(path: Path, *, strict: bool) -> "Trace":
     """Read a log; of a file in another format, report which."""
-    import workloadkit as wk
-    from workloadkit.io.formats import looks_like
+    from workloadkit.io.formats import looks_like, read_native
     from workloadkit.io.known_formats import TITLES
 
     try:
-        return wk.read_swf(str(path), strict=strict)
+        return read_native(str(path), strict=strict)
     except FormatError:
         is_file = path.is_file()  # a pipe cannot be read again
         kind = looks_like(path) if is_file else "swf"
-        if kind == "swf":
+        if kind in ("swf", "wkt"):
             raise
         raise WorkloadError(
             f"{path} is {TITLES[kind]}; convert it first: workloadkit convert {path} -o LOG.swf"
@@ -158,6 +157,7 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
     cannot be written, and a result that would overwrite an input.
     """
     from workloadkit.io.files import check_suffix
+    from workloadkit.io.known_formats import WKT, is_wkt
 
     named = [str(target) for target in targets if target]
     places = [target if target == "-" else os.path.realpath(target) for target in named]
@@ -166,6 +166,10 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)
+        if target.endswith(".parquet") and not is_wkt(target):
+            raise ParameterError(
+                f"{target}: a log is written as Parquet to a name that ends in {WKT}"
+            )
         if not Path(target).parent.is_dir():
             raise WorkloadError(f"{target}: cannot be written: No such file or directory")
         for source in inputs:
@@ -214,9 +218,12 @@ def write(target: Path, text: str) -> None:
 
 def write_log(log: "Trace", output: Path, summary: str = "") -> None:
     """Write a log, to stdout for "-"; report its files and a summary."""
+    from workloadkit.io.known_formats import is_wkt
     from workloadkit.io.swf import write_swf
+    from workloadkit.io.wkt import write_wkt
 
-    report_written(output, write_swf(recorded(log), str(output)), summary)
+    write = write_wkt if is_wkt(output) else write_swf
+    report_written(output, write(recorded(log), str(output)), summary)
 
 
 def recorded(log: "Trace") -> "Trace":

@@ -26,7 +26,7 @@ EXAMPLES = """
 workloadkit convert slurm.txt -o site.swf.gz --procs 4096
 workloadkit convert accounting/2024* -o pbs.swf.gz
 workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
-workloadkit convert log.swf.gz -o log.json
+workloadkit convert log.swf.gz -o log.wkt.parquet
 """
 
 _LONGEST_KEY = 4096  # [bytes]
@@ -48,7 +48,8 @@ def convert(
         output_option(
             "the log",
             "The name determines the format: OUT.swf or OUT.gwf, optionally with .gz, .bz2, .xz "
-            "or .zst, or OUT.json for Batsim. OUT.swf.parquet gets what SWF cannot hold.",
+            "or .zst, OUT.json for Batsim, or OUT.wkt.parquet. OUT.swf.parquet gets what SWF "
+            "cannot hold.",
             metavar="OUT",
         ),
     ],
@@ -121,7 +122,7 @@ def convert(
         sidecar = formats.write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))
     report_written(output, sidecar)
-    if trace.sidecar is not None and (str(output) == "-" or made != "swf"):
+    if trace.sidecar is not None and (str(output) == "-" or made not in ("swf", "wkt")):
         write_message(
             "warning: no Parquet file is written next to it: what the format cannot hold is lost"
         )

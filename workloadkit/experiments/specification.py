@@ -21,7 +21,7 @@ from workloadkit.experiments.custom_parts import (
     users_named,
 )
 from workloadkit.experiments.experiment import Experiment
-from workloadkit.io.swf import read_swf
+from workloadkit.io.formats import read_native
 from workloadkit.parameters import Duration, read_duration
 from workloadkit.settings import ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of
@@ -134,7 +134,7 @@ def _words(key: str, value: Any) -> Any:
 
 
 def _read(path: Path, *, strict: bool) -> Trace:
-    trace = read_swf(path, strict=strict)
+    trace = read_native(path, strict=strict)
     for repair in trace.repairs:
         warnings.warn(f"{trace.name}: {repair}", WorkloadWarning, stacklevel=2)
     return trace

@@ -78,7 +78,7 @@ def log_name(path: str) -> str:
     return "standard input" if path == "-" else printable(Path(path).name)
 
 
-def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
+def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> Iterator[bytes]:
     """Yield the text of `source` in chunks of about `size` bytes, decompressed, not decoded.
 
     Parameters
@@ -88,6 +88,8 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
         independent of the name.
     size : int, default 256 KiB
         Minimum size of every chunk but the last.
+    binary : bool, default False
+        Whether the file may be binary.
 
     Raises
     ------
@@ -96,12 +98,32 @@ def text_chunks(source: Source, *, size: int = CHUNK) -> Iterator[bytes]:
         times its size.
     """
     path = source_path(source)
+    with _naming(path), ExitStack() as stack:
+        for chunk in _decompressed(_opened(source, path, stack), size):
+            if not binary and b"\0" in chunk:
+                raise FormatError(path, "is a binary file, not text")
+            yield chunk
+
+
+def all_bytes(source: Source) -> bytes:
+    """Return the content of `source` as it is stored.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read.
+    """
+    path = source_path(source)
+    with _naming(path), ExitStack() as stack:
+        data: bytes = _opened(source, path, stack).read()
+        return data
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Raise errors of reading as errors of the file."""
     try:
-        with ExitStack() as stack:
-            for chunk in _decompressed(_opened(source, path, stack), size):
-                if b"\0" in chunk:
-                    raise FormatError(path, "is a binary file, not text")
-                yield chunk
+        yield
     except _OverblownError:
         reason = f"is not a log: it expands to more than {_MOST_TIMES} times its size"
         raise FormatError(path, reason) from None

@@ -12,9 +12,11 @@ from typing import Any, get_args
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
 from workloadkit.io.files import COMPRESSED, Rejoined, Source, source_path, text_chunks
-from workloadkit.io.known_formats import ACCOUNTING, TITLES, WRITTEN, Format
+from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
+from workloadkit.io.swf import read_swf
+from workloadkit.io.wkt import read_wkt
 from workloadkit.trace import Trace
 
 _SEEN = 1 << 16  # bytes used to recognize the format
@@ -28,7 +30,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     ----------
     source : str, path, binary file, or several of them in a list
         ``-`` is standard input. Only accounting formats accept several files.
-    format : {"swf", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
+    format : {"swf", "wkt", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
         By default recognized from the first lines.
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
@@ -61,6 +63,38 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
         return _read_as(format, sources, options)
 
 
+def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trace:
+    """Read a log that need not be converted: SWF, or a Parquet file of this package.
+
+    Parameters
+    ----------
+    source : str or path
+        ``-`` is standard input.
+    strict : bool, default False
+        For the Standard Workload Format.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FormatError
+    """
+    return read_wkt(source) if _starts_as_parquet(source) else read_swf(source, strict=strict)
+
+
+def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
+    if str(source) == "-":
+        stream: Any = sys.stdin and sys.stdin.buffer
+        return stream is not None and stream.peek(4).startswith(b"PAR1")
+    with suppress(OSError, ValueError):  # the reader reports the error
+        if Path(source).is_file():  # a pipe can be read only once
+            with Path(source).open("rb") as stream:
+                return stream.read(4) == b"PAR1"
+    return False
+
+
 def looks_like(path: str | os.PathLike[str]) -> Format:
     """Return the format recognized from a file; the Standard Workload Format if there is none."""
     with ExitStack() as stack:
@@ -89,8 +123,8 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     ----------
     trace : Trace
     path : str or path
-        ``.swf`` or ``.gwf``, both compressed by a second suffix, or ``.json`` for Batsim; ``-`` is
-        standard output, in the Standard Workload Format.
+        ``.swf`` or ``.gwf``, both compressed by a second suffix, ``.json`` for Batsim, or
+        ``.wkt.parquet``; ``-`` is standard output, in the Standard Workload Format.
 
     Returns
     -------
@@ -124,14 +158,18 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     'gwf'
     """
     name = os.fspath(path)
+    if name == "-":
+        return "swf"
+    if is_wkt(name):
+        return "wkt"
     suffixes = Path(name).suffixes
     if suffixes and suffixes[-1].lower() in COMPRESSED:
         suffixes.pop()
-    suffix = ".swf" if name == "-" else suffixes[-1].lower() if suffixes else ""
+    suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in WRITTEN:
         raise ParameterError(
             f"{name}: the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
-            "optionally followed by .gz, .bz2, .xz or .zst"
+            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}"
         )
     return WRITTEN[suffix]
 
@@ -186,7 +224,7 @@ def _first_lines(source: Source) -> list[str]:
     """Return the first lines of a file; its reader reports corrupt data."""
     text = b""
     try:
-        for chunk in text_chunks(source, size=_SEEN):
+        for chunk in text_chunks(source, size=_SEEN, binary=True):
             text = chunk[:_SEEN]
             break
     except FormatError:

@@ -15,7 +15,7 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.files import text_chunks, writing
-from workloadkit.io.record_fields import BY_NAME
+from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 #: Fields with numbers in the log and names in the side-car.
 NUMBERED = ("user", "group", "executable", "queue", "partition")
 
-_KEY = b"workloadkit"
 _NO_SIDECAR = "is not the side-car of a log"
 
 
@@ -78,24 +77,14 @@ def _log_of(path: Path) -> str:
     FormatError
         If the file is not a side-car.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        note = _note_of(pq.read_schema(path))
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        raise FormatError(os.fspath(path), "is not a Parquet file, or is corrupt") from error
+    name = os.fspath(path)
+    note = reading_parquet(name, lambda: note_of(pq.read_schema(path).metadata, "log_sha256"))
     if note is None:
-        raise FormatError(os.fspath(path), _NO_SIDECAR)
+        raise FormatError(name, _NO_SIDECAR)
     digest: str = note["log_sha256"]
     return digest
-
-
-def _note_of(schema: Any) -> dict[str, Any] | None:
-    """Return the metadata of a side-car; None if the file is not a side-car."""
-    note = json.loads((schema.metadata or {}).get(_KEY, b"null"))
-    of_log = isinstance(note, dict) and isinstance(note.get("log_sha256"), str)
-    return note if of_log else None
 
 
 def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:
@@ -130,10 +119,9 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
         "window": window,
     }
     arrow = pa.Table.from_pandas(table, preserve_index=False)
-    arrow = arrow.replace_schema_metadata({_KEY: json.dumps(origin).encode()})
+    arrow = arrow.replace_schema_metadata({KEY: json.dumps(origin).encode()})
     with writing(path) as stream:
-        words = [name for name, dtype in table.dtypes.items() if dtype == "category"]
-        pq.write_table(arrow, stream, compression="zstd", use_dictionary=words)
+        pq.write_table(arrow, stream, compression="zstd", use_dictionary=words_of(table))
 
 
 def read_sidecar(
@@ -161,27 +149,23 @@ def read_sidecar(
     FormatError
         If the file is not a side-car.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     name = os.fspath(path)
-    try:
+
+    def read() -> tuple[pd.DataFrame, dict[str, Any] | None]:
         with Path(path).open("rb") as stream:
             parquet = pq.ParquetFile(stream)
             if n_jobs not in (None, parquet.metadata.num_rows):
                 raise FormatError(name, "belongs to another log")
             arrow = parquet.read()
             arrow.validate(full=True)  # also checks that texts are valid UTF-8
-            origin = _note_of(arrow.schema)
-            table = arrow.to_pandas()
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or "it is not a Parquet file, or is corrupt"
-        raise FormatError(name, f"cannot be read: {reason}") from error
+            return arrow.to_pandas(), note_of(arrow.schema.metadata, "log_sha256")
+
+    table, origin = reading_parquet(name, read)
     if origin is None or "job" not in table or not table.columns.is_unique:
         raise FormatError(name, _NO_SIDECAR)
-    for field, kind in ((f, BY_NAME[f].kind) for f in table.columns if f in BY_NAME):
-        table[field] = _as_kind(name, table[field], kind)
-    return table, origin
+    return with_kinds(name, table), origin
 
 
 def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
@@ -205,17 +189,6 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     if trace.sidecar is not None:  # fields of the log that its 18 columns cannot hold
         table = table.join(trace.sidecar[trace.sidecar.columns.difference(table.columns)])
     return replace(trace, sidecar=table)
-
-
-def _as_kind(path: str, column: pd.Series, kind: str) -> pd.Series:
-    """Convert a column to the type of its field."""
-    try:
-        if kind in ("number", "whole"):
-            return column.astype(np.float64 if kind == "number" else np.int64)
-        words = column.astype(object).where(column.notna(), "").map(str)
-        return words.astype("category") if kind == "word" else words
-    except (TypeError, ValueError, OverflowError):
-        raise FormatError(path, "has the wrong type", field=str(column.name)) from None
 
 
 def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:

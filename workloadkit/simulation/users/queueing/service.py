@@ -165,9 +165,9 @@ def _number_or_given(name: str, parameter: str, value: Any) -> Any:
 
 
 def _read(path: str) -> Trace:
-    from workloadkit.io.swf import read_swf
+    from workloadkit.io.formats import read_native
 
-    return read_swf(path)
+    return read_native(path)
 
 
 def _of_log(parameter: str, trace: Trace) -> NDArray:

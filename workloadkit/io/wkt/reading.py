@@ -1,0 +1,185 @@
+"""Read a log from a Parquet file of this package."""
+
+import hashlib
+import struct
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit.errors import FormatError
+from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.header import Header
+from workloadkit.io.files import Source, all_bytes, log_name, source_path
+from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
+from workloadkit.io.wkt.layout import LAYOUT, SIDECAR, seal
+from workloadkit.trace import Trace
+
+_MAGIC = "PAR1"
+_FOOTER = 8  # bytes after the metadata: their length, and the magic
+
+# Row groups limit how much the files of this package shrink; a file of a few bytes that claims many
+# jobs would exhaust the memory.
+_MOST_JOBS_PER_BYTE = 1000
+
+
+def read_wkt(source: Source) -> Trace:
+    """Read a log that was written as ``.wkt.parquet``.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input.
+
+    Returns
+    -------
+    Trace
+        As it was written, with its side-car. Its digest is that of the text from which the log was
+        read before it was written, or else that of the file.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, is not such a log, or has been changed to one that no log can be.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_wkt(io.BytesIO(b"PAR1 and something else"))
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.FormatError: <stream>: cannot be read: it is not a Parquet file, or is \
+corrupt
+    """
+    path = source_path(source)
+    data = all_bytes(source)
+    arrow, note = reading_parquet(path, lambda: _table(path, data))
+    lines = note["header"]
+    if any(not line.lstrip().startswith(";") or "\n" in line for line in lines):
+        raise FormatError(path, "has a header with lines that do not start with ';'")
+    jobs = pd.DataFrame({field.name: _column(path, field, arrow) for field in FIELDS}, copy=False)
+    submit = jobs["submit"].to_numpy()
+    if (submit[1:] < submit[:-1]).any():
+        raise FormatError(path, "is not in order", field="submit")
+    found: dict[str, Any] = {}
+    if "bursts" in arrow.column_names:
+        found["bursts"] = _bursts(path, arrow)
+    if "utility" in arrow.column_names:
+        found["utility"] = _utility(path, arrow)
+    beside = [name for name in arrow.column_names if name.startswith(SIDECAR)]
+    if beside:
+        table = arrow.select(beside).to_pandas()
+        table.columns = table.columns.str.removeprefix(SIDECAR)
+        found["sidecar"] = with_kinds(path, table)
+    sealed = note["seal"] == seal(_rows(data), lines, note["log_sha256"])
+    digest = (sealed and note["log_sha256"]) or hashlib.sha256(data).hexdigest()
+    return Trace(jobs, Header(tuple(lines)), name=log_name(path), digest=digest, **found)
+
+
+def looks_like(lines: list[str]) -> bool:
+    """Whether the first lines of a file are those of a Parquet file."""
+    return bool(lines) and lines[0].startswith(_MAGIC)
+
+
+def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
+    """Return the columns of a file and the metadata of this package."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parquet = pq.ParquetFile(pa.BufferReader(data))
+    note = note_of(parquet.metadata.metadata, "wkt")
+    if note is None:
+        raise FormatError(path, "is a Parquet file, but not a log that workloadkit has written")
+    if note["wkt"] != LAYOUT:
+        raise FormatError(path, f"has layout {note['wkt']}; this version reads layout {LAYOUT}")
+    lines = note.get("header")
+    texts = [note.get("log_sha256"), note.get("seal"), *(lines if isinstance(lines, list) else [0])]
+    if not all(isinstance(text, str) for text in texts):
+        raise FormatError(path, "has incomplete metadata")
+    n_jobs = parquet.metadata.num_rows
+    if n_jobs == 0:
+        raise FormatError(path, "contains no jobs")
+    if n_jobs > _MOST_JOBS_PER_BYTE * len(data):
+        raise FormatError(path, f"claims {n_jobs:,} jobs in {len(data):,} bytes")
+    arrow = parquet.read()
+    arrow.validate(full=True)  # also checks that texts are valid UTF-8
+    if len(set(arrow.column_names)) < len(arrow.column_names):
+        raise FormatError(path, "has two columns of one name")
+    return arrow, note
+
+
+def _rows(data: bytes) -> memoryview:
+    """Return what stands before the metadata of a file."""
+    (length,) = struct.unpack("<I", data[-_FOOTER : -_FOOTER + 4])
+    return memoryview(data)[: -_FOOTER - length]
+
+
+def _column(path: str, field: Field, arrow: Any) -> NDArray:
+    """Return a column of the job table."""
+    if field.name not in arrow.column_names:
+        return np.full(arrow.num_rows, np.nan if field.measured else UNKNOWN, field.dtype)
+    return _values(path, field, arrow[field.name])
+
+
+def _values(path: str, field: Field, column: Any) -> NDArray:
+    """Return stored values, null as unknown."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_number = pa.types.is_integer(column.type) or (
+        field.measured and pa.types.is_floating(column.type)
+    )
+    if not is_number:
+        raise FormatError(path, f"has the type {column.type}", field=field.name)
+    if not field.measured:
+        known = pc.fill_null(column, UNKNOWN) if column.null_count else column
+        return known.to_numpy().astype(np.int64, copy=False)
+    values: NDArray = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    if column.type != pa.int32() or field.limit < 2**31:
+        least, most = pc.min_max(column).as_py().values()
+        if least is not None and not (-field.limit <= least <= most <= field.limit):
+            _refuse(path, field, values, ~(np.abs(values) <= field.limit))
+    if field.name == "submit" and np.isnan(values).any():
+        _refuse(path, field, values, np.isnan(values))
+    return values
+
+
+def _refuse(path: str, field: Field, values: NDArray, wrong: NDArray[np.bool_]) -> NoReturn:
+    row = int(np.argmax(wrong))
+    raise FormatError(path, f"{values[row]:g} in row {row} is out of range", field=field.name)
+
+
+def _lists(path: str, arrow: Any, name: str, parts: set[str]) -> tuple[NDArray[np.int64], Any]:
+    """Return the jobs' rows of the items of a column of lists, and the items."""
+    import pyarrow as pa
+
+    column = arrow[name].combine_chunks()
+    kind = column.type
+    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+        raise FormatError(path, f"has the type {kind}", field=name)
+    items = column.flatten()
+    found = {items.type.field(i).name for i in range(items.type.num_fields)}
+    if found != parts or items.null_count:
+        raise FormatError(
+            path, f"its lists do not consist of {', '.join(sorted(parts))}", field=name
+        )
+    lengths = column.value_lengths().fill_null(0).to_numpy()
+    return np.repeat(np.arange(len(column)), lengths), items
+
+
+def _bursts(path: str, arrow: Any) -> pd.DataFrame:
+    """Return the table of bursts, in their order."""
+    names = [field.name for field in FIELDS]
+    _, items = _lists(path, arrow, "bursts", {*names, "place"})
+    table = {f.name: _values(path, f, items.field(f.name)) for f in FIELDS}
+    order = np.argsort(items.field("place").to_numpy(zero_copy_only=False), kind="stable")
+    return pd.DataFrame({name: values[order] for name, values in table.items()}, copy=False)
+
+
+def _utility(path: str, arrow: Any) -> pd.DataFrame:
+    """Return the points of the utility functions."""
+    rows, items = _lists(path, arrow, "utility", {"time", "value"})
+    points = [items.field(name).to_numpy(zero_copy_only=False) for name in ("time", "value")]
+    time, value = (np.asarray(values, np.float64) for values in points)
+    return pd.DataFrame({"row": rows, "time": time, "value": value}, copy=False)

@@ -1,0 +1,146 @@
+"""Write a log as a Parquet file."""
+
+import io
+import json
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workloadkit import __version__
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.io.files import writing
+from workloadkit.io.parquet import KEY, words_of
+from workloadkit.io.swf.writing import header_text
+from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
+from workloadkit.trace import Trace, check_trace
+from workloadkit.utility import check, pack
+
+_ROWS_AT_A_TIME = 1 << 18  # of a row group
+
+
+def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a log with its header and side-car as one Parquet file, whole or not at all.
+
+    The file takes about 10 bytes per job and is read several times as fast as text; what is read
+    back equals the log, its identity included. `workloadkit.io.wkt.layout` describes the file.
+
+    Parameters
+    ----------
+    trace : Trace
+    path : str or path
+        Usually ``NAME.wkt.parquet``; ``-`` is standard output.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written, or the trace contains values that a log cannot hold or
+        invalid utility functions.
+
+    Examples
+    --------
+    >>> import tempfile, workloadkit as wk
+    >>> trace = wk.Trace.from_columns({"submit": [0, 60], "run": [2.5, 30]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wk.write_wkt(trace, f"{folder}/site.wkt.parquet")
+    ...     wk.read_wkt(f"{folder}/site.wkt.parquet").jobs["run"].tolist()
+    [2.5, 30.0]
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_trace(trace)
+    header_text(trace.header)  # checks the header
+    check(trace)
+    columns = {f.name: _stored(f, trace.column(f.name)) for f in FIELDS}
+    columns = {name: column for name, column in columns.items() if column is not None}
+    columns |= _bursts(trace) | _utilities(trace)
+    repeating = [name for name in REPEATING if name in columns]
+    if trace.sidecar is not None:
+        table = pa.Table.from_pandas(trace.sidecar, preserve_index=False)
+        columns |= {SIDECAR + name: table[name] for name in table.column_names}
+        repeating += [SIDECAR + name for name in words_of(trace.sidecar)]
+    data = io.BytesIO()
+    with pq.ParquetWriter(
+        data,
+        pa.schema([(name, column.type) for name, column in columns.items()]),
+        compression={name: "lz4" if name in REPEATING else "zstd" for name in columns},
+        use_dictionary=repeating,
+        column_encoding={
+            name: "DELTA_BINARY_PACKED"
+            for name in ASCENDING
+            if name in columns and pa.types.is_integer(columns[name].type)
+        },
+    ) as writer:
+        writer.write_table(pa.table(columns), row_group_size=_ROWS_AT_A_TIME)
+        note = {
+            "wkt": LAYOUT,
+            "version": __version__,
+            "log_sha256": trace.digest,
+            "header": trace.header.lines,
+            "seal": seal(data.getbuffer(), trace.header.lines, trace.digest),
+        }
+        writer.add_key_value_metadata({KEY: json.dumps(note).encode()})
+    with writing(path) as stream:
+        stream.write(data.getbuffer())
+
+
+def _stored(field: Field, column: NDArray) -> Any:
+    """Return a column as it is stored; None if it is unknown for all jobs."""
+    import pyarrow as pa
+
+    known = ~np.isnan(column) if field.measured else column != UNKNOWN
+    if field.name == "submit" and not known.all():
+        raise WorkloadError(f"submit of row {int(np.argmin(known))} is NaN")
+    if field.measured and not (np.abs(column[known]) <= field.limit).all():
+        value = column[known][np.argmax(~(np.abs(column[known]) <= field.limit))]
+        raise WorkloadError(f"{field.name} {value:g} is out of range")
+    if not known.any() and field.name not in ASCENDING:
+        return None
+    column = _as_integers(np.where(known, column, 0)) if field.measured else column
+    int32 = np.iinfo(np.int32)
+    if column.dtype.kind == "i" and ((int32.min <= column) & (column <= int32.max)).all():
+        column = column.astype(np.int32)
+    return pa.array(column, mask=None if known.all() else ~known)
+
+
+def _as_integers(column: NDArray[np.float64]) -> NDArray:
+    """Return the values as integers if that is exact to the bit, else as they are."""
+    whole = column.astype(np.int64)
+    return whole if np.array_equal(whole.astype(float).view("i8"), column.view("i8")) else column
+
+
+def _bursts(trace: Trace) -> dict[str, Any]:
+    """Return the column of bursts, if there are any."""
+    if not len(trace.bursts):
+        return {}
+    row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
+    jobs = trace.bursts["job"].tolist()
+    for job in jobs:
+        if job not in row_of:
+            raise WorkloadError(f"a burst has job number {job}, which is not the number of a job")
+    rows = np.array([row_of[job] for job in jobs])
+    table = trace.bursts.assign(place=np.arange(len(rows))).iloc[np.argsort(rows, kind="stable")]
+    return {"bursts": _lists(np.sort(rows), table, trace.n_jobs)}
+
+
+def _utilities(trace: Trace) -> dict[str, Any]:
+    """Return the column of utility functions, if there are any."""
+    packed = pack(trace.utility, trace.n_jobs)
+    if not packed.time.size:
+        return {}
+    rows = np.repeat(np.arange(trace.n_jobs), np.diff(packed.first))
+    points = pd.DataFrame({"time": packed.time, "value": packed.value})
+    return {"utility": _lists(rows, points, trace.n_jobs)}
+
+
+def _lists(rows: NDArray[np.int64], table: pd.DataFrame, n_jobs: int) -> Any:
+    """Return lists of the rows of a table, by job; `rows` of the jobs ascend."""
+    import pyarrow as pa
+
+    parts = [pa.array(table[name].to_numpy(), from_pandas=True) for name in table]
+    offsets = np.searchsorted(rows, np.arange(n_jobs + 1)).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(parts, names=list(table)))
