@@ -105,20 +105,6 @@ def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> I
             yield chunk
 
 
-def all_bytes(source: Source) -> bytes:
-    """Return the content of `source` as it is stored.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read.
-    """
-    path = source_path(source)
-    with _naming(path), ExitStack() as stack:
-        data: bytes = _opened(source, path, stack).read()
-        return data
-
-
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
     """Raise errors of reading as errors of the file."""

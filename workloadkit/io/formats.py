@@ -88,10 +88,9 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
     if str(source) == "-":
         stream: Any = sys.stdin and sys.stdin.buffer
         return stream is not None and stream.peek(4).startswith(b"PAR1")
-    with suppress(OSError, ValueError):  # the reader reports the error
+    with suppress(FormatError):  # the reader reports the error
         if Path(source).is_file():  # a pipe can be read only once
-            with Path(source).open("rb") as stream:
-                return stream.read(4) == b"PAR1"
+            return next(text_chunks(source, size=4, binary=True), b"").startswith(b"PAR1")
     return False
 
 

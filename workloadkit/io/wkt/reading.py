@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
-from workloadkit.io.files import Source, all_bytes, log_name, source_path
+from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
 from workloadkit.io.wkt.layout import LAYOUT, SIDECAR, seal
 from workloadkit.trace import Trace
@@ -30,7 +30,7 @@ def read_wkt(source: Source) -> Trace:
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input.
+        ``-`` is standard input. It may be compressed.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def read_wkt(source: Source) -> Trace:
 corrupt
     """
     path = source_path(source)
-    data = all_bytes(source)
+    data = b"".join(text_chunks(source, binary=True))
     arrow, note = reading_parquet(path, lambda: _table(path, data))
     lines = note["header"]
     if any(not line.lstrip().startswith(";") or "\n" in line for line in lines):
