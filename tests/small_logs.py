@@ -74,6 +74,23 @@ def trace_of(jobs):
     return wk.Trace.from_columns(columns)
 
 
+def busy_log(seed, *, n_jobs=40, scales=(1, 60), **further):
+    """A log of long queues, jobs of the same second and jobs that outlive their estimates.
+
+    For 8 processors; times in one of `scales`; `further` columns with their range.
+    """
+    rng = np.random.default_rng(seed)
+    scale = rng.choice(scales)
+    columns = {
+        "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
+        "run": rng.integers(0, 40, n_jobs) * scale,
+        "requested_time": rng.integers(0, 40, n_jobs) * scale,
+        "procs": rng.integers(1, 9, n_jobs),
+    }
+    columns |= {name: rng.integers(*limits, n_jobs) for name, limits in further.items()}
+    return wk.Trace.from_columns(columns)
+
+
 def valued(trace, rng):
     """The same log with utility functions of up to three points, for the first job in any case."""
     rng = np.random.default_rng(rng)

@@ -14,7 +14,7 @@ import workloadkit as wk
 from tests.compiled import decimals
 from tests.data import each_log_with, needs_traces
 from tests.oracles.check import check_schedule
-from tests.small_logs import head_of, size_of
+from tests.small_logs import busy_log, head_of, size_of
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
@@ -38,20 +38,6 @@ overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
 
 
-def a_log(seed, *, n_jobs=40, scales=(1, 60)):
-    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
-    rng = np.random.default_rng(seed)
-    scale = rng.choice(scales)
-    return wk.Trace.from_columns(
-        {
-            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
-            "run": rng.integers(0, 40, n_jobs) * scale,
-            "requested_time": rng.integers(0, 40, n_jobs) * scale,
-            "procs": rng.integers(1, MACHINE + 1, n_jobs),
-        }
-    )
-
-
 def searched(workload, rules, alpha, long_queue, overtaking=AS_USUAL):
     """Start of each job where a queue longer than `long_queue` is searched by trees."""
     creasy = partial(CompiledCreasy, alpha=alpha, overtaking=overtaking, long_queue=long_queue)
@@ -63,7 +49,7 @@ ENGINES = ("compiled", "python")
 
 @given(st.integers(0, 2**32), overruns, passes, st.sampled_from(["extra", "none"]), st.booleans())
 def test_without_criticality_this_is_easy(seed, overrun, passes, spare, strict):
-    trace, rule = a_log(seed), {"spare": spare, "strict": strict}
+    trace, rule = busy_log(seed), {"spare": spare, "strict": strict}
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     easy = wk.simulate(trace, wk.schedulers.Easy(**rule), **options)
     for engine in ENGINES:
@@ -89,7 +75,7 @@ def test_no_job_starves_under_an_endless_stream_of_short_jobs():
 @decimals
 @given(st.integers(0, 2**32), alphas, overruns, passes)
 def test_engines_agree(decimals, seed, alpha, overrun, passes):
-    trace = a_log(seed, scales=[0.1] if decimals else [1, 60])
+    trace = busy_log(seed, scales=[0.1] if decimals else [1, 60])
     options = {"overrun": overrun, "passes": passes}
     plain = wk.simulate(trace, Creasy(alpha), procs=MACHINE, engine="python", **options)
     compiled = wk.simulate(trace, Creasy(alpha), procs=MACHINE, **options)
@@ -161,7 +147,7 @@ def test_going_on_from_instants_of_the_simulation_changes_nothing(
     seed, alpha, overrun, long_queue, data
 ):
     jobs, rules = (
-        make_workload(a_log(seed), MACHINE, Arriving(overrun=overrun)),
+        make_workload(busy_log(seed), MACHINE, Arriving(overrun=overrun)),
         Rules(MACHINE, overrun),
     )
     whole = searched(jobs, rules, alpha, long_queue)
@@ -192,7 +178,7 @@ class Watchful(wk.schedulers.Scheduler):
 
 @given(st.integers(0, 2**32), alphas, overruns, passes, st.sampled_from([2, 1000]), st.data())
 def test_going_on_from_any_time_makes_a_pass_there(seed, alpha, overrun, passes, long_queue, data):
-    trace = a_log(seed, scales=[4])
+    trace = busy_log(seed, scales=[4])
     whole = wk.simulate(trace, Creasy(alpha), procs=MACHINE, overrun=overrun, passes=passes)
     # between all instants: whether there is one makes no difference to the rest
     first, last = int(whole.workload.submit[0]) // 4, int(whole.end.max()) // 4

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.compiled import decimals, from_python
 from tests.data import trace_path
-from tests.small_logs import valued
+from tests.small_logs import busy_log, valued
 from tests.workloadkit.parts import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.io.outages import Outage, Outages
@@ -38,19 +38,9 @@ READ_AT = ("turnaround", "start")
 
 
 def a_log(seed, *, n_jobs=40, scales=(1, 60)):
-    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
+    """A busy log of jobs with queues and utility functions."""
     rng = np.random.default_rng(seed)
-    scale = rng.choice(scales)
-    trace = wk.Trace.from_columns(
-        {
-            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
-            "run": rng.integers(0, 40, n_jobs) * scale,
-            "requested_time": rng.integers(0, 40, n_jobs) * scale,
-            "procs": rng.integers(1, MACHINE + 1, n_jobs),
-            "queue": rng.integers(-1, 4, n_jobs),
-        }
-    )
-    return valued(trace, rng)
+    return valued(busy_log(rng, n_jobs=n_jobs, scales=scales, queue=(-1, 4)), rng)
 
 
 def log(*jobs, queue=None):

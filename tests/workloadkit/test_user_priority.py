@@ -12,7 +12,7 @@ import workloadkit as wk
 from tests.compiled import decimals
 from tests.data import each_log_with, needs_compiler, needs_traces
 from tests.oracles.check import check_schedule
-from tests.small_logs import head_of, size_of
+from tests.small_logs import busy_log, head_of, size_of
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
@@ -37,24 +37,14 @@ overruns = st.sampled_from(OVERRUNS)
 passes = st.sampled_from(PASSES)
 
 
-def a_log(seed, *, n_jobs=40, n_users=None, scales=(1, 600)):
-    """Draw a log: long queues, jobs of the same second, jobs that outlive their estimates."""
-    rng = np.random.default_rng(seed)
-    scale = rng.choice(scales)
-    return wk.Trace.from_columns(
-        {
-            "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * scale,
-            "run": rng.integers(0, 40, n_jobs) * scale,
-            "requested_time": rng.integers(0, 40, n_jobs) * scale,
-            "procs": rng.integers(1, MACHINE + 1, n_jobs),
-            "user": rng.integers(0, n_users or rng.integers(1, 9), n_jobs),
-        }
-    )
+def of_users(seed, n_users=None, scales=(1, 600)):
+    """A busy log of few users."""
+    return busy_log(seed, scales=scales, user=(0, n_users or 1 + seed % 8))
 
 
 @given(st.integers(0, 2**32), policies, overruns, passes)
 def test_with_a_single_user_this_is_easy(seed, policy, overrun, passes):
-    trace = a_log(seed, n_users=1)
+    trace = of_users(seed, n_users=1)
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     easy = wk.schedulers.Easy(spare=policy.spare, strict=policy.strict)
     assert np.array_equal(
@@ -64,7 +54,7 @@ def test_with_a_single_user_this_is_easy(seed, policy, overrun, passes):
 
 @given(st.integers(0, 2**32), st.sampled_from(["load", "recency"]), overruns, passes)
 def test_without_weight_of_users_the_heads_are_in_the_order_of_arrival(seed, by, overrun, passes):
-    trace = a_log(seed)
+    trace = of_users(seed)
     trace = trace.with_columns(procs=np.full(trace.n_jobs, MACHINE))  # nothing is backfilled
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
     ups = wk.simulate(trace, UserPriority(0, by), **options)
@@ -115,7 +105,7 @@ def agree(plain, policy, rules, long_queues):
 @given(st.integers(0, 2**32), policies, overruns, passes)
 def test_engines_agree(decimals, seed, policy, overrun, passes):
     options = {"procs": MACHINE, "overrun": overrun, "passes": passes}
-    trace = a_log(seed, scales=[0.1] if decimals else [1, 600])
+    trace = of_users(seed, scales=[0.1] if decimals else [1, 600])
     plain = wk.simulate(trace, policy, engine="python", **options)
     agree(plain, policy, Rules(MACHINE, overrun, passes), long_queues=(0, 1, 4, 16))
 
