@@ -302,7 +302,7 @@ def _search(kept: Mapping[str, str]) -> str:
     )
     head = ("rank", *axes, "distance (reproduced), ranks", "distance (reproduced), judges")
     return (
-        f"### {kept['source'].capitalize()}: {len(rows)} readings\n\n"
+        f"### {kept['source']}: {len(rows)} readings\n\n"
         f"```sh\n{kept['command']}\n```\n\n{_plain(kept['found'])}\n\n{_table(head, shown)}"
     )
 

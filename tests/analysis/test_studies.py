@@ -6,6 +6,7 @@ import pytest
 
 import workloadkit as wk
 from analysis import reproduction, studies
+from analysis.reproduction.search import readings_of
 from tests.data import DATA, trace_path
 
 LOGS = ("SDSC-SP2-1998-4.2-cln", "SDSC-DS-2004-2.1-cln", "KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
@@ -102,3 +103,21 @@ def test_run_times_are_those_of_studies():
     times = studies.run_times()
     assert set(times) <= set(studies.study_names())
     assert all(minutes > 0 for minutes in times.values())
+
+
+SEARCHES = Path(studies.__file__).with_name("searches")
+
+
+@pytest.mark.parametrize("kept", reproduction.read_table(SEARCHES / "commands.csv"), ids=str)
+def test_a_kept_search_ranks_today_s_readings(kept):
+    _, _, source, *words = kept["command"].split()
+    fixed = [words[i + 1] for i, word in enumerate(words) if word == "--reading"]
+    axes = list({a.name: a for s in studies.load_source(source) for a in s.axes}.values())
+    rows = reproduction.read_table(SEARCHES / f"{kept['source']}.csv")
+    names = [axis.name for axis in axes]
+    ranked = [{name: row[name] for name in names} for row in rows]
+    readings = [dict(reading) for reading in readings_of(axes, fixed)]
+    assert sorted(ranked, key=str) == sorted(readings, key=str)
+    (default,) = (row for row in rows if row["default"] == "1")
+    assert {name: default[name] for name in names} == reproduction.choose(axes, fixed)
+    assert [float(row["distance"]) for row in rows] == sorted(float(r["distance"]) for r in rows)
