@@ -130,11 +130,17 @@ class Cells:
         return cls(bytes(2 * PAD), {}, {}, 0)
 
     def take(self, rows: NDArray) -> "Cells":
-        """Return the fields of some records, in order."""
+        """Return the fields of some records, given by ascending rows or a mask."""
+        order = None
+        if self.order is not None:
+            wanted = self.order[rows]
+            rows = np.sort(wanted)
+            order = np.searchsorted(rows, wanted)
         begin = {name: column[rows] for name, column in self.begin.items()}
         end = {name: column[rows] for name, column in self.end.items()}
-        n_records = np.arange(self.n_records)[rows].size
-        return Cells(self.data, begin, end, n_records)
+        cells = Cells(self.data, begin, end, np.arange(self.n_records)[rows].size)
+        cells.order = order
+        return cells
 
     def with_texts(
         self, texts: Sequence[Sequence[str | None]], names: Sequence[str], order: NDArray[np.int64]

@@ -1,13 +1,18 @@
 """Collect the lines of Grid Engine's accounting, and decide what each contributes."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
+from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
 from workloadkit.io.records import Records
+from workloadkit.io.sge.lexer import lex
 from workloadkit.io.sge.lines import NOTHING, AccountingLine, parted
-from workloadkit.io.sge.rows import as_number, columns, second
+from workloadkit.io.sge.rows import columns, per_slot, times, used
 
 _RESCHEDULED = (24, 25)
 _SLACK = 60.0  # a task may end after the line of its job is written [s]
@@ -35,85 +40,136 @@ class _Usage(NamedTuple):
     last: float
 
 
+class _Job(NamedTuple):
+    """A parallel job: its record, submission and end (0 if unknown)."""
+
+    record: int
+    submit: float
+    end: float
+
+
 class SgeReader:
     """Lines of jobs, and of parallel tasks without their job so far."""
 
     def __init__(self) -> None:
         self.records = Records()
-        self.rows: list[tuple[Any, ...]] = []
+        self.slots: list[NDArray[np.float64]] = []
         self.tasks: dict[tuple[str, str], _Usage] = {}
-        self.held: dict[tuple[str, str], list[Any]] = {}  # rows of parallel jobs
+        self.held: dict[tuple[str, str], _Job] = {}  # parallel jobs
+        self.added: dict[int, list[float]] = {}  # CPU time and memory of tasks, by record
         self.rescheduled: dict[tuple[str, str], int] = {}
 
     def read(self, block: Block) -> None:
         """Read some lines."""
-        for place, text in enumerate(block.lines, block.place):
+        lines = Lines(block.text)
+        if not self.records.rows:
+            _check_kind(block, lines)
+        found, cells = lex(lines)
+        others, at = self.others(lines, found, block.place)
+        row_lines = np.append(found, np.array(at, np.int64))
+        if not row_lines.size:
+            return
+        order = np.argsort(row_lines)
+        cells = cells.with_texts(others, AccountingLine._fields, order)
+        places = block.place + row_lines[order]
+        dated = (times(cells)[0] > 0) | (cells.lengths("submission_time") > 1)
+        if not dated.all():
+            kind = "without a submit time"
+            self.records.leave_out(kind, int(places[np.argmin(dated)]), int((~dated).sum()))
+        of_job = cells.combined(("pe_taskid",), NOTHING.__contains__).column(bool)
+        self.walk(cells, places, dated, of_job)
+        cells, places = cells.take(np.flatnonzero(dated & of_job)), places[dated & of_job]
+        if places.size:
+            jobs, slots = columns(cells, places, self.records)
+            self.records.extend(places.size, **jobs)
+            self.slots.append(slots)
+
+    def others(
+        self, lines: Lines, found: NDArray[np.int64], place: int
+    ) -> tuple[list[AccountingLine], list[int]]:
+        """Split the lines of another form; return those of accounting, and their positions."""
+        texts, at = [], []
+        self.records.rows += found.size
+        left = np.ones(lines.end.size, bool)
+        left[found] = False
+        for i in np.flatnonzero(left).tolist():
+            text = lines.text(i)
             if is_comment(text):
                 continue
-            if not self.records.rows and is_qacct(block.lines[place - block.place :][:3]):
-                message = (
-                    "this is the output of qacct; use the accounting file itself, "
-                    "$SGE_ROOT/$SGE_CELL/common/accounting"
-                )
-                raise FormatError(block.path, message, line=block.first_line)
             self.records.rows += 1
-            line = parted(text)
-            if line is None:
-                self.records.leave_out("not an accounting record (other fields)", place)
-            elif line.submission_time == "0":
-                self.records.leave_out("without a submit time", place)
-            elif line.pe_taskid in NOTHING:
-                self.job(place, line)
+            if (line := parted(text)) is None:
+                kind = "not an accounting record (other fields)"
+                self.records.leave_out(kind, place + i)
             else:
-                self.task(place, line)
-        self.flush()
+                texts.append(line)
+                at.append(i)
+        return texts, at
 
-    def job(self, place: int, line: AccountingLine) -> None:
-        """Read the line of a job; lines of its tasks may precede or follow."""
-        name = line.job_number, line.task_number
-        if self.rescheduled:
+    def walk(
+        self,
+        cells: Cells,
+        places: NDArray[np.int64],
+        dated: NDArray[np.bool_],
+        of_job: NDArray[np.bool_],
+    ) -> None:
+        """Assign tasks to jobs, and find rescheduled jobs, line by line."""
+        parallel = ~cells.combined(("granted_pe",), NOTHING.__contains__).column(bool)
+        again = cells.combined(("failed",), lambda code: int(code) in _RESCHEDULED).column(bool)
+        visited = dated & (parallel | again | ~of_job)
+        if self.tasks or self.rescheduled or (dated & (again | ~of_job)).any():
+            visited = dated
+        rows = np.flatnonzero(visited)
+        record = len(self.records) + np.cumsum(dated & of_job) - 1
+        resources = map(np.nan_to_num, used(cells)) if not of_job.all() else 2 * [places]
+        names = cells.texts("job_number"), cells.texts("task_number")
+        lines = (*names, *times(cells), *resources, places, record, of_job, parallel, again)
+        for number, task, submit, start, end, cpu, memory, place, i, job, several, failed in zip(
+            *(column[rows].tolist() for column in lines), strict=True
+        ):
+            name = number, task
+            if not job:
+                self.task(name, _Usage(1, cpu, memory, place, start, start))
+                continue
             self.rescheduled.pop(name, None)
-        if int(line.failed) in _RESCHEDULED:
-            self.rescheduled[name] = place
-        if line.granted_pe in NOTHING and name not in self.tasks:
-            self.rows.append((place, 0.0, 0.0, *line))
-            return
-        if name in self.held:
-            self.rows.append(tuple(self.held.pop(name)))
-        row = self.held[name] = [place, 0.0, 0.0, *line]
+            if failed:
+                self.rescheduled[name] = place
+            if several or name in self.tasks:
+                self.job(name, _Job(i, submit, end))
+
+    def job(self, name: tuple[str, str], job: _Job) -> None:
+        """Keep a parallel job; lines of its tasks may precede or follow."""
+        self.held.pop(name, None)
+        self.held[name] = job
         if (usage := self.tasks.pop(name, None)) is not None:
-            if _within(line, usage.first) and _within(line, usage.last):
-                self.fold(row, usage)
+            if _within(job, usage.first) and _within(job, usage.last):
+                self.fold(job, usage)
             else:
                 self.without_job(usage)
-        while len(self.held) > _HELD:
-            self.rows.append(tuple(self.held.pop(next(iter(self.held)))))
+        if len(self.held) > _HELD:
+            del self.held[next(iter(self.held))]
 
-    def task(self, place: int, line: AccountingLine) -> None:
+    def task(self, name: tuple[str, str], usage: _Usage) -> None:
         """Read the line of a task of a parallel job."""
-        name = line.job_number, line.task_number
-        start = second(line.start_time)
-        cpu, memory = _used(line)
-        usage = _Usage(1, cpu, memory, place, start, start)
-        row = self.held.get(name)
-        if row is not None and _within(AccountingLine(*row[3:]), start):
-            self.fold(row, usage)
+        job = self.held.get(name)
+        if job is not None and _within(job, usage.first):
+            self.fold(job, usage)
         elif (before := self.tasks.get(name)) is None:
             self.tasks[name] = usage
         else:
             self.tasks[name] = _Usage(
                 before.tasks + 1,
-                before.cpu + cpu,
-                before.memory + memory,
+                before.cpu + usage.cpu,
+                before.memory + usage.memory,
                 before.place,
-                min(before.first, start),
-                max(before.last, start),
+                min(before.first, usage.first),
+                max(before.last, usage.first),
             )
 
-    def fold(self, row: list[Any], usage: _Usage) -> None:
-        """Add the resources used by tasks to the row of their job."""
-        row[1] += usage.cpu
-        row[2] += usage.memory
+    def fold(self, job: _Job, usage: _Usage) -> None:
+        """Add the resources used by tasks to those of their job."""
+        added = self.added.setdefault(job.record, [0.0, 0.0])
+        added[0] += usage.cpu
+        added[1] += usage.memory
         kind = "parallel tasks added to their job (pe_taskid)"
         self.records.leave_out(kind, usage.place, usage.tasks)
 
@@ -122,32 +178,36 @@ class SgeReader:
         kind = "parallel tasks without the line of their job (pe_taskid)"
         self.records.leave_out(kind, usage.place, usage.tasks)
 
-    def flush(self) -> None:
-        """Pass on the rows."""
-        if self.rows:
-            self.records.extend(len(self.rows), **columns(self.rows, self.records))
-            self.rows = []
-
     def finish(self) -> None:
-        """Pass on the remaining rows, and count tasks without a job."""
-        self.rows += [tuple(row) for row in self.held.values()]
-        self.flush()
+        """Count tasks without a job, and add the others to their jobs."""
         for usage in self.tasks.values():
             self.without_job(usage)
         for place in self.rescheduled.values():
             self.records.note("rescheduled without a later line: failed", place)
+        table = self.records.frame()
+        per_slot(table, np.concatenate([np.zeros(0), *self.slots]), self.added)
+        self.records.restore(table)
 
 
-def _within(line: AccountingLine, start: float) -> bool:
-    """Whether a task with this start can belong to the job of the line."""
-    end = second(line.end_time)
-    return second(line.submission_time) <= start and (start <= end + _SLACK or end == 0)
+def _check_kind(block: Block, lines: Lines) -> None:
+    """Check that a file is not the output of qacct.
+
+    Raises
+    ------
+    FormatError
+    """
+    texts = map(lines.text, range(lines.end.size))
+    first = next((i for i, text in enumerate(texts) if not is_comment(text)), None)
+    if first is None:
+        return
+    if is_qacct([lines.text(i) for i in range(first, min(first + 3, lines.end.size))]):
+        message = (
+            "this is the output of qacct; use the accounting file itself, "
+            "$SGE_ROOT/$SGE_CELL/common/accounting"
+        )
+        raise FormatError(block.path, message, line=block.first_line)
 
 
-def _used(line: AccountingLine) -> tuple[float, float]:
-    """Return the CPU time [s] and the memory [KB] of a line, 0 if unknown."""
-    cpu = as_number(line.cpu) or as_number(line.ru_utime) + as_number(line.ru_stime)
-    memory = (
-        as_number(line.maxrss) / 1024 or as_number(line.ru_maxrss) or as_number(line.maxvmem) / 1024
-    )
-    return cpu, memory
+def _within(job: _Job, start: float) -> bool:
+    """Whether a task with this start can belong to a job."""
+    return job.submit <= start and (start <= job.end + _SLACK or job.end == 0)

@@ -72,9 +72,13 @@ _BEFORE_CATEGORY = (0, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 
 _PRIORITY = 7
 _CATEGORY, _IOW = 39, 40
 _PLAIN = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42)
-_FEWEST = 43
+FEWEST = 43  # fields of a line
 _QDELINFO, _MAXRSS = 46, 47  # of Univa Grid Engine
-_UNIVA = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42, _QDELINFO, _MAXRSS)
+_UNIVA_PLACES = (*_BEFORE_CATEGORY, _CATEGORY, 41, 42, _QDELINFO, _MAXRSS)
+_UNIVA = itemgetter(*_UNIVA_PLACES)
+
+#: Positions of fields in a line without extra colons; the last two only of Univa Grid Engine.
+PLACES = dict(zip(AccountingLine._fields, _UNIVA_PLACES, strict=True))
 
 _A_NUMBER = r"[-+]?\d{1,40}(?:\.\d{0,40})?(?:[eE][-+]?\d{1,3})?"
 _NUMBER = re.compile(_A_NUMBER, re.ASCII)
@@ -113,10 +117,10 @@ def parted(text: str) -> AccountingLine | None:
     if text.startswith("{"):
         return _of_json(text)
     fields = text.split(":")
-    if len(fields) < _FEWEST:
+    if len(fields) < FEWEST:
         return None
     if not _is_anchor(fields, _PRIORITY) or not fields[5].isdecimal():
-        places = range(_PRIORITY + 1, len(fields) - (_FEWEST - _PRIORITY) + 1)
+        places = range(_PRIORITY + 1, len(fields) - (FEWEST - _PRIORITY) + 1)
         priority = next((place for place in places if _is_anchor(fields, place)), None)
         if priority is None:
             return None

@@ -5,11 +5,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
+from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import Records
-from workloadkit.io.sge.lines import NOTHING, AccountingLine, CategoryRequest, requested
+from workloadkit.io.sge.lines import NOTHING, CategoryRequest, requested
 
 #: Meaning of the codes in the field `failed`, by sge_status(5).
 FAILURES = {
@@ -59,82 +61,101 @@ _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # times from these values on are in s
 _BELIEVED = 1e18  # limit of plausible numbers
 
 
-def columns(rows: list[tuple[Any, ...]], records: Records) -> dict[str, Any]:
-    """Return the columns of records, and count oddities."""
-    places, task_cpu, task_memory, *fields = zip(*rows, strict=True)
-    raw = dict(zip(AccountingLine._fields, fields, strict=True))
-    place = np.array(places)
-    submit, start, end = (
-        _known(_seconds(_numbers(raw[name])))
-        for name in ("submission_time", "start_time", "end_time")
-    )
+def times(cells: Cells) -> tuple[NDArray[np.float64], ...]:
+    """Return submission, start and end in whole seconds, 0 if missing."""
+    names = ("submission_time", "start_time", "end_time")
+    submit, start, end = (_seconds(_numbers(cells, name)) for name in names)
+    return submit, start, end
+
+
+def columns(
+    cells: Cells, place: NDArray[np.int64], records: Records
+) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Return the columns of jobs, with CPU time and memory in total, and their slots.
+
+    Oddities are counted.
+    """
+    submit, start, end = map(_known, times(cells))
     never = np.isnan(start)
     records.note_where("never started", never, place)
     records.note_where("neither start nor end recorded: wait unknown", never & np.isnan(end), place)
-    failed, exit_status = _numbers(raw["failed"]), _numbers(raw["exit_status"])
-    slots = _known(_numbers(raw["slots"]))
+    slots = _known(_numbers(cells, "slots"))
     records.note_where("fewer slots than one: taken as unknown", slots < 1, place)
     slots = np.where(slots < 1, np.nan, slots)
-    cpu, memory = _usage(raw)
-    requests = CategoryRequest(*zip(*map(requested, raw["category"]), strict=True))  # type: ignore[arg-type]
-    requested_procs, memory_asked = np.array(requests.procs), np.array(requests.memory)
-    task = _known(_numbers(raw["task_number"]))
-    indices = ["" if index != index else f"{index:.0f}" for index in task.tolist()]
-    numbered = [*zip(raw["job_number"], indices, strict=True)]
-    states = [_state(code) for code in raw["failed"]]
-    return {
+    cpu, memory = used(cells)
+    asked: Any = CategoryRequest(*cells.combined(("category",), requested).rows())
+    columns = {
+        **_ids(cells),
         "place": place,
-        "id": [f"{number}.{index}" if index else number for number, index in numbered],
-        "array_job": [number if index else "" for number, index in numbered],
-        "array_task": task,
         "submit": submit,
         "start": start,
         "end": end,
         "run": end - start,
         "procs": np.where(never, np.nan, slots),
         "nodes": np.where(~never & (slots == 1), 1.0, np.nan),
-        "gpus": requests.gpus,
-        "requested_procs": np.where(np.isnan(requested_procs), slots, requested_procs),
-        "cpu": _sum(cpu, task_cpu) / slots,
-        "memory": np.rint(_sum(memory, task_memory) / slots),
-        "requested_time": requests.time,
-        "requested_memory": np.rint(memory_asked),
-        "requested_memory_per": ["cpu" if m > 0 else "" for m in memory_asked],
-        "status": _status(failed, exit_status, never, raw["qdelinfo"]),
-        "state": states,
-        "exit_code": raw["exit_status"],
-        "reason": _words(raw["qdelinfo"]),
-        "user": raw["owner"],
-        "group": raw["group"],
-        "account": [*map(_account, raw["project"], raw["department"], raw["account"])],
-        "queue": raw["qname"],
-        "executable": raw["job_name"],
+        "gpus": asked.gpus,
+        "requested_procs": np.where(np.isnan(asked.procs), slots, asked.procs),
+        "cpu": cpu,
+        "memory": memory,
+        "requested_time": asked.time,
+        "requested_memory": np.rint(asked.memory),
+        "requested_memory_per": Words((asked.memory > 0).astype(np.int64), ["", "cpu"]),
+        "status": _status(cells, never),
+        "state": cells.combined(("failed",), _state),
+        "exit_code": cells.words("exit_status"),
+        "reason": cells.combined(("qdelinfo",), _word),
+        "user": cells.words("owner"),
+        "group": cells.words("group"),
+        "account": cells.combined(("project", "department", "account"), _account),
+        "queue": cells.words("qname"),
+        "executable": cells.words("job_name"),
     }
+    return columns, slots
 
 
-def _usage(
-    raw: Mapping[str, Sequence[str]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def per_slot(
+    table: pd.DataFrame, slots: NDArray[np.float64], of_tasks: Mapping[int, Sequence[float]]
+) -> None:
+    """Add CPU time and memory of tasks to those of their jobs, and divide them by the slots."""
+    for name, added in zip(("cpu", "memory"), zip(*of_tasks.values(), strict=True), strict=False):
+        rows, tasks = [*of_tasks], np.array(added)
+        own = table[name].to_numpy(copy=True)
+        own[rows] = np.where(tasks > 0, np.nan_to_num(own[rows]) + tasks, own[rows])
+        table[name] = own
+    table["cpu"] /= slots
+    table["memory"] = np.rint(table["memory"] / slots)
+
+
+def _ids(cells: Cells) -> dict[str, Any]:
+    """Return the columns of ids; those of array tasks end in their index."""
+    numbers, tasks = cells.texts("job_number"), _known(_numbers(cells, "task_number"))
+    rows = np.flatnonzero(~np.isnan(tasks))
+    if not rows.size:
+        return {"id": numbers}
+    ids, arrays = numbers.copy(), np.full(numbers.size, "", object)
+    arrays[rows] = numbers[rows]
+    ids[rows] = [f"{ids[i]}.{tasks[i]:.0f}" for i in rows.tolist()]
+    return {"id": ids, "array_job": arrays, "array_task": tasks}
+
+
+def used(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return CPU time [s] and memory [KB] of each line, NaN if unknown."""
-    cpu = _known(_numbers(raw["cpu"]))
+    cpu = _known(_numbers(cells, "cpu"))
     if np.isnan(cpu).any():
-        times = _numbers(raw["ru_utime"]) + _numbers(raw["ru_stime"])
+        times = _numbers(cells, "ru_utime") + _numbers(cells, "ru_stime")
         cpu = np.where(np.isnan(cpu), times, cpu)
-    memory = _known(_numbers(raw["maxrss"])) / 1024
-    for column in (_numbers(raw["ru_maxrss"]), _numbers(raw["maxvmem"]) / 1024):
-        memory = np.where(np.isnan(memory), _known(column), memory)
+    memory = _known(_numbers(cells, "maxrss")) / 1024
+    for name, unit in (("ru_maxrss", 1), ("maxvmem", 1024)):
+        if np.isnan(memory).any():
+            memory = np.where(np.isnan(memory), _known(_numbers(cells, name) / unit), memory)
     return cpu, memory
 
 
-def _status(
-    failed: NDArray[np.float64],
-    exit_status: NDArray[np.float64],
-    never: NDArray[np.bool_],
-    qdelinfo: Sequence[str],
-) -> NDArray[np.int64]:
+def _status(cells: Cells, never: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the status of jobs, see the table in `read_sge`."""
+    failed, exit_status = _numbers(cells, "failed"), _numbers(cells, "exit_status")
     signalled = np.isin(failed, _THROUGH_SIGNAL)
-    deleted = np.array([text not in NOTHING for text in qdelinfo])
+    deleted = cells.combined(("qdelinfo",), lambda text: text not in NOTHING).column(bool)
     killed = signalled & np.isin(exit_status, _KILLED)
     cancelled = deleted | killed | (never & (signalled | (failed == 0)))
     completed = (failed == 0) & (exit_status == 0)
@@ -156,24 +177,11 @@ def _account(project: str, department: str, account: str) -> str:
     return "" if account in (*NOTHING, _DEFAULT_ACCOUNT) else account
 
 
-def _words(texts: Sequence[str]) -> list[str]:
-    return ["" if text in NOTHING else text for text in texts]
+def _word(text: str) -> str:
+    return "" if text in NOTHING else text
 
 
-def _sum(own: NDArray[np.float64], of_tasks: Sequence[float]) -> NDArray[np.float64]:
-    """Add the resources used by tasks; unknown if neither is known."""
-    tasks = np.array(of_tasks)
-    return np.where(tasks > 0, np.nan_to_num(own) + tasks, own)
-
-
-def second(text: str) -> float:
-    """Return a time in whole seconds, from any unit."""
-    time = int(text)
-    unit = 1e6 if time >= _MICROSECONDS else 1e3 if time >= _MILLISECONDS else 1.0
-    return time // unit
-
-
-def as_number(text: str) -> float:
+def _as_number(text: str) -> float:
     """Return a number, 0 if it is invalid or implausible."""
     try:
         number = float(text)
@@ -182,12 +190,9 @@ def as_number(text: str) -> float:
     return number if 0 < number < _BELIEVED else 0.0
 
 
-def _numbers(texts: Sequence[str]) -> NDArray[np.float64]:
+def _numbers(cells: Cells, name: str) -> NDArray[np.float64]:
     """Return numbers, 0 if missing."""
-    try:
-        column = np.array(texts, dtype=object).astype(np.float64)
-    except ValueError:
-        column = np.array([*map(as_number, texts)])
+    column = cells.decimals(name, _as_number)
     return np.where((column > 0) & (column < _BELIEVED), column, 0.0)
 
 
