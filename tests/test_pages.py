@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from tests.commands import run_command
+from workloadkit.experiments import custom_parts
 from workloadkit.fields import FIELDS
 from workloadkit.simulation import schedulers
 
@@ -89,7 +90,8 @@ def run(capsys, tmp_path):
         rest = f"(cat; exit {code}) {line[ours.end() :]}"
         return shell(rest, tmp_path, capsys.readouterr().out)
 
-    return run
+    yield run
+    custom_parts.IMPORTED.clear()  # workers of other tests would not find this page's modules
 
 
 @pytest.mark.parametrize(

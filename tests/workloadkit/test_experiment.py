@@ -547,11 +547,11 @@ def test_a_file_describes_an_experiment(folder):
 
 def test_a_file_names_custom_metrics_by_module_and_function(folder, monkeypatch):
     source = "def late(schedule):\n    return (schedule.wait > 9).sum()\n"
-    (folder / "on_time.py").write_text(source)
+    (folder / "lateness_here.py").write_text(source)
     monkeypatch.chdir(folder)
     for written, names in (
-        ('["mean_wait", "on_time:late"]', ["mean_wait", "late"]),
-        ('{later = "on_time:late"}', ["later"]),
+        ('["mean_wait", "lateness_here:late"]', ["mean_wait", "late"]),
+        ('{later = "lateness_here:late"}', ["later"]),
     ):
         old = 'metrics = ["mean_wait", "mean_bounded_slowdown"]'
         (folder / "z.toml").write_text(TOML.replace(old, f"metrics = {written}"))
