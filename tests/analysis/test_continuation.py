@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
@@ -189,3 +190,5 @@ def test_a_grid_is_not_left(best, found):
 def test_without_awaited_jobs_nothing_is_fitted_and_no_limit_known():
     found = fit_continuation(a_log([-1, -1], run=60), rng=1)
     assert np.isnan([found.a, found.b, *found.a_interval, *found.b_interval]).all()
+    (published,) = found.plot(Figure().subplots()).lines
+    assert np.isfinite(published.get_xydata()).all()  # drawn over a day

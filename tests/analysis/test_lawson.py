@@ -74,7 +74,7 @@ def test_the_study_on_a_small_log(tmp_path):
 def test_classes_by_run_time_vary_less():
     rng = np.random.default_rng(1)
     weeks = [lawson.WEEK * w + np.sort(rng.integers(0, lawson.WEEK, n))
-             for w, n in enumerate((400, 50, 50, 50, 50, 400, 10, 50))]  # fmt: skip
+             for w, n in enumerate((400, 50, 50, 50, 50, 400, 10, 2000))]  # fmt: skip
     submit = np.concatenate(weeks)
     trace = wk.Trace.from_columns(
         {"submit": submit, "run": rng.lognormal(5, 2, submit.size), "procs": [1] * submit.size}

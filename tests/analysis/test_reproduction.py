@@ -462,6 +462,18 @@ def test_readings_are_ranked_by_half_of_the_figures(source):
     assert (worst.reproduced, worst.reproduced_of_others) == ((0, 3), (0, 2))
 
 
+def compare_exactly(plan, each):
+    """Of two figures that are printed without a margin, the large size reproduces one."""
+    for place, ours in (("Table 1", 10.0), ("Table 2", 11.0)):
+        yield Result(ALL_LOGS, printed("x", 10, place, margin=0), ours)
+
+
+def test_without_a_margin_a_figure_is_met_or_as_far_as_can_be():
+    study = Study("s-exact", "Exact.", "A. Uthor", {}, compare_exactly, axes=(SHAPE,))
+    for fit in reproduction.search([(study, [])]).fits:
+        assert sorted([fit.distance, fit.distance_of_others]) == [0, 10]
+
+
 def test_axes_may_be_fixed_in_a_search(source):
     ranking = reproduction.search(source, ["size=small"])
     assert [dict(fit.reading) for fit in ranking.fits] == [
