@@ -18,6 +18,7 @@ from workloadkit.io.cells import Lines
 
 DUMPS = {
     "pbs": "pbs_xdmod_variants.acct",
+    "lsf": "lsf_xdmod_lsb.acct",
     "sge": "sge_uge_xdmod.accounting",
 }
 N_BROKEN = 60

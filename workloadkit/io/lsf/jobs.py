@@ -1,10 +1,12 @@
 """Convert records of LSF to columns of jobs."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED
-from workloadkit.io.lsf.record import Finish
+from workloadkit.io.cells import Cells, Words
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
@@ -14,18 +16,30 @@ STATES = ("DONE", "EXIT")
 _NO_LIMIT = 2**31 - 1
 _ABSURD = 1e18  # larger values are unknown
 
-_REASONS = np.array([word for word, _ in REASONS], dtype=object)
+_REASONS = [word for word, _ in REASONS]
 _STATUSES = np.array([status for _, status in REASONS])
 
 
-def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]) -> None:
-    """Add the jobs that have ended; count the others."""
-    columns = dict(zip(Finish._fields, zip(*finished, strict=True), strict=True))
-    number: dict[str, NDArray[np.float64]] = {}
-    for name, kind in Finish.__annotations__.items():
-        if kind is float:
-            column = np.array(columns[name])
-            number[name] = np.where(np.abs(column) < _ABSURD, column, np.nan)
+def add_jobs(
+    records: Records,
+    numbers: Mapping[str, NDArray[np.float64]],
+    cells: Cells,
+    places: NDArray[np.int64],
+) -> None:
+    """Add the jobs that have ended; count the others.
+
+    Parameters
+    ----------
+    records : Records
+    numbers : dict of str to ndarray, shape (n_records,)
+        The numbers of `Finish`, by name.
+    cells : Cells
+        Its texts.
+    places : ndarray of int64, shape (n_records,)
+    """
+    number = {
+        name: np.where(np.abs(column) < _ABSURD, column, np.nan) for name, column in numbers.items()
+    }
     state = np.nan_to_num(number["state"]).astype(np.int64)
     done, left = (state & DONE) > 0, (state & EXIT) > 0
     left &= ~done
@@ -44,13 +58,7 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
     if not rows.size:
         return
     number = {name: column[keep] for name, column in number.items()}
-    places, done = places[keep], done[keep]
-
-    def taken(column: tuple[str, ...]) -> NDArray[np.object_]:
-        array = np.empty(len(column), dtype=object)
-        array[:] = column
-        return array[rows]
-
+    places, done, cells = places[keep], done[keep], cells.take(rows)
     started = number["start"] > 0
     start = np.where(started, number["start"], np.nan)
     end = number["end"]
@@ -68,15 +76,13 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
         "ran on another number of processors than requested", np.abs(procs - requested) > 0, places
     )
     records.note_where(
-        "run limit not found: unknown order of fields",
-        ~np.array(columns["known_order"])[rows],
-        places,
+        "run limit not found: unknown order of fields", number["known_order"] == 0, places
     )
     cpu = number["user_time"] + number["system_time"]
     unused = (number["user_time"] < 0) | (number["system_time"] < 0)
     limit = number["run_limit"]
     of_array = number["array_index"] > 0
-    ids = taken(columns["id"])
+    ids = cells.texts("id")
     exit_info = number["exit_info"]
     known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
     reason = np.where(known, exit_info, 0).astype(np.int64)
@@ -85,7 +91,7 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
         rows.size,
         place=places,
         id=_with_indices(ids, number["array_index"]),
-        array_job=np.where(of_array, ids, ""),
+        **({"array_job": np.where(of_array, ids, "")} if of_array.any() else {}),
         array_task=np.where(of_array, number["array_index"], np.nan),
         submit=submit,
         eligible=_eligible(submit, start, number["begin"], number["ineligible"]),
@@ -100,14 +106,14 @@ def add_jobs(records: Records, finished: list[Finish], places: NDArray[np.int64]
         memory=_positive(number["max_memory"]) / procs,
         requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),
         status=np.where(done, COMPLETED, np.where(started, _STATUSES[reason], CANCELLED)),
-        state=np.where(done, *STATES).astype(object),
-        exit_code=taken(columns["exit_status"]),
-        reason=_REASONS[reason],
-        user=taken(columns["user"]),
-        account=taken(columns["project"]),
-        queue=taken(columns["queue"]),
-        qos=taken(columns["service_class"]),
-        executable=taken(tuple(map(_executable, columns["name"], columns["command"]))),
+        state=Words(1 - done.astype(np.int64), [*STATES]),
+        exit_code=cells.words("exit_status"),
+        reason=Words(reason, _REASONS),
+        user=cells.words("user"),
+        account=cells.words("project"),
+        queue=cells.words("queue"),
+        qos=cells.words("service_class"),
+        executable=cells.combined(("name", "command"), _executable),
     )
 
 

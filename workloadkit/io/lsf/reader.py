@@ -5,13 +5,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
+from workloadkit.io.cells import Lines, Words
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import LONGEST_LINE, Block, Sources, line_blocks, list_of_sources
 from workloadkit.io.lsf.jobs import STATES, add_jobs
-from workloadkit.io.lsf.record import Finish, MalformedError, fields_of, parse
+from workloadkit.io.lsf.lexer import lex
+from workloadkit.io.lsf.record import (
+    TEXTS,
+    TEXTS_BEHIND,
+    Finish,
+    MalformedError,
+    fields_of,
+    parse,
+)
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.trace import Trace
 
@@ -20,6 +30,7 @@ KIND = "LSF accounting (lsb.acct)"
 _JOB_FINISH = '"JOB_FINISH" '
 _NEXT_RECORD = '"JOB_FINISH" "'  # cannot occur within quoted text
 _RECORD = re.compile(r'"([A-Z][A-Z0-9_]*)" +"[\d.]*" +\d')
+_TEXTS = (*TEXTS, *TEXTS_BEHIND)
 _OTHER_RECORDS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE"})
 
 
@@ -132,15 +143,17 @@ class _Reader:
         self.held_length = 0
         self.held_place = 0
         # number of records by version and extent
-        self.extents: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        self.extents: defaultdict[str, Counter[float]] = defaultdict(Counter)
 
     def read(self, block: Block) -> None:
         """Read whole lines."""
         if block.first_line == 1:
             self.end_file()
-        finished: list[Finish] = []
+        lines = Lines(block.text)
+        found, numbers, cells = lex(lines)
+        others: list[Finish] = []
         places: list[int] = []
-        for place, text in self.whole_records(block):
+        for place, text in self.whole_records(block, lines, found):
             if not text.startswith(_JOB_FINISH):
                 self.count_other(text, place, block)
                 continue
@@ -150,30 +163,65 @@ class _Reader:
                 self.records.leave_out("invalid record: several on one line", place, n_records)
                 continue
             try:
-                finish = parse(fields_of(text))
+                others.append(parse(fields_of(text)))
             except MalformedError as error:
                 self.records.leave_out(f"invalid record: {error}", place)
                 continue
-            if self.is_cut_short(finish):
-                self.records.leave_out("invalid record: truncated", place)
-                continue
-            finished.append(finish)
             places.append(place)
-        if finished:
-            add_jobs(self.records, finished, np.array(places))
+        where = np.append(block.place + found, np.array(places, np.int64))
+        if not where.size:
+            return
+        order = np.argsort(where)
+        columns = dict(zip(Finish._fields, zip(*others, strict=True), strict=False))
+        numbers = {
+            name: np.append(column, np.array(columns.get(name, ()), np.float64))[order]
+            for name, column in numbers.items()
+        }
+        texts = [*zip(*(columns[name] for name in _TEXTS), strict=True)] if others else []
+        cells = cells.with_texts(texts, _TEXTS, order)
+        whole = ~self.cut_short(cells.words("version"), numbers["extent"])
+        where = where[order]
+        kind = "invalid record: truncated"
+        for place in where[~whole].tolist():
+            self.records.leave_out(kind, place)
+        if whole.any():
+            numbers = {name: column[whole] for name, column in numbers.items()}
+            add_jobs(self.records, numbers, cells.take(np.flatnonzero(whole)), where[whole])
 
-    def is_cut_short(self, finish: Finish) -> bool:
-        """Whether a record is shorter than most of its version so far."""
-        extents = self.extents[finish.version]
-        extents[finish.extent] += 1
-        return len(extents) > 1 and finish.extent < max(extents, key=extents.__getitem__)
+    def cut_short(self, version: Words, extent: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which records are shorter than most of their version so far."""
+        cut = np.zeros(extent.size, bool)
+        for code, word in enumerate(version.words):
+            rows = np.flatnonzero(version.codes == code)
+            extents = self.extents[word]
+            if len({*extents, *np.unique(extent[rows]).tolist()}) == 1:
+                extents[extent[rows[0]]] += rows.size
+                continue
+            for row in rows.tolist():
+                extents[extent[row]] += 1
+                most = max(extents, key=extents.__getitem__)
+                cut[row] = len(extents) > 1 and extent[row] < most
+        return cut
 
-    def whole_records(self, block: Block) -> Iterator[tuple[int, str]]:
-        """Yield the records of a block with their first lines."""
-        for place, line in enumerate(block.lines, block.place):
+    def whole_records(
+        self, block: Block, lines: Lines, found: NDArray[np.int64]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the records of other lines than those found, with their first lines."""
+        left = np.ones(lines.end.size + 1, bool)
+        left[found] = False
+        n_found, counted = np.cumsum(~left).tolist(), 0
+        for i in np.flatnonzero(left).tolist():
+            place = block.place + i
+            self.records.rows += n_found[i] - counted
+            counted = n_found[i]
+            if self.held and i and not left[i - 1]:
+                self.end_file()  # a new record: the previous one is truncated
+            if i == lines.end.size:
+                return
+            line = lines.text(i)
             open_quote = line.count('"') % 2 == 1
             if self.held:
-                if line.startswith(_JOB_FINISH):  # a new record: the previous one is truncated
+                if line.startswith(_JOB_FINISH):
                     self.end_file()
                 else:
                     self.hold(line, self.held_place)

@@ -14,25 +14,53 @@ from typing import NamedTuple
 
 #: Positions of fields from the first one.
 VERSION, _END, _ID, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 6, 7, 8, 10
-_USER, _QUEUE, _N_ASKED = 11, 12, 22
+_USER, _QUEUE, N_ASKED = 11, 12, 22
 
 #: Positions from the job's state, which follows the hosts.
 _STATE, _NAME, _COMMAND, _USER_TIME, _SYSTEM_TIME = 0, 2, 3, 4, 5
-_PROJECT, _EXIT_STATUS, _INDEX, _MAX_MEMORY, _SLA, _EXIT_INFO = 24, 25, 29, 30, 35, 38
-_N_EXTENSIONS = 53
+_PROJECT, _EXIT_STATUS, _INDEX, _MAX_MEMORY, _SLA, EXIT_INFO = 24, 25, 29, 30, 35, 38
+N_EXTENSIONS = 53
 
 #: Positions from the run limit, which follows the usage of each host.
-_RUN_LIMIT, _RUN_TIME, _N_NETWORKS = 0, 13, 15
+_RUN_LIMIT, RUN_TIME, N_NETWORKS = 0, 13, 15
 
 _pick_numbers = itemgetter(_END, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
 _pick_old_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
-_pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX_MEMORY, _EXIT_INFO)
+_pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX_MEMORY, EXIT_INFO)
 
 # If one of these is not a number, the fields have another order.
-_pick_numbers_of_tail = itemgetter(0, 1, 2, 5, 7, 8, 10, 11, _RUN_TIME)
+WHOLE_IN_TAIL = (0, 1, 2, 5, 7, 8, 10, 11, RUN_TIME)
+_pick_numbers_of_tail = itemgetter(*WHOLE_IN_TAIL)
 
 #: Number of fields of one host's usage; five in some versions, as documented.
-_HOST_FIELDS = (6, 5)
+HOST_FIELDS = (6, 5)
+
+#: Positions of numbers and texts by their names in `Finish`: from the first field, from the state,
+#: and from the run limit.
+NUMBERS = {
+    "end": _END,
+    "requested_procs": _NUM_PROCS,
+    "submit": _SUBMIT,
+    "begin": _BEGIN,
+    "start": _START,
+}
+NUMBERS_BEHIND = {
+    "state": _STATE,
+    "array_index": _INDEX,
+    "user_time": _USER_TIME,
+    "system_time": _SYSTEM_TIME,
+    "max_memory": _MAX_MEMORY,
+    "exit_info": EXIT_INFO,
+}
+NUMBERS_OF_TAIL = {"run_limit": _RUN_LIMIT, "run_time": RUN_TIME}
+TEXTS = {"version": VERSION, "id": _ID, "user": _USER, "queue": _QUEUE}
+TEXTS_BEHIND = {
+    "name": _NAME,
+    "command": _COMMAND,
+    "project": _PROJECT,
+    "exit_status": _EXIT_STATUS,
+    "service_class": _SLA,
+}
 
 # Most counts are small; looking them up is fast.
 _COUNTS = {str(count): count for count in range(1000)}
@@ -110,26 +138,26 @@ def parse(fields: list[str]) -> Finish:
         If it is truncated, or a numeric field is not a number.
     """
     try:
-        hosts_at = _N_ASKED + 1 + _count(fields[_N_ASKED])
+        hosts_at = N_ASKED + 1 + _count(fields[N_ASKED])
         state_at = hosts_at + 1 + _count(fields[hosts_at])
         rest = fields[state_at:]
         n_rest = len(rest)
-        if n_rest > _EXIT_INFO:
+        if n_rest > EXIT_INFO:
             numbers = _pick_numbers(fields) + _pick_numbers_behind(rest)
         else:
             memory = rest[_MAX_MEMORY] if n_rest > _MAX_MEMORY else "-1"
             numbers = (*_pick_numbers(fields), *_pick_old_numbers_behind(rest), memory, "0")
         if not _plain(numbers):
             raise MalformedError(_NO_NUMBERS)
-        slots, nodes = _slots(fields[hosts_at + 1 : state_at])
-        tail = _tail(rest) if n_rest > _N_EXTENSIONS else []
-        known = len(tail) > _RUN_TIME
+        slots, nodes = slots_of(fields[hosts_at + 1 : state_at])
+        tail = _tail(rest) if n_rest > N_EXTENSIONS else []
+        known = len(tail) > RUN_TIME
         end, requested, submit, begin, start, *behind = map(float, numbers)
         state, array_index, user_time, system_time, max_memory, exit_info = behind
         return Finish(
             fields[VERSION],
-            min(n_rest, _N_EXTENSIONS) + min(len(tail), _RUN_TIME + 2),
-            known or n_rest <= _N_EXTENSIONS,
+            min(n_rest, N_EXTENSIONS) + min(len(tail), RUN_TIME + 2),
+            known or n_rest <= N_EXTENSIONS,
             fields[_ID],
             array_index,
             submit,
@@ -145,7 +173,7 @@ def parse(fields: list[str]) -> Finish:
             max_memory,
             exit_info,
             float(tail[_RUN_LIMIT]) if known else -1.0,
-            float(tail[_RUN_TIME]) if known else -1.0,
+            float(tail[RUN_TIME]) if known else -1.0,
             _ineligible(tail) if known else -1.0,
             fields[_USER],
             fields[_QUEUE],
@@ -170,12 +198,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _slots(hosts: list[str]) -> tuple[float, float]:
+def slots_of(hosts: list[str]) -> tuple[float, float]:
     """Count the slots of a job and the hosts they are on.
 
     Examples
     --------
-    >>> _slots(["16*n1", "16*n2"]), _slots(["n1", "n1", "n2"])
+    >>> slots_of(["16*n1", "16*n2"]), slots_of(["n1", "n1", "n2"])
     ((32.0, 2.0), (3.0, 2.0))
     """
     if len(hosts) == 1 and "*" not in hosts[0]:
@@ -202,9 +230,9 @@ def _tail(rest: list[str]) -> list[str]:
     The usage of hosts precedes it, with a number of fields that depends on the version.
     """
     try:
-        at = _N_EXTENSIONS + 1 + 2 * _count(rest[_N_EXTENSIONS])
+        at = N_EXTENSIONS + 1 + 2 * _count(rest[N_EXTENSIONS])
         n_hosts = _count(rest[at])
-        for n_fields in _HOST_FIELDS:
+        for n_fields in HOST_FIELDS:
             tail = rest[at + 1 + n_fields * n_hosts :]
             if _whole(_pick_numbers_of_tail(tail)):
                 return tail
@@ -222,7 +250,7 @@ def _whole(texts: tuple[str, ...]) -> bool:
 def _ineligible(tail: list[str]) -> float:
     """Return the time in which the job was ineligible [s]; -1 if it is not recorded."""
     try:
-        slots_at = _N_NETWORKS + 1 + 2 * _count(tail[_N_NETWORKS]) + 6
+        slots_at = N_NETWORKS + 1 + 2 * _count(tail[N_NETWORKS]) + 6
         text = tail[slots_at + 1 + _count(tail[slots_at])]
         return float(text)
     except (IndexError, ValueError):
