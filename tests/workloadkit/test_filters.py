@@ -189,7 +189,7 @@ def test_filters_are_applied_in_order_and_counted(log):
 
 
 def test_the_header_of_a_cleaned_log(log):
-    with pytest.warns(wk.WorkloadWarning, match="1 remaining jobs name a removed job"):
+    with pytest.warns(wk.WorkloadWarning, match="1 remaining job names a removed job"):
         cleaned = wk.clean(log, ["job=2"])
     assert cleaned.header.lines[-4:] == (
         ";",
@@ -233,7 +233,7 @@ def test_a_preceding_job_is_missed_when_no_job_has_its_number_any_more():
     columns = {"submit": [0, 5, 9], "job": [7, 7, 8], "preceding_job": [-1, -1, 7]}
     log = wk.Trace.from_columns(columns)
     assert wk.clean(log, "submit=0").column("job").tolist() == [7, 8]  # without a warning
-    with pytest.warns(wk.WorkloadWarning, match="trace: 1 remaining jobs name a removed job"):
+    with pytest.warns(wk.WorkloadWarning, match="trace: 1 remaining job names a removed job"):
         wk.clean(log, "job=7")
     unnumbered = log.with_columns(job=[-1, 7, 8])  # an unknown number is that of no job
     assert wk.clean(unnumbered, "job=-1").n_jobs == 2
