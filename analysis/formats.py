@@ -3,8 +3,11 @@
 import math
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Text for an unknown number.
 UNKNOWN = "–"
@@ -203,11 +206,12 @@ def with_interval(
     return f"{form(value)} [{', '.join(ends)}]"
 
 
-def day(date: pd.Timestamp) -> str:
+def day(date: "pd.Timestamp") -> str:
     """Format a date.
 
     Examples
     --------
+    >>> import pandas as pd
     >>> day(pd.Timestamp("1996-09-03 14:00"))
     '3 September 1996'
     """

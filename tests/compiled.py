@@ -7,10 +7,14 @@ from typing import Any
 import numba
 import pytest
 
+from workloadkit._kernels.compile import DISABLE_JIT, start_compiler
+
 
 @cache
 def from_python(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a caller of a helper."""
+    if not DISABLE_JIT:
+        start_compiler()  # which learns what is chosen by type
     return numba.njit(lambda *arguments: function(*arguments))
 
 

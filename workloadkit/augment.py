@@ -95,7 +95,7 @@ def add_utility(
     [(0.0, 0.375), (8.277, 0.375), (8.278, 0.153), (10.0, 0.153)]
     """
     check_trace(trace)
-    if len(trace.utility):
+    if len(trace.table("utility")):
         _warn(f"{trace.name}: existing utility functions are replaced", stacklevel=3)
     options = Augment.of(settings, keywords)
     kinds, table, priority = _decays(options.decay), options.table, options.priority

@@ -1,11 +1,16 @@
 """Checkpointed jobs: the summary line of a job, and the bursts in which it ran."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import BY_NAME, UNKNOWN
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # Fields that a burst takes from its job if its own line does not specify them.
 _OF_THE_JOB = (
@@ -43,8 +48,8 @@ def summaries(jobs: NDArray[np.int64], bursts: NDArray[np.int64]) -> NDArray[np.
 
 
 def unfold(
-    jobs: pd.DataFrame, bursts: pd.DataFrame
-) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.bool_]]:
+    jobs: "pd.DataFrame", bursts: "pd.DataFrame"
+) -> "tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.bool_]]":
     """Replace the summary lines of checkpointed jobs by their bursts.
 
     Only the first burst is submitted, with its job; the wait of each later one is counted from the
@@ -75,6 +80,8 @@ def unfold(
     .. [1] S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job
        schedulers", JSSPP 1999, section 2.3.
     """
+    import pandas as pd
+
     number = bursts["job"].to_numpy()
     of = summaries(jobs["job"].to_numpy(), number)
     if (of < 0).any():
@@ -102,16 +109,20 @@ def unfold(
 
 
 def _since_submission(
-    parts: pd.DataFrame, of: NDArray[np.int64], first: NDArray[np.bool_]
+    parts: "pd.DataFrame", of: NDArray[np.int64], first: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the submission of each burst since that of its job: the end of the previous burst."""
+    import pandas as pd
+
     wait, run = (np.nan_to_num(parts[name].to_numpy()) for name in ("wait", "run"))
     lasts = pd.Series(np.maximum(wait, 0.0) + np.maximum(run, 0.0))
     ends = lasts.groupby(of).cumsum().to_numpy()
     return np.where(first, 0.0, np.append(0.0, ends[:-1]))
 
 
-def _filled(name: str, parts: pd.DataFrame, jobs: pd.DataFrame, of: NDArray[np.int64]) -> NDArray:
+def _filled(
+    name: str, parts: "pd.DataFrame", jobs: "pd.DataFrame", of: NDArray[np.int64]
+) -> NDArray:
     own = parts[name].to_numpy()
     unknown = np.isnan(own) if BY_NAME[name].measured else own == UNKNOWN
     return np.where(unknown, jobs[name].to_numpy()[of], own)

@@ -5,13 +5,14 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.header import Header
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit._kernels.local_time import ZoneArrays
 
 DAY = 86400
@@ -128,8 +129,10 @@ class Clock:
         piece = np.searchsorted(self.begins[1:] + self.offsets[:-1], shown, side="right")
         return np.maximum(shown - self.offsets[piece], self.begins[piece]) - self.start
 
-    def dates(self, time: ArrayLike) -> pd.DatetimeIndex:
+    def dates(self, time: ArrayLike) -> "pd.DatetimeIndex":
         """Return local dates and times, to the second; valid only if `known`."""
+        import pandas as pd
+
         local = np.floor(self.local(time) - _MONDAY).astype(np.int64)
         return pd.DatetimeIndex(local.astype("datetime64[s]"))
 

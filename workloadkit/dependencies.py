@@ -1,16 +1,19 @@
 """Dependencies between the batches of a user's jobs."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, provenance
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Marks a batch that depends on no batch, or follows none.
 NONE = -1
@@ -179,7 +182,7 @@ def activities(trace: Trace) -> Activities:
     )
 
 
-def dependencies(trace: Trace) -> pd.DataFrame:
+def dependencies(trace: Trace) -> "pd.DataFrame":
     """Return what each batch of a log follows and depends on.
 
     Parameters
@@ -212,6 +215,8 @@ def dependencies(trace: Trace) -> pd.DataFrame:
     1        0      1        0           1        30.0
     2        1      2        1           1      7170.0
     """
+    import pandas as pd
+
     acts = activities(trace)
     opens, n_batches = acts.first_job[:-1], acts.session.size
     # labels are ordered by first row

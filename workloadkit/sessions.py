@@ -1,13 +1,17 @@
 """Sessions, batches and think times of users."""
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.errors import ParameterError, WorkloadWarning, among
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_ascending, check_trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Default threshold of each method. [s]
 THRESHOLDS = {"arrival": 3600.0, "last": 1200.0, "max": 1200.0}
@@ -19,7 +23,7 @@ def delimit_sessions(
     method: str = "arrival",
     threshold: float | None = None,
     cut: float | None = None,
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Find the sessions and batches of every user.
 
     A session is a period of continuous work of one user; its batches are sets of overlapping
@@ -106,6 +110,8 @@ def delimit_sessions(
     3        0      2        30.0
     4        2      3         NaN
     """
+    import pandas as pd
+
     from workloadkit._kernels.sessions import label_sessions
 
     check_trace(trace)
@@ -134,7 +140,7 @@ def delimit_sessions(
     return pd.DataFrame(columns, index=index)
 
 
-def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
+def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
     """Return the think time before each job, since the end of its user's earlier work.
 
     Parameters
@@ -175,6 +181,8 @@ def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
     1         0       -30.0      True
     2         1        35.0     False
     """
+    import pandas as pd
+
     check_trace(trace)
     if method not in ("last", "max"):
         raise ParameterError(f"unknown method {method!r} to measure think times; known: last, max")
@@ -196,6 +204,8 @@ def think_times(trace: Trace, *, method: str = "last") -> pd.DataFrame:
 
 def _work_of_users(trace: Trace) -> tuple:
     """Return submit, end and user code of the jobs that ran, number of users, and row labels."""
+    import pandas as pd
+
     jobs = trace.jobs.loc[trace.ran, ["submit", "user"]]
     unknown = int((jobs["user"] == UNKNOWN).sum())
     if unknown:

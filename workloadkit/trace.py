@@ -8,7 +8,6 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.checkpoints import unfold
@@ -20,19 +19,34 @@ from workloadkit.intake import Intake, Repair
 from workloadkit.window import Window, window_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 _MOST_BINS = 500  # of a figure
 
 
+class Columns(dict[str, NDArray]):
+    """A table as columns; a Trace makes a DataFrame of it when one is requested.
+
+    Reading and simulating need none, and loading pandas takes longer than either.
+    """
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return next((column.size for column in self.values()), 0)
+
+
 @cache  # shared: a trace is never changed in place
-def _no_jobs() -> pd.DataFrame:
-    return pd.DataFrame({f.name: np.empty(0, f.dtype) for f in FIELDS})
+def _no_jobs() -> Any:
+    return Columns({f.name: np.empty(0, f.dtype) for f in FIELDS})
 
 
 @cache
-def _no_utility() -> pd.DataFrame:
-    return pd.DataFrame({"row": np.empty(0, np.int64), "time": np.empty(0), "value": np.empty(0)})
+def _no_utility() -> Any:
+    return Columns(row=np.empty(0, np.int64), time=np.empty(0), value=np.empty(0))
+
+
+_TABLES = ("jobs", "bursts", "utility")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +89,24 @@ class Trace(Displayed):
     [[1.0, 0.0, nan, 4.0], [2.0, 60.0, nan, 1.0]]
     """
 
-    jobs: pd.DataFrame
+    jobs: "pd.DataFrame"
     header: Header = field(default_factory=Header)
-    bursts: pd.DataFrame = field(default_factory=_no_jobs)
-    utility: pd.DataFrame = field(default_factory=_no_utility)
+    bursts: "pd.DataFrame" = field(default_factory=_no_jobs)
+    utility: "pd.DataFrame" = field(default_factory=_no_utility)
     name: str = "trace"
     digest: str = ""
     made_from: str = ""
     changes: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
-    sidecar: pd.DataFrame | None = None
+    sidecar: "pd.DataFrame | None" = None
     intake: Intake | None = None
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        for name in _TABLES:
+            if isinstance(table := self.__dict__[name], Columns):
+                self.__dict__[f"_{name}"] = table
+                del self.__dict__[name]  # so that `__getattr__` is called
         # A trace with replaced jobs or header no longer equals the text that was read. Ids are
         # unique here, because the original trace keeps the replaced objects alive.
         held = self._held()
@@ -97,15 +115,32 @@ class Trace(Displayed):
             object.__setattr__(self, "digest", "")
         object.__setattr__(self, "_read", held)
 
+    def __getattr__(self, name: str) -> Any:
+        """Make a DataFrame of the columns of a table."""
+        if name not in _TABLES or f"_{name}" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        import pandas as pd
+
+        self.__dict__[name] = pd.DataFrame(dict(self.__dict__[f"_{name}"]), copy=False)
+        del self.__dict__[f"_{name}"]
+        object.__setattr__(self, "_read", self._held())
+        return self.__dict__[name]
+
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "_read"}
+        names = {f.name for f in fields(self)} | {f"_{name}" for name in _TABLES}
+        return {name: value for name, value in self.__dict__.items() if name in names - {"_read"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         object.__setattr__(self, "_read", self._held())  # ids differ in copies and other processes
 
     def _held(self) -> tuple[int, ...]:
-        return id(self.jobs), id(self.header), id(self.bursts), id(self.utility)
+        return *(id(self.table(name)) for name in _TABLES), id(self.header)
+
+    def table(self, name: str) -> "Columns | pd.DataFrame":
+        """Return the columns of `jobs`, `bursts` or `utility`, as a DataFrame if there is one."""
+        columns = self.__dict__.get(f"_{name}")
+        return self.__dict__[name] if columns is None else columns
 
     @classmethod
     def from_columns(
@@ -147,22 +182,27 @@ class Trace(Displayed):
         }
         if "job" not in columns:
             table["job"] = np.arange(1, n_jobs + 1)
-        return cls(pd.DataFrame(table, copy=False), header or Header(), name=name)
+        return cls(Columns(table), header or Header(), name=name)
 
     @property
     def n_jobs(self) -> int:
         """Number of jobs."""
-        return len(self.jobs)
+        return len(self.table("jobs"))
+
+    @property
+    def n_bursts(self) -> int:
+        """Number of bursts of checkpointed jobs."""
+        return len(self.table("bursts"))
 
     @cached_property
     def content_digest(self) -> str:
         """SHA-256 of the header, and of the columns of jobs, bursts and utility functions."""
         digest = hashlib.sha256("\n".join(self.header.lines).encode(errors="surrogatepass"))
-        for table in (self.jobs, self.bursts, self.utility):
+        for table in map(self.table, _TABLES):
             digest.update(f"\n{len(table)} rows".encode())
             for name in table:
                 digest.update(f"\n{name} ".encode())
-                digest.update(np.ascontiguousarray(table[name].to_numpy()).data)
+                digest.update(np.ascontiguousarray(table[name]).data)
         return digest.hexdigest()
 
     @property
@@ -180,7 +220,7 @@ class Trace(Displayed):
         """
         if name not in BY_NAME:
             raise WorkloadError(f"not a field of a job: {name}; {among(name, NAMES)}")
-        return _frozen(self.jobs[name].to_numpy())
+        return _frozen(np.asarray(self.table("jobs")[name]))
 
     @cached_property
     def used_procs(self) -> NDArray[np.float64]:
@@ -231,7 +271,7 @@ class Trace(Displayed):
         procs = f", {plural(self.header.procs, 'processor')}" if self.header.procs else ""
         return f"{self.name!r}, {plural(self.n_jobs, 'job')}, {plural(known, 'user')}{procs}"
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         return self.jobs
 
     def within_window(self) -> "Trace":
@@ -327,7 +367,7 @@ class Trace(Displayed):
         >>> trace.jobs[["job", "submit", "wait", "run", "status"]].to_numpy().tolist()
         [[7.0, 10.0, 5.0, 20.0, 2.0], [7.0, 35.0, 30.0, 40.0, 3.0]]
         """
-        if self.bursts.empty:
+        if not self.n_bursts:
             return self
         jobs, row, is_burst = unfold(self.jobs, self.bursts)
         new_row = np.full(self.n_jobs, -1)
@@ -394,7 +434,8 @@ def list_of_logs(traces: Trace | Iterable[Trace]) -> list[Trace]:
     """
     if isinstance(traces, Trace):
         return [traces]
-    if isinstance(traces, str | Mapping | pd.DataFrame) or not isinstance(traces, Iterable):
+    is_table = isinstance(traces, str | Mapping) or hasattr(traces, "columns")
+    if is_table or not isinstance(traces, Iterable):
         check_trace(traces, "a log")  # raises
     logs = [*traces]
     if not logs:

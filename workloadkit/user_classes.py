@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
@@ -16,6 +15,7 @@ from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: The classes of users, in the order of tables.
@@ -44,9 +44,9 @@ class UserClasses(Displayed):
         Begin and end of logging. [s]
     """
 
-    users: pd.DataFrame
-    counts: pd.DataFrame
-    seen: pd.DataFrame
+    users: "pd.DataFrame"
+    counts: "pd.DataFrame"
+    seen: "pd.DataFrame"
     begin: float
     end: float
 
@@ -76,7 +76,7 @@ class UserClasses(Displayed):
         return early / (EDGE / WEEK), rest
 
     @property
-    def periods(self) -> pd.DataFrame:
+    def periods(self) -> "pd.DataFrame":
         """Number of users by period of activity, in bins of 4 weeks or more.
 
         Returns
@@ -85,6 +85,8 @@ class UserClasses(Displayed):
             By `weeks`, the lower edge of the bin: `long_term` and `other` users. A period on an
             edge belongs to the lower bin, because exactly 12 weeks is not yet long-term.
         """
+        import pandas as pd
+
         weeks = self.users["period"].to_numpy() / WEEK
         width = _BIN * max(1, int(np.ceil(self.weeks / _BIN / _MOST_BINS)))
         place = np.maximum(np.ceil(weeks / width).astype(np.int64) - 1, 0)
@@ -144,6 +146,8 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     >>> classify_users(trace).users["class"].to_dict()
     {3: 'long-term', 4: 'temporary', 5: 'truncated'}
     """
+    import pandas as pd
+
     check_trace(trace)
     options = Classify.of(settings, keywords)
     begin, edge = options.begin, options.edge
@@ -172,8 +176,10 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     return UserClasses(users, _count(users), _seen(week, n_weeks), begin, end)
 
 
-def _count(users: pd.DataFrame) -> pd.DataFrame:
+def _count(users: "pd.DataFrame") -> "pd.DataFrame":
     """Count users and jobs by class."""
+    import pandas as pd
+
     groups = users.groupby("class")["jobs"]
     counts = pd.DataFrame({"users": groups.size(), "jobs": groups.sum()})
     counts = counts.reindex(list(CLASSES), fill_value=0).rename_axis("class")
@@ -182,8 +188,10 @@ def _count(users: pd.DataFrame) -> pd.DataFrame:
     return counts
 
 
-def _seen(week: NDArray[np.int64], n_weeks: int) -> pd.DataFrame:
+def _seen(week: NDArray[np.int64], n_weeks: int) -> "pd.DataFrame":
     """Return the number of users seen by the begin of each week, from the weeks of first jobs."""
+    import pandas as pd
+
     at = np.unique(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
     seen = np.searchsorted(np.sort(week), at, side="left")
     return pd.DataFrame({"users": seen}, pd.Index(at, name="week"))

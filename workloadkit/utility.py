@@ -11,16 +11,19 @@ References
    performance analysis of schedulers", HPDC 2007, section 3.4.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import MAX_TIME
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: A point of a utility function: time after the submission [s], and value.
 Point = tuple[float, float]
@@ -62,12 +65,12 @@ class Utilities(NamedTuple):
         return Utilities(first, self.time[points], self.value[points])
 
 
-def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
+def pack(frame: "pd.DataFrame | Mapping[str, NDArray]", n_jobs: int) -> Utilities:
     """Concatenate the points of a table such as `Trace.utility`.
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame or mapping of str to ndarray
         Columns `row` (of the job, from 0), `time` [s] and `value`; the points of a job in order.
     n_jobs : int
 
@@ -82,26 +85,27 @@ def pack(frame: pd.DataFrame, n_jobs: int) -> Utilities:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"row": [2, 0, 0], "time": [0, 0, 9], "value": [7, 4, 1]})
     >>> packed = pack(frame, 3)
     >>> packed.first.tolist(), packed.time.tolist(), packed.value.tolist()
     ([0, 2, 2, 3], [0.0, 9.0, 0.0], [4.0, 1.0, 7.0])
     """
-    row = frame["row"].to_numpy()
+    row = np.asarray(frame["row"])
     if row.size and (row.dtype.kind not in "iu" or row.min() < 0 or row.max() >= n_jobs):
         raise WorkloadError(
             f"utility points have rows {row.min()} to {row.max()}; the log has "
             f"{plural(n_jobs, 'job')}"
         )
     row = row.astype(np.int64)
-    time, value = (frame[name].to_numpy(np.float64) for name in ("time", "value"))
+    time, value = (np.asarray(frame[name], np.float64) for name in ("time", "value"))
     if (row[1:] < row[:-1]).any():
         order = np.argsort(row, kind="stable")
         row, time, value = row[order], time[order], value[order]
     return Utilities(_first(np.bincount(row, minlength=n_jobs)), time, value)
 
 
-def unpack(utilities: Utilities) -> pd.DataFrame:
+def unpack(utilities: Utilities) -> "pd.DataFrame":
     """Return the points as a table, the inverse of `pack`.
 
     Examples
@@ -109,6 +113,8 @@ def unpack(utilities: Utilities) -> pd.DataFrame:
     >>> unpack(Utilities(np.array([0, 0, 1]), np.zeros(1), np.ones(1))).to_numpy().tolist()
     [[1.0, 0.0, 1.0]]
     """
+    import pandas as pd
+
     n_points = np.diff(utilities.first)
     row = np.repeat(np.arange(n_points.size), n_points)
     return pd.DataFrame({"row": row, "time": utilities.time, "value": utilities.value})
@@ -140,6 +146,7 @@ def check(trace: Trace) -> None:
     Examples
     --------
     >>> from dataclasses import replace
+    >>> import pandas as pd
     >>> points = pd.DataFrame({"row": [0, 0], "time": [0, 0], "value": [4, 1]})
     >>> check(replace(Trace.from_columns({"submit": [0], "job": [12]}), utility=points))
     Traceback (most recent call last):

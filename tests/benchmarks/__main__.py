@@ -30,6 +30,7 @@ from tests.benchmarks import (
     scheduling,
     sessions,
     sites,
+    starting,
     user_aware,
     utilities,
 )
@@ -55,6 +56,7 @@ PARTS = (
         reacting,
         compilation,
     ),
+    starting,
     *(sites, locality, long_memory, report, resampling, log_changes, utilities, models),
     intervals,
     queueing_models,

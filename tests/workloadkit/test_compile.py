@@ -3,16 +3,20 @@
 import ast
 import errno
 import os
+import subprocess
+import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
-import numba.core.caching
+import numpy as np
 import pytest
 from numba.core import config
 
 import workloadkit
 from workloadkit._kernels import compile as compiling
+from workloadkit._kernels import object_code
 from workloadkit.errors import WorkloadWarning
 
 PACKAGE = Path(workloadkit.__file__).parent
@@ -27,7 +31,7 @@ def double(x):
 @pytest.fixture(autouse=True)
 def forget():
     """Directories are looked at once in a process, and warned of once."""
-    caches = compiling.cache_directory, compiling._kept_in, compiling._warn_of
+    caches = object_code.cache_directory, object_code.kept_in, object_code._warn_of
     for cached in caches:
         cached.cache_clear()
     yield
@@ -37,7 +41,7 @@ def forget():
 
 def keep_in(folder, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    for cached in (compiling.cache_directory, compiling._kept_in):
+    for cached in (object_code.cache_directory, object_code.kept_in):
         cached.cache_clear()
 
 
@@ -47,8 +51,7 @@ def test_the_cache_is_named_by_the_sources_of_the_kernels(tmp_path, monkeypatch)
     assert compiling.kernel(double)(4) == 8
     (kept,) = tmp_path.iterdir()
     assert len(kept.name) == 16
-    assert list(kept.rglob("*.nbc"))
-    assert kept.name not in config.CACHE_DIR  # kernels of the user's own go where they went
+    assert list(kept.rglob("*.kernel"))
 
 
 def world_writable(folder):
@@ -59,7 +62,7 @@ def world_writable(folder):
 def another_users(folder):
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
-    kept = folder / Path(compiling.cache_directory()).name
+    kept = folder / Path(object_code.cache_directory()).name
     kept.mkdir()
     os.chown(kept, 54321, 54321)
     return folder
@@ -86,27 +89,101 @@ def test_kernels_compile_without_a_cache(make, problem, tmp_path, monkeypatch):
     before = sorted(tmp_path.rglob("*"))
     keep_in(folder, monkeypatch)
     with pytest.warns(WorkloadWarning, match=f"compiled code is not cached, and .* {problem}"):
-        kernel = compiling.kernel(double)
-    assert kernel(4) == 8
+        assert compiling.kernel(double)(4) == 8
     assert compiling.kernel(double)(5) == 10  # it is said once
-    assert not [path for path in tmp_path.rglob("*.nb?") if path not in before]
+    assert not [path for path in tmp_path.rglob("*.kernel") if path not in before]
 
 
 @needs_compiler
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 def test_a_disk_that_cannot_be_written_costs_no_more_than_time(number, tmp_path, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(number, os.strerror(number))
 
     keep_in(tmp_path, monkeypatch)
-    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", fail)
+    monkeypatch.setattr(tempfile, "mkstemp", fail)
     kernel = compiling.kernel(double)
     with pytest.warns(WorkloadWarning, match=f"cannot be written: {os.strerror(number)}"):
         assert kernel(4) == 8
-    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "load", fail)
-    compiling._warn_of.cache_clear()
+    monkeypatch.setattr(Path, "open", fail)
+    object_code._warn_of.cache_clear()
     with pytest.warns(WorkloadWarning, match=f"cannot be (read|written): {os.strerror(number)}"):
         assert compiling.kernel(double)(4) == 8
+
+
+def halves(x, n, rng, nothing):
+    if n < 0:
+        raise ValueError("fewer than none")
+    y = np.empty(n)
+    for i in range(n):
+        y[i] = x[i] / 2 + rng.random()
+    return y[1:], n, n > 2, y[0]
+
+
+def play_halves():
+    """What a kernel returns, and what it raises."""
+    kernel = compiling.kernel(halves)
+    array, *numbers = kernel(np.arange(4), 3, np.random.default_rng(7), None)
+    with pytest.raises(ValueError, match="fewer than none"):
+        kernel(np.arange(4), -1, np.random.default_rng(7), None)
+    return array.tolist(), numbers
+
+
+@needs_compiler
+def test_cached_code_does_what_compiled_code_does(tmp_path, monkeypatch):
+    keep_in(tmp_path, monkeypatch)
+    compiled = play_halves()
+    monkeypatch.setattr(compiling, "start_compiler", None)  # it is not loaded
+    assert play_halves() == compiled
+    array, *numbers = halves(np.arange(4), 3, np.random.default_rng(7), None)
+    assert compiled == (array.tolist(), numbers)
+
+
+@needs_compiler
+@pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[:-1]])
+def test_a_damaged_file_is_compiled_again(damage, tmp_path, monkeypatch):
+    keep_in(tmp_path, monkeypatch)
+    compiling.kernel(double)(4)
+    (file,) = tmp_path.rglob("*.kernel")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert compiling.kernel(double)(4) == 8
+    assert file.read_bytes()[-100:] == whole[-100:]
+
+
+@needs_compiler
+def test_code_that_needs_absent_functions_is_compiled_again(tmp_path, monkeypatch):
+    keep_in(tmp_path, monkeypatch)
+    compiling.kernel(double)(4)
+    (file,) = tmp_path.rglob("*.kernel")
+    file.write_bytes(file.read_bytes().replace(b'"needs": []', b'"needs": ["no_such_function"]', 1))
+    assert compiling.kernel(double)(4) == 8
+
+
+@needs_compiler
+def test_values_of_other_types_are_left_to_the_compiler(tmp_path, monkeypatch):
+    keep_in(tmp_path, monkeypatch)
+    assert compiling.kernel(double)(2j) == 4j
+    assert not list(tmp_path.rglob("*.kernel"))
+
+
+LOADED = """
+import sys
+from workloadkit.cli import main
+try:
+    main()
+finally:
+    print(*[name for name in ("numba", "pandas", "scipy", "rich") if name in sys.modules])
+"""
+
+
+@needs_compiler
+def test_a_simulation_loads_neither_compiler_nor_pandas():
+    """Except for what was never compiled before: so it runs twice."""
+    run = [sys.executable, "-c", LOADED, "simulate", "--quiet", "--scheduler", "fcfs"]
+    for _ in range(2):
+        done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n\n"), done.stdout.splitlines()[-1]
 
 
 @needs_compiler
@@ -122,10 +199,10 @@ def test_an_edit_of_any_source_gives_another_name(tmp_path):
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(name)
     sources = sorted(tmp_path.iterdir())
-    before = compiling.digest_of(sources)
-    assert compiling.digest_of(sources) == before
+    before = object_code.digest_of(sources)
+    assert object_code.digest_of(sources) == before
     sources[1].write_text("edited")
-    assert compiling.digest_of(sources) != before
+    assert object_code.digest_of(sources) != before
 
 
 def imports(source):
@@ -157,12 +234,12 @@ KEPT = {
 
 
 def is_covered(module):
-    return module.startswith(tuple(f"workloadkit.{folder}." for folder in compiling.COMPILED))
+    return module.startswith(tuple(f"workloadkit.{folder}." for folder in object_code.COMPILED))
 
 
 def test_all_compiled_code_lies_where_the_digest_looks():
     found = {source.relative_to(PACKAGE).parts[0] for source in SOURCES}
-    assert found == set(compiling.COMPILED)
+    assert found == set(object_code.COMPILED)
     # parts of one's own are compiled with what calls them, in each process, and are never kept
     parts = {("workloadkit._kernels.compile", name) for name in ("bare", "inline")}
     for source in (PACKAGE.parent / "analysis").rglob("*.py"):
@@ -182,8 +259,8 @@ def test_compiled_code_takes_no_constant_from_elsewhere():
 def test_an_edit_of_any_compiled_file_gives_another_directory(tmp_path, monkeypatch):
     package = tmp_path / "workloadkit"
     copytree(PACKAGE, package, ignore=ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compiling, "__file__", str(package / "_kernels" / "compile.py"))
-    directory = compiling.cache_directory.__wrapped__
+    monkeypatch.setattr(object_code, "__file__", str(package / "_kernels" / "object_code.py"))
+    directory = object_code.cache_directory.__wrapped__
     seen = {directory()}
     deep = package / "simulation" / "policies" / "easy" / "kernel.py"
     edited = [package / source.relative_to(PACKAGE) for source in SOURCES]

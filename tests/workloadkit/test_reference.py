@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import bare, kernel
-from workloadkit._kernels.reference import Reference, by_reference
+from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.references import Reference
 
 
 class Inner(NamedTuple):

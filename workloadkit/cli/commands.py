@@ -63,7 +63,7 @@ class Command(typer.core.TyperCommand):
         """Run the command; with --verbose, report versions and the time that it took."""
         begin = monotonic()
         note_configured(ctx)
-        detail(f"workloadkit {__version__}, Python {python_version()}, {_versions()}")
+        detail(lambda: f"workloadkit {__version__}, Python {python_version()}, {_versions()}")
         result = super().invoke(ctx)
         detail(f"total: {monotonic() - begin:.1f} s")
         return result

@@ -1,5 +1,6 @@
 """What a command reports next to its result: notes, warnings, details, and progress."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,10 +32,10 @@ def note(message: str) -> None:
         write_message(message)
 
 
-def detail(message: str) -> None:
-    """Write one line to stderr with --verbose."""
+def detail(message: str | Callable[[], str]) -> None:
+    """Write one line to stderr with --verbose; a function makes it only then."""
     if _is_verbose:
-        write_message(message)
+        write_message(message if isinstance(message, str) else message())
 
 
 def warn_in_one_line() -> None:
@@ -62,9 +63,22 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         To be called with how many are done, and of how many. Until it is called, the time that has
         passed is shown.
     """
+    begin = monotonic()
+    if _is_quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+    else:
+        with _bar(what) as update:
+            yield update
+    detail(f"{what}: {monotonic() - begin:.1f} s")
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.text import Text
+
+    from workloadkit._kernels.object_code import reports
 
     class Counts(ProgressColumn):
         """How many are done, and the time left; else the time that has passed."""
@@ -77,12 +91,17 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(20), Counts())
-    hidden = _is_quiet or not console.is_terminal
-    begin = monotonic()
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(what), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-    detail(f"{what}: {monotonic() - begin:.1f} s")
+
+        def compiling() -> None:
+            bar.update(task, description=f"{printable(what)}: compiling, once on this machine")
+
+        reports.append(compiling)
+        try:
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        finally:
+            reports.remove(compiling)
 
 
 def _clock(seconds: float | None) -> str:

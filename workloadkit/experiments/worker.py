@@ -1,7 +1,6 @@
 """Imports for workers, loaded once by their parent process."""
 
+import llvmlite.binding  # noqa: F401 loads compiled code
+
 import workloadkit.simulation.policies.compiled
 import workloadkit.simulation.simulate  # noqa: F401
-from workloadkit._kernels.starting import start_compiler
-
-start_compiler()

@@ -148,7 +148,7 @@ def _header(
     suspends: bool,
 ) -> Header:
     """Return the header derived from the records."""
-    n_bursts = len(trace.bursts)
+    n_bursts = trace.n_bursts
     parts = trace.as_bursts()
     left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
     last = float(np.fmax(parts.end, left_queue).max())  # jobs may leave the queue without running

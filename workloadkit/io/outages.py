@@ -36,7 +36,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.display import Displayed, plot_spans
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, plural
@@ -54,6 +53,7 @@ from workloadkit.io.swf.writing import header_text
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Types of the format; -1 is unknown.
@@ -240,12 +240,14 @@ class Outages(Displayed):
     def _summary(self) -> str:
         return f"{self.name!r}, {plural(len(self), 'outage')}"
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         return self.table
 
     @cached_property
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """One row per outage: `number announced start end type procs components`."""
+        import pandas as pd
+
         columns = {
             field: np.array([getattr(outage, field) for outage in self], dtype=np.int64)
             for field in _FIELDS

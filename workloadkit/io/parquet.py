@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.errors import FormatError
 from workloadkit.io.record_fields import BY_NAME
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Key of the metadata of a file that this package writes.
 KEY = b"workloadkit"
 
 
-def words_of(table: pd.DataFrame) -> list[str]:
+def words_of(table: "pd.DataFrame") -> list[str]:
     """Return the columns of words that repeat, which are stored in dictionaries."""
     return [name for name, dtype in table.dtypes.items() if dtype == "category"]
 
@@ -42,7 +45,7 @@ def reading_parquet(name: str, read: Callable[[], Any]) -> Any:
         raise FormatError(name, f"cannot be read: {reason}") from error
 
 
-def with_kinds(name: str, table: pd.DataFrame) -> pd.DataFrame:
+def with_kinds(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
     """Convert the columns that `workloadkit.io.record_fields` defines to their types.
 
     Raises
@@ -56,7 +59,7 @@ def with_kinds(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _as_kind(name: str, column: pd.Series, kind: str) -> pd.Series:
+def _as_kind(name: str, column: "pd.Series", kind: str) -> "pd.Series":
     try:
         if kind in ("number", "whole"):
             return column.astype(np.float64 if kind == "number" else np.int64)

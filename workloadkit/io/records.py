@@ -3,16 +3,18 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
 from workloadkit.io.record_fields import RECORD_FIELDS, RecordField
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,10 @@ class Records:
         """Oddities in rows of jobs, most frequent first."""
         return tuple(sorted(self._noted.values(), key=lambda r: (-r.count, r.first_line)))
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> "pd.DataFrame":
         """Return the records as a table, and release them."""
+        import pandas as pd
+
         if self._table is not None:
             table, self._table = self._table, None
             return table
@@ -158,7 +162,7 @@ class Records:
         self._n_records = 0
         return pd.DataFrame(columns, copy=False)
 
-    def restore(self, table: pd.DataFrame) -> None:
+    def restore(self, table: "pd.DataFrame") -> None:
         """Put back a modified table from `frame`; no records may be added after it."""
         self._table = table
         self._n_records = len(table)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 import numpy as np
-import pandas as pd
 
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
@@ -18,6 +17,8 @@ from workloadkit.io.files import text_chunks, writing
 from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit.trace import Trace
 
 #: Fields with numbers in the log and names in the side-car.
@@ -126,7 +127,7 @@ def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) 
 
 def read_sidecar(
     path: str | os.PathLike[str], *, n_jobs: int | None = None
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> "tuple[pd.DataFrame, dict[str, Any]]":
     """Read the side-car of a log.
 
     Parameters
@@ -153,7 +154,7 @@ def read_sidecar(
 
     name = os.fspath(path)
 
-    def read() -> tuple[pd.DataFrame, dict[str, Any] | None]:
+    def read() -> "tuple[pd.DataFrame, dict[str, Any] | None]":
         with Path(path).open("rb") as stream:
             parquet = pq.ParquetFile(stream)
             if n_jobs not in (None, parquet.metadata.num_rows):
@@ -193,6 +194,8 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
 
 def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:
     """Return the name for each number in the log, by field."""
+    import pandas as pd
+
     assert trace.sidecar is not None  # only called by write_sidecar
     numbers: dict[str, dict[str, str]] = {}
     for field in NUMBERED:

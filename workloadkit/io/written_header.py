@@ -23,7 +23,7 @@ def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
     ('; MaxJobs: 1',)
     """
     header = trace.header
-    n_bursts = len(trace.bursts)
+    n_bursts = trace.n_bursts
     for label, before in (("MaxJobs", trace.n_jobs), ("MaxRecords", trace.n_jobs + n_bursts)):
         if before != n_jobs and header.number(label) == before:
             header = header.replaced(label, str(n_jobs))

@@ -1,7 +1,6 @@
 """Build the log of a draw."""
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import FIELDS, UNKNOWN
@@ -39,6 +38,8 @@ def assemble(
     -------
     Trace
     """
+    import pandas as pd
+
     user = _users(drawn) if user is None else user
     new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}
     new |= _preceding(pools, drawn)

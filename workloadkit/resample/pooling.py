@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
@@ -78,6 +77,8 @@ def _pool(
     rare: Sequence[RareBehaviour],
 ) -> _LogPools:
     """Divide the users of one log into its pools."""
+    import pandas as pd
+
     identity, n_jobs, begin = trace.identity, trace.n_jobs, settings.begin
     if begin is None:
         trace = trace.within_window()
@@ -149,7 +150,7 @@ def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[st
         "outside the window of the log": outside,
         "that never ran": trace.n_jobs - n_ran,
         "of unknown user": n_ran - n_chosen,
-        "that are bursts of checkpointed ones": len(trace.bursts),
+        "that are bursts of checkpointed ones": trace.n_bursts,
     }
     said = [f"{count:,} {what}" for what, count in left_out.items() if count]
     return [f"{trace.name}: jobs left out of the pools: {', '.join(said)}"] if said else []

@@ -1,7 +1,8 @@
 """Statistics of the users of a log, and their classes."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
@@ -10,6 +11,10 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.metrics import RUN_CLASSES
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Classes of users, by column of `user_table`.
 USER_CLASSES = {
@@ -20,7 +25,7 @@ USER_CLASSES = {
 }
 
 
-def user_table(trace: Trace) -> pd.DataFrame:
+def user_table(trace: Trace) -> "pd.DataFrame":
     """Return statistics of each user of a log, and the user's classes.
 
     Users differ: some run long jobs, others prefer many small ones [1]_. Resampling can prefer
@@ -68,6 +73,8 @@ def user_table(trace: Trace) -> pd.DataFrame:
     3        3     27.0    serial  short  light    frequent
     7        1  32000.0  parallel   long  heavy  occasional
     """
+    import pandas as pd
+
     check_trace(trace)
     known = trace.select(trace.ran & (trace.column("user") != UNKNOWN))
     if not known.n_jobs:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.errors import ParameterError, check_number
 from workloadkit.resample.pools import RARE_USER, Pools
@@ -13,7 +13,10 @@ from workloadkit.resample.user_table import USER_CLASSES, user_table
 from workloadkit.trace import Trace
 
 #: Weights of users: by number, by name of a class, or as a function of the user's row.
-Weights = Mapping[int, float] | Mapping[str, float] | Callable[[pd.Series], float]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Weights = Mapping[int, float] | Mapping[str, float] | Callable[["pd.Series"], float]
 
 
 def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
@@ -50,7 +53,7 @@ def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
     return replace(pools, members=members._replace(weight=weight))
 
 
-def weights_of(trace: Trace, weights: Weights) -> pd.Series:
+def weights_of(trace: Trace, weights: Weights) -> "pd.Series":
     """Return the weight with which each user of a log is drawn.
 
     Parameters
@@ -76,6 +79,8 @@ def weights_of(trace: Trace, weights: Weights) -> pd.Series:
     >>> weights_of(Trace.from_columns(log), {"parallel": 4, "long": 2}).to_dict()
     {3: 1.0, 7: 8.0}
     """
+    import pandas as pd
+
     table = user_table(trace)
     if callable(weights):
         given = {user: weights(row) for user, row in table.iterrows()}

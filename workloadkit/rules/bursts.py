@@ -29,14 +29,14 @@ class _Parts(NamedTuple):
 
 
 def _parts(log: CheckedLog) -> _Parts:
-    number = log.trace.bursts["job"].to_numpy()
+    number = np.asarray(log.trace.table("bursts")["job"])
     rows = np.argsort(number, kind="stable")
     numbers, first, count = np.unique(number[rows], return_index=True, return_counts=True)
     return _Parts(rows, first, first + count - 1, summaries(log["job"], numbers))
 
 
 def _part(log: CheckedLog, parts: _Parts, name: str) -> NDArray:
-    return log.trace.bursts[name].to_numpy()[parts.rows]
+    return np.asarray(log.trace.table("bursts")[name])[parts.rows]
 
 
 def _breach(

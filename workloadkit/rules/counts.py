@@ -25,7 +25,7 @@ def _max_jobs(log: CheckedLog) -> Breach | None:
 
 def _max_records(log: CheckedLog) -> Breach | None:
     """Check MaxRecords, which counts removed jobs in logs that the archive cleaned before 2012."""
-    records = log.n_jobs + len(log.trace.bursts)
+    records = log.n_jobs + log.trace.n_bursts
     stated = log.header.number("MaxRecords")
     if stated is None or stated == records:
         return None
@@ -50,7 +50,7 @@ def _nodes_within_procs(log: CheckedLog) -> Breach | None:
 def _preemption(log: CheckedLog) -> Breach | None:
     """Check Preemption, which states how checkpointed jobs are recorded."""
     stated = (log.header.get("Preemption") or "").strip()
-    parts = len(log.trace.bursts)
+    parts = log.trace.n_bursts
     value = ("Preemption", stated)
     if stated.lower() in ("no", "yes") and parts:
         there = plural(parts, "part of a job has", "parts of jobs have")

@@ -33,7 +33,7 @@ def _breach(log: CheckedLog, repairs: list[Repair]) -> Breach | None:
     count = sum(repair.count for repair in repairs)
     return Breach(
         count,
-        max(count, log.n_jobs + len(log.trace.bursts)),  # there may be more comments than jobs
+        max(count, log.n_jobs + log.trace.n_bursts),  # there may be more comments than jobs
         tuple(
             Offender(((repair.kind, repair.count),), line=repair.first_line) for repair in repairs
         ),

@@ -122,7 +122,7 @@ class CheckedLog:
     def as_system(self) -> "CheckedLog":
         """The log with checkpointed jobs split into bursts, if these are valid."""
         try:
-            return self if self.trace.bursts.empty else CheckedLog(self.trace.as_bursts())
+            return CheckedLog(self.trace.as_bursts()) if self.trace.n_bursts else self
         except WorkloadError:  # reported by the rules for parts
             return self
 

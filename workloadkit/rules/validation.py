@@ -7,7 +7,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import check_choice, plural, printable
@@ -29,6 +28,7 @@ from workloadkit.rules.rule import SEVERITIES, CheckedLog, FailOn, LogRule, Offe
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: All rules, in the order in which findings are shown.
@@ -189,8 +189,10 @@ class Validation(Displayed):
         found = ", ".join(plural(count, severity) for severity, count in self.counts.items())
         return f"{self.name!r}, {plural(self.jobs, 'job')}, {self.rules} rules: {found}"
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         """Return one row per violated rule: rule, severity, count, checked, first job, finding."""
+        import pandas as pd
+
         rows = [
             {
                 "rule": finding.rule,
@@ -293,5 +295,9 @@ def validate(trace: Trace) -> Validation:
         key=lambda finding: SEVERITIES.index(finding.severity)
     )  # a stable sort keeps the order of rules
     return Validation(
-        trace.name, trace.n_jobs, trace.n_jobs + len(trace.bursts), len(RULES), tuple(found)
+        trace.name,
+        trace.n_jobs,
+        trace.n_jobs + trace.n_bursts,
+        len(RULES),
+        tuple(found),
     )

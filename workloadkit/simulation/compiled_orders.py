@@ -7,12 +7,10 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import INLINE, in_python, inline, kernel
+from workloadkit._kernels.compile import chosen_by_type, helper, in_python, inline, kernel
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import (
@@ -83,7 +81,7 @@ def key_of(state, order, job):
     return _key_function(type(order))(state, order, job)
 
 
-@overload(key_of, jit_options=INLINE, strict=False)
+@chosen_by_type(key_of)
 def _compiled_key(state, order, job):
     return in_python(_key_function(kind_of(order)))
 
@@ -114,7 +112,7 @@ def value_of(state, order, job, now):
     return _value_function(type(order))(state, order, job, now)
 
 
-@overload(value_of, jit_options=INLINE, strict=False)
+@chosen_by_type(value_of)
 def _compiled_value(state, order, job, now):
     return in_python(_value_function(kind_of(order)))
 
@@ -197,7 +195,7 @@ def check_frozen(order: Any) -> None:
 def _kind_of_order(order: Callable[..., Any], digest: str) -> type:
     """Make the class of a compiled order, once per process and source."""
     check_frozen(order)
-    compiled = order if hasattr(order, "py_func") else numba.njit(order)
+    compiled = order if hasattr(order, "py_func") else helper(order)
     kind = namedtuple(f"CustomOrder{class_number()}", ["number"])  # type: ignore[misc]
 
     def value(state, order, job, now):

@@ -7,13 +7,9 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
-from numba.core import types
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import config, counting
-from workloadkit._kernels.reference import Reference
+from workloadkit._kernels.compile import DISABLE_JIT, counting
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen, class_number
@@ -64,7 +60,7 @@ def custom_key(policy: Any, workload: Workload, *, known: bool) -> Any:
         raise _cannot(policy)
     kind, given = _kinds(key, Source(key).digest, tuple(numbers))
     order = kind(np.empty(0, np.int64) if known_by is None else known_by, given(**numbers))
-    if not config.DISABLE_JIT:
+    if not DISABLE_JIT:
         _check_compiles(policy, order, workload.submit.dtype)
     return order
 
@@ -107,8 +103,14 @@ def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type
 
 def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
     """Compile a key with the types that the loop uses."""
+    from numba import typeof
+    from numba.core import types
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
+
+    from workloadkit._kernels.references import Reference
+
     time, whole = dtype.type(1), np.int64(1)
-    compiled = functions_of(type(order)).compiled
+    compiled = functions_of(type(order)).compiled.compiled
     try:
         given = (
             Reference(typeof(order.given)),

@@ -14,19 +14,14 @@ is compiled once for all users who react.
 """
 
 import sys
-from functools import cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic, overload
-from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import BARE, config, in_python, kernel, native
-from workloadkit._kernels.reference import Reference, by_reference
+from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, in_python, kernel, native
+from workloadkit._kernels.memory import lay_out, pack
+from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
 from workloadkit.simulation.state import Jobs
@@ -58,11 +53,10 @@ class ReactingUsers(NamedTuple):
 
 def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
     """Return users as a part of the state, with times of a given type."""
-    if config.DISABLE_JIT:
+    if DISABLE_JIT:
         return ReactingUsers(users.agenda, users, 0, np.empty(0, np.uint8))
-    kind = numba.typeof(users)
-    memory = _laid_out(kind, users)
-    function = _entry(kind, dtype, built_in=is_built_in(users))
+    memory = np.frombuffer(bytearray(pack(*lay_out(users))), np.uint8)
+    function = _entry(users, dtype, is_cached=is_built_in(users))
     return ReactingUsers(users.agenda, memory.ctypes.data, function, memory)
 
 
@@ -77,17 +71,13 @@ def _begin_all(users, jobs, now):
     perform_action(users, by_reference(jobs), BEGIN, 0, 0, now)
 
 
-@cache
-def _entry(users: Any, dtype: np.dtype, *, built_in: bool) -> int:
+def _entry(users: Any, dtype: np.dtype, *, is_cached: bool) -> int:
     """Return the address of the native function of a mechanism."""
-    jobs = numba.typeof(_no_jobs(dtype))
-    time = numba.from_dtype(dtype)
-    signature = types.void(
-        Reference(users), Reference(jobs), types.int64, types.int64, types.int64, time
-    )
-    compiled = native(_act, signature, keep=built_in)
-    _kept.append(compiled)
-    return int(compiled.address)
+    layout, _ = lay_out(users)
+    if (layout, dtype) not in _functions:
+        examples = (users, _no_jobs(dtype), 0, 0, 0, dtype.type(0))
+        _functions[layout, dtype] = native(_act, examples, is_cached=is_cached)
+    return int(_functions[layout, dtype].address)
 
 
 def _no_jobs(dtype: np.dtype) -> Jobs:
@@ -95,7 +85,7 @@ def _no_jobs(dtype: np.dtype) -> Jobs:
     return Jobs(nothing, nothing, nothing, none, none, none, nothing)
 
 
-_kept: list[Any] = []  # keeps the native functions alive
+_functions: dict[Any, Any] = {}
 
 
 def _act(users, jobs, verb, place, item, now):
@@ -129,22 +119,22 @@ def wake_up(users, jobs, who, now):
     functions_of(type(users)).wake_up(users, jobs, who, now)
 
 
-@overload(begin, jit_options=BARE, strict=False)
+@chosen_by_type(begin, "bare")
 def _begin(users):
     return in_python(functions_of(kind_of(users)).begin)
 
 
-@overload(submit, jit_options=BARE, strict=False)
+@chosen_by_type(submit, "bare")
 def _submit(users, jobs, place, item):
     return in_python(functions_of(kind_of(users)).submit)
 
 
-@overload(job_ended, jit_options=BARE, strict=False)
+@chosen_by_type(job_ended, "bare")
 def _job_ended(users, jobs, place, now):
     return in_python(functions_of(kind_of(users)).job_ended)
 
 
-@overload(wake_up, jit_options=BARE, strict=False)
+@chosen_by_type(wake_up, "bare")
 def _wake_up(users, jobs, who, now):
     return in_python(functions_of(kind_of(users)).wake_up)
 
@@ -154,89 +144,13 @@ def perform_action(users, jobs, verb, place, item, now):
     _act(users.mechanism, jobs, verb, place, item, now)
 
 
-@overload(perform_action, jit_options=BARE)
+@chosen_by_type(perform_action, "bare")
 def _perform_action(users, jobs, verb, place, item, now):
-    return lambda users, jobs, verb, place, item, now: _call(  # type: ignore[call-arg]
+    from workloadkit._kernels.native_calls import call
+
+    return lambda users, jobs, verb, place, item, now: call(
         users.function, users.mechanism, jobs, verb, place, item, now
     )
-
-
-@intrinsic
-def _call(context, address, users, jobs, verb, place, item, now):
-    """Call a native function by its address."""
-
-    def generate(context, builder, signature, arguments):
-        address, users, jobs, *others = arguments
-        if not isinstance(signature.args[2], Reference):
-            raise TypeError("jobs are passed by reference")
-        pointer = ir.IntType(8).as_pointer()
-        users = builder.inttoptr(users, pointer)
-        values = [users, jobs, *others]
-        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
-        builder.call(builder.inttoptr(address, kind.as_pointer()), values)
-        return context.get_dummy_value()
-
-    number = types.int64
-    return types.void(number, number, jobs, number, number, number, now), generate
-
-
-def _laid_out(kind: Any, thing: Any) -> NDArray[np.uint8]:
-    """Return a tuple in the memory layout of compiled code.
-
-    Written in Python, as the compiler takes a second to unpack dozens of arrays.
-    """
-    layout, content = _layout_of(kind, thing)
-    return np.array([content], layout).view(np.uint8)
-
-
-def _layout_of(kind: Any, thing: Any) -> tuple[Any, Any]:
-    if isinstance(kind, types.BaseTuple):
-        kinds: Any = kind
-        parts = [_layout_of(kinds[i], part) for i, part in enumerate(thing)]
-        fields = [(f"f{i}", layout) for i, (layout, _) in enumerate(parts)]
-        return np.dtype(fields, align=True), tuple(content for _, content in parts)
-    if isinstance(kind, types.Array):
-        nobodys = 0, 0  # the arrays outlive the simulation, and are not counted
-        where = thing.size, thing.itemsize, thing.ctypes.data
-        words = (*nobodys, *where, *thing.shape, *thing.strides)
-    elif isinstance(kind, types.Number | types.Boolean):
-        return as_dtype(kind), thing
-    else:
-        memory = np.zeros(_size_of(thing) // 8, np.int64)
-        _store(thing, memory.ctypes.data)
-        words = tuple(memory)
-    return (np.int64, (len(words),)), words
-
-
-@intrinsic
-def _size(context, thing):
-    def generate(context, builder, signature, arguments):
-        size = context.get_abi_sizeof(context.get_data_type(signature.args[0]))
-        return context.get_constant(types.int64, size)
-
-    return types.int64(thing), generate
-
-
-@intrinsic
-def _put(context, thing, address):
-    def generate(context, builder, signature, arguments):
-        thing, address = arguments
-        kind = signature.args[0]
-        data = context.data_model_manager[kind].as_data(builder, thing)
-        builder.store(data, builder.inttoptr(address, data.type.as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(thing, types.int64), generate
-
-
-@kernel
-def _size_of(thing):
-    return _size(thing)  # type: ignore[call-arg]
-
-
-@kernel
-def _store(thing, address):
-    _put(thing, address)  # type: ignore[call-arg]
 
 
 register_functions(ReactingUsers, sys.modules[__name__])

@@ -8,11 +8,7 @@ type when it compiles a loop, so that absent parts cost nothing.
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import types
-from numba.extending import overload
-
-from workloadkit._kernels.compile import INLINE, in_python
-from workloadkit._kernels.known_types import know_types
+from workloadkit._kernels.compile import chosen_by_type, in_python
 from workloadkit.errors import WorkloadError
 
 _FUNCTIONS: dict[type, Any] = {}
@@ -29,15 +25,13 @@ def register_functions(kind: type, functions: Any) -> None:
         Has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
     """
     _FUNCTIONS[kind] = functions
-    if kind is not type(None):
-        know_types([kind])
 
 
 def by_part(
     field: str,
     name: str,
     otherwise: Callable[..., Any] | None = None,
-    options: Any = INLINE,
+    how: str = "inline",
 ) -> Any:
     """Return a function of (state, what, now) that calls a part's function of this name.
 
@@ -49,7 +43,7 @@ def by_part(
         Name of the function.
     otherwise : callable, optional
         Compiled function for parts without it; by default they must have it.
-    options : dict
+    how : str
         How it is compiled: inlined into the loop, or separate if it is long.
     """
 
@@ -59,7 +53,7 @@ def by_part(
     def compiled(state, what, now):
         return in_python(_function(_kind(state, field), name, otherwise))
 
-    overload(act, jit_options=options, strict=False)(compiled)
+    chosen_by_type(act, how)(compiled)
     return act
 
 
@@ -82,7 +76,7 @@ def is_built_in(part: Any) -> bool:
 
 def kind_of(part: Any) -> type:
     """Return the class of a NamedTuple, `NoneType` for none."""
-    return type(None) if isinstance(part, types.NoneType) else part.instance_class
+    return getattr(part, "instance_class", type(None))
 
 
 def _kind(state: Any, field: str) -> type:

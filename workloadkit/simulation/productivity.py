@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import WEEK, Clock
 from workloadkit.sessions import THRESHOLDS
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Aggregates of `Productivity.summary`.
 NAMES: tuple[str, ...] = (
@@ -39,8 +42,8 @@ class Productivity:
         Jobs that ended in the period.
     """
 
-    sessions: pd.DataFrame
-    users: pd.DataFrame
+    sessions: "pd.DataFrame"
+    users: "pd.DataFrame"
     period: tuple[float, float]
     ended: int
 
@@ -100,6 +103,8 @@ def measure_productivity(
     >>> found.summary["jobs_per_session"], round(found.throughput_per_hour, 3)
     (1.5, 1.488)
     """
+    import pandas as pd
+
     submit, end, user = (np.asarray(values) for values in (submit, end, user))
     session = arrival_sessions(submit, user) if session is None else np.asarray(session)
     if period is None:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import metrics
@@ -31,6 +30,7 @@ from workloadkit.trace import Trace
 from workloadkit.utility import start_value, value
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 _STEPS = 500  # of a figure
@@ -108,7 +108,7 @@ class Schedule(Displayed):
         return np.where(stopped & w.utilities.known, 0.0, earned)
 
     @cached_property
-    def jobs(self) -> pd.DataFrame:
+    def jobs(self) -> "pd.DataFrame":
         """One row per job, in the order of (submit, job number).
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
@@ -117,6 +117,8 @@ class Schedule(Displayed):
         `lost_work`, the processors × seconds of its stopped runs; `start` is then the last start.
         Times in seconds; whole numbers if all given times are whole.
         """
+        import pandas as pd
+
         w = self.workload
         wait, end = self.wait, self.end
         columns = {
@@ -408,7 +410,7 @@ class Schedule(Displayed):
             f"{plural(self.workload.submit.size, 'job')}, {plural(self.machine, 'processor')}"
         )
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         return self.jobs
 
     def trace(self) -> Trace:

@@ -4,7 +4,7 @@ Users who react, see `mechanisms`, have an agenda; jobs are written into the tab
 Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
-from workloadkit._kernels.compile import BARE, bare
+from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import ARRIVED as ARRIVED_BY_AGENDA
 from workloadkit.simulation.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
 from workloadkit.simulation.events import arrive
@@ -87,22 +87,22 @@ def _notify_user(state, job, now):
 
 
 #: (state, -, -): the time of the next entry; a time after all times if there is none.
-next_coming = by_part("users", "next_coming", _next_entry, BARE)
+next_coming = by_part("users", "next_coming", _next_entry, "bare")
 
 #: (state, -, now): whether that is a submission, now.
-submission_is_due = by_part("users", "submission_is_due", _entry_is_submission, BARE)
+submission_is_due = by_part("users", "submission_is_due", _entry_is_submission, "bare")
 
 #: (state, -, now): process the next entry.
-take_one = by_part("users", "take_one", _take_one, BARE)
+take_one = by_part("users", "take_one", _take_one, "bare")
 
 #: (state, -, now): take the due entries, before ends of jobs create more.
-look_ahead = by_part("users", "look_ahead", _look_ahead, BARE)
+look_ahead = by_part("users", "look_ahead", _look_ahead, "bare")
 
 #: (state, -, now): process them, and all that they create for this second.
-act_on_all = by_part("users", "act_on_all", _act_on_all, BARE)
+act_on_all = by_part("users", "act_on_all", _act_on_all, "bare")
 
 #: (state, -, now): process the submissions among them.
-act_on_submissions = by_part("users", "act_on_submissions", _act_on_submissions, BARE)
+act_on_submissions = by_part("users", "act_on_submissions", _act_on_submissions, "bare")
 
 #: (state, job, now): notify the user of a job of its end.
-notify_user = by_part("users", "notify_user", _notify_user, BARE)
+notify_user = by_part("users", "notify_user", _notify_user, "bare")

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.header import Header
@@ -60,6 +59,8 @@ def as_log(
     **columns : ndarray, shape (n_jobs,)
         Further fields of the log.
     """
+    import pandas as pd
+
     n_jobs = workload.submit.size
     user = workload.user + 1
     trace = Trace.from_columns(

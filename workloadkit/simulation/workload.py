@@ -362,10 +362,10 @@ def _times(trace: Trace, row: NDArray[np.int64], estimates: Estimates) -> tuple[
 
 def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:
     """Return the utility functions of the jobs at some rows; None if they have none."""
-    if not len(trace.utility):
+    if not len(trace.table("utility")):
         return None
     check(trace)
-    utilities = pack(trace.utility, trace.n_jobs).take(row)
+    utilities = pack(trace.table("utility"), trace.n_jobs).take(row)
     return utilities if utilities.known.any() else None
 
 

@@ -6,7 +6,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed
@@ -15,6 +14,7 @@ from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
@@ -121,7 +121,7 @@ class SiteDistributions(Displayed):
     def _summary(self) -> str:
         return f"{str(self)!r}, {plural(self.n_users, 'user')}, {plural(self.n_jobs, 'job')}"
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         return self.summary()
 
     @property
@@ -145,7 +145,7 @@ class SiteDistributions(Displayed):
             return {self.logs[0]: self}
         return {**self.by_log, "combined": self}
 
-    def summary(self) -> pd.DataFrame:
+    def summary(self) -> "pd.DataFrame":
         """Return statistics of each log, and of all combined.
 
         Returns
@@ -156,6 +156,8 @@ class SiteDistributions(Displayed):
             `repetition`; the share `negative` of the times since the end of the previous job, and
             the share of jobs submitted on `weekdays`, Monday to Friday.
         """
+        import pandas as pd
+
         rows = {
             name: {
                 "users": site.n_users,

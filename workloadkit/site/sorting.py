@@ -1,7 +1,8 @@
 """Classify the batches of a log, see `workloadkit.site.classes`."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, plural
@@ -10,6 +11,10 @@ from workloadkit.site.classes import BEFORE, KINDS, PERIODS, UNKNOWN_PERIOD, Job
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 from workloadkit.site.empirical import Empirical, Workpool
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Queue of interactive jobs in the standard (field 15).
 INTERACTIVE_QUEUE = 0
@@ -44,7 +49,7 @@ def interactive_jobs(trace: Trace, kinds: Kinds) -> tuple[NDArray[np.bool_], str
 def sort_batches(
     trace: Trace,
     batch: NDArray[np.int64],
-    thinking: pd.DataFrame,
+    thinking: "pd.DataFrame",
     period: NDArray[np.int64] | None,
     interactive: NDArray[np.bool_],
     repetition: tuple[NDArray[np.int64], NDArray[np.int64]],

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, plural
@@ -24,8 +23,12 @@ from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
 from workloadkit.io.sidecar import with_sidecar
-from workloadkit.trace import Trace
+from workloadkit.trace import Columns, Trace
 from workloadkit.utility import RULES, Utilities, broken_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 #: Longest accepted line. [bytes]
 MAX_LINE = 1 << 20
@@ -38,7 +41,7 @@ MAX_COMMENT_LINES = 1_000_000
 MIN_COLUMNS = 5
 
 #: Size of the text from which the compiled parser is used. [bytes]
-COMPILED_FROM = 4 << 20
+COMPILED_FROM = 1 << 18
 
 _MEASURED = tuple(field for field in FIELDS if field.measured)
 _IDENTIFIERS = tuple(field for field in FIELDS if not field.measured)
@@ -149,7 +152,7 @@ class _Reader:
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
         """Read the whole text, with the compiled parser if it is long."""
-        n_first = 0 if self.n_bytes_expected >= COMPILED_FROM else COMPILED_FROM // CHUNK
+        n_first = 0 if self.n_bytes_expected >= COMPILED_FROM else -(-COMPILED_FROM // CHUNK)
         first = list(islice(chunks, n_first))
         self.compiled = n_first == 0 or sum(map(len, first)) >= COMPILED_FROM
         rest = b""  # incomplete last line of the previous chunk
@@ -398,9 +401,9 @@ class _Reader:
             jobs[field.name] = column[rows]
         riding = self.after_the_columns(rows) if self.with_more else {}
         return Trace(
-            pd.DataFrame(jobs, copy=False),
+            Columns(jobs),
             Header(tuple(self.comments)),
-            pd.DataFrame(bursts),
+            Columns(bursts),
             name=log_name(self.path),
             digest=self.digest.hexdigest(),
             repairs=tuple(Repair(kind, *found) for kind, found in self.repairs.items()),
@@ -438,7 +441,7 @@ class _Reader:
             rows = rows[np.argsort(submit[rows], kind="stable")]
         return np.flatnonzero(burst), rows
 
-    def after_the_columns(self, rows: NDArray | slice) -> dict[str, pd.DataFrame]:
+    def after_the_columns(self, rows: NDArray | slice) -> "dict[str, pd.DataFrame]":
         """Return the columns after the 18th: utility functions, and others for the side-car.
 
         Parameters
@@ -446,6 +449,8 @@ class _Reader:
         rows : ndarray or slice
             The lines that are jobs, in the order of the table.
         """
+        import pandas as pd
+
         jobs = np.arange(self.n_jobs)[rows]
         place = np.full(self.n_jobs, -1)
         place[jobs] = np.arange(jobs.size)
@@ -481,7 +486,7 @@ class _Reader:
         job: NDArray[np.int64],
         n_more: NDArray[np.int64],
         numbers: NDArray[np.float64],
-    ) -> pd.DataFrame:
+    ) -> "pd.DataFrame":
         """Return a column for each position after the 18th: numbers, or texts if any is not one.
 
         Parameters
@@ -493,6 +498,8 @@ class _Reader:
         numbers : ndarray of float64
             Values of all these columns; NaN if not a number.
         """
+        import pandas as pd
+
         place = np.arange(numbers.size) - np.repeat(np.cumsum(n_more) - n_more, n_more)
         of = np.repeat(job, n_more)
         columns: dict[str, NDArray] = {}

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
@@ -19,6 +18,10 @@ from workloadkit.io.files import writing
 from workloadkit.io.sidecar import check_replaceable, sidecar_path, write_sidecar
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
 #: For fewer jobs, loading the faster writer takes longer than it saves. [jobs]
@@ -109,13 +112,13 @@ def header_text(header: Header) -> str:
     return "".join(f"{line}\n" for line in header.lines)
 
 
-def _lines(table: pd.DataFrame) -> list[str]:
+def _lines(table: "pd.DataFrame") -> list[str]:
     """Return the lines of a job table, without newlines."""
     columns = (field_texts(field, table[field.name].to_numpy()) for field in FIELDS)
     return list(map(" ".join, zip(*columns, strict=True)))
 
 
-def _fast_text(table: pd.DataFrame) -> str:
+def _fast_text(table: "pd.DataFrame") -> str:
     """Return the lines of a job table as text, by a fast writer that is slow to load."""
     import pyarrow as pa
     from pyarrow import csv
@@ -171,7 +174,7 @@ def _points(utilities: Utilities) -> Iterator[str]:
 def _bursts_behind(trace: Trace) -> dict[int, str]:
     """Return the lines of the bursts of each job, by row."""
     behind: dict[int, str] = {}
-    if len(trace.bursts):
+    if trace.n_bursts:
         row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
         for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
             if job not in row_of:

@@ -2,10 +2,9 @@
 
 import hashlib
 import struct
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
@@ -15,6 +14,10 @@ from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
 from workloadkit.io.wkt.layout import LAYOUT, SIDECAR, seal
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _MAGIC = "PAR1"
 _FOOTER = 8  # bytes after the metadata: their length, and the magic
@@ -52,6 +55,8 @@ def read_wkt(source: Source) -> Trace:
     workloadkit.errors.FormatError: <stream>: cannot be read: it is not a Parquet file, or is \
 corrupt
     """
+    import pandas as pd
+
     path = source_path(source)
     data = b"".join(text_chunks(source, binary=True))
     arrow, note = reading_parquet(path, lambda: _table(path, data))
@@ -168,8 +173,10 @@ def _lists(path: str, arrow: Any, name: str, parts: set[str]) -> tuple[NDArray[n
     return np.repeat(np.arange(len(column)), lengths), items
 
 
-def _bursts(path: str, arrow: Any) -> pd.DataFrame:
+def _bursts(path: str, arrow: Any) -> "pd.DataFrame":
     """Return the table of bursts, in their order."""
+    import pandas as pd
+
     names = [field.name for field in FIELDS]
     _, items = _lists(path, arrow, "bursts", {*names, "place"})
     table = {f.name: _values(path, f, items.field(f.name)) for f in FIELDS}
@@ -177,8 +184,10 @@ def _bursts(path: str, arrow: Any) -> pd.DataFrame:
     return pd.DataFrame({name: values[order] for name, values in table.items()}, copy=False)
 
 
-def _utility(path: str, arrow: Any) -> pd.DataFrame:
+def _utility(path: str, arrow: Any) -> "pd.DataFrame":
     """Return the points of the utility functions."""
+    import pandas as pd
+
     rows, items = _lists(path, arrow, "utility", {"time", "value"})
     points = [items.field(name).to_numpy(zero_copy_only=False) for name in ("time", "value")]
     time, value = (np.asarray(values, np.float64) for values in points)

@@ -3,10 +3,9 @@
 import io
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import __version__
@@ -18,6 +17,10 @@ from workloadkit.io.swf.writing import header_text
 from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _ROWS_AT_A_TIME = 1 << 18  # of a row group
 
@@ -129,6 +132,8 @@ def _bursts(trace: Trace) -> dict[str, Any]:
 
 def _utilities(trace: Trace) -> dict[str, Any]:
     """Return the column of utility functions, if there are any."""
+    import pandas as pd
+
     packed = pack(trace.utility, trace.n_jobs)
     if not packed.time.size:
         return {}
@@ -137,7 +142,7 @@ def _utilities(trace: Trace) -> dict[str, Any]:
     return {"utility": _lists(rows, points, trace.n_jobs)}
 
 
-def _lists(rows: NDArray[np.int64], table: pd.DataFrame, n_jobs: int) -> Any:
+def _lists(rows: NDArray[np.int64], table: "pd.DataFrame", n_jobs: int) -> Any:
     """Return lists of the rows of a table, by job; `rows` of the jobs ascend."""
     import pyarrow as pa
 

@@ -3,10 +3,7 @@
 Half of the bits of a word are used, so that nothing overflows without the compiler either.
 """
 
-from numba.core import types
-from numba.extending import lower_builtin, type_callable
-
-from workloadkit._kernels.compile import inline
+from workloadkit._kernels.compile import inline, when_compiling
 
 #: Processors of a word, as a power of two.
 WORD_BITS = 5
@@ -23,20 +20,24 @@ def place_of_lowest(word):
     return (int(word) & -int(word)).bit_length() - 1
 
 
-@type_callable(count_ones)
-@type_callable(place_of_lowest)
-def _type_of_count(context):
-    return lambda word: types.int64 if word == types.int64 else None
+@when_compiling
+def _instructions():
+    """Count by an instruction of the processor each."""
+    from numba.core import types
+    from numba.extending import lower_builtin, type_callable
 
+    @type_callable(count_ones)
+    @type_callable(place_of_lowest)
+    def _type_of_count(context):
+        return lambda word: types.int64 if word == types.int64 else None
 
-@lower_builtin(count_ones, types.int64)
-def _count_ones(context, builder, signature, arguments):
-    return builder.ctpop(arguments[0])
+    @lower_builtin(count_ones, types.int64)
+    def _count_ones(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
 
-
-@lower_builtin(place_of_lowest, types.int64)
-def _place_of_lowest(context, builder, signature, arguments):
-    return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+    @lower_builtin(place_of_lowest, types.int64)
+    def _place_of_lowest(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
 
 
 def n_words(procs: int) -> int:

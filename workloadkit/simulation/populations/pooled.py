@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
@@ -17,6 +16,8 @@ from workloadkit.utility import unpack
 
 def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
     """Return the jobs of the pools as a log of the members, and their places in the pools."""
+    import pandas as pd
+
     order = np.argsort(pools.columns["submit"], kind="stable")
     jobs = {name: values[order] for name, values in pools.columns.items()}
     jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]

@@ -5,7 +5,6 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from workloadkit._kernels.compile import in_python
 from workloadkit.errors import ParameterError
@@ -101,6 +100,8 @@ class CompiledCustomOrder(CompiledVarying):
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Run as any policy does, if the function can be compiled."""
+        from numba.core.errors import NumbaError, UnsupportedBytecodeError
+
         try:
             return super().run(state, begin, until)
         except (NumbaError, UnsupportedBytecodeError) as error:

@@ -6,7 +6,7 @@ The behaviour defines the sessions by its functions `latest_end`, `next_begin` a
 
 from math import inf
 
-from workloadkit._kernels.compile import BARE, bare, inline
+from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.users.batches.drawing_kernel import (
     ABORTED,
@@ -25,13 +25,13 @@ def _nothing(users, who, now):
 
 
 #: (users, who, now): latest end of the user's sessions that have begun by now; `-inf` for none.
-_latest_end = by_part("behaviour", "latest_end", options=BARE)
+_latest_end = by_part("behaviour", "latest_end", how="bare")
 
 #: (users, who, now): when the next session begins, after now.
-_next_begin = by_part("behaviour", "next_begin", options=BARE)
+_next_begin = by_part("behaviour", "next_begin", how="bare")
 
 #: (users, who, arrival): a batch arrives, and uses the present session.
-_use = by_part("behaviour", "use", _nothing, BARE)
+_use = by_part("behaviour", "use", _nothing, "bare")
 
 
 @bare

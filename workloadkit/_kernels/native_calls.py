@@ -1,0 +1,32 @@
+"""Calls of the native functions of users who react, within kernels."""
+
+from typing import Any
+
+from numba.core import types
+from numba.extending import intrinsic
+
+from workloadkit._kernels.references import Reference
+
+
+@intrinsic
+def _call(context, address, users, jobs, verb, place, item, now):
+    """Call a native function by its address."""
+
+    def generate(context, builder, signature, arguments):
+        address, users, *others = arguments
+        if not isinstance(signature.args[2], Reference):
+            raise TypeError("jobs are passed by reference")
+        convention, taken = context.call_conv, (types.voidptr, *signature.args[2:])
+        kind = convention.get_function_type(types.none, taken)
+        function = builder.inttoptr(address, kind.as_pointer())
+        users = builder.inttoptr(users, context.get_value_type(types.voidptr))
+        status, _ = convention.call_function(builder, function, types.none, taken, [users, *others])
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, number, jobs, number, number, number, now), generate
+
+
+call: Any = _call

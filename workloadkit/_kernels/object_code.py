@@ -1,0 +1,305 @@
+"""The cache of compiled code: object files that are loaded without the compiler."""
+
+import ctypes
+import hashlib
+import importlib.util
+import inspect
+import json
+import os
+import pickle
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from workloadkit._kernels.memory import struct_of, text_of, unpack
+from workloadkit.errors import WorkloadWarning
+
+#: Folders of the package with compiled code.
+COMPILED = ("_kernels", "simulation")
+
+#: Called before a kernel is compiled.
+reports: list[Callable[[], object]] = []
+
+_SUFFIX = ".kernel"
+_SUCCESS = (0, -2)  # statuses of the compiler's calling convention
+_MEMORY = "numba.core.runtime._nrt_python"
+#: The compiler's modules with functions that compiled code calls, by the prefix of these.
+_HELPERS = {"NRT_": _MEMORY, "numba_": "numba._helperlib"}
+
+
+class Code:
+    """Native code of a function, see `compiler` for how it is called.
+
+    Parameters
+    ----------
+    address : int
+    result : layout
+    owner : object
+        Keeps the code in memory.
+    content : bytes
+        The object file; empty if it is of no use to another process.
+    about : dict
+        The `name` of the function in it, and the functions that it `needs`.
+    """
+
+    def __init__(
+        self,
+        address: int,
+        result: Any,
+        owner: Any,
+        content: bytes = b"",
+        about: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.address, self.result, self._owner = address, result, owner
+        self.content, self.about = content, about
+        self._call = ctypes.PYFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+        )(address)
+
+    def __call__(self, arguments: bytes) -> Any:
+        """Call it with laid out arguments."""
+        result = ctypes.create_string_buffer(struct_of(self.result).size)
+        nothing, error = ctypes.c_void_p(), ctypes.c_void_p()
+        status = self._call(ctypes.byref(nothing), ctypes.byref(error), arguments, result)
+        if status not in _SUCCESS:
+            raise _exception(error)
+        return unpack(self.result, result.raw, _array)
+
+
+def _exception(where: ctypes.c_void_p) -> BaseException:
+    """Return the exception that compiled code raised: its class, arguments and place, pickled."""
+    if not where.value:
+        return SystemError("unknown error in compiled code")
+    address, size = ctypes.c_void_p.from_address(where.value), ctypes.c_int32
+    length = size.from_address(where.value + ctypes.sizeof(address)).value
+    kind, arguments, *_ = pickle.loads(ctypes.string_at(address.value or 0, length))
+    error: BaseException = kind(*(arguments or ()))
+    return error
+
+
+class _Owned:
+    """An array that compiled code created, until it is released."""
+
+    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
+        self._owner, self.__array_interface__ = owner, interface
+
+
+def _array(letter: str, n_dims: int, words: list[int]) -> np.ndarray:
+    """Return an array that compiled code created."""
+    meminfo, _, _, _, data, *sizes = words
+    owner = _module(_MEMORY)._MemInfo(meminfo)  # takes over the reference that the code returned
+    dtype = np.dtype(letter)
+    interface = {"version": 3, "typestr": dtype.str, "data": (data, False)}
+    interface |= {"shape": tuple(sizes[:n_dims]), "strides": tuple(sizes[n_dims:])}
+    return np.asarray(_Owned(owner, interface))
+
+
+@cache
+def _module(name: str) -> Any:
+    """Return a module of the compiler that is written in C, without loading the compiler."""
+    if name in sys.modules:
+        return sys.modules[name]
+    folder = _compiler().joinpath(*name.split(".")[1:-1])
+    spec = PathFinder.find_spec(name, [str(folder)])
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if name == _MEMORY:
+        module.memsys_use_cpython_allocator()  # as the compiler does
+    return module
+
+
+def _compiler() -> Path:
+    """Return the directory of the compiler."""
+    spec = importlib.util.find_spec("numba")
+    assert spec is not None and spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0])
+
+
+@cache
+def cache_directory() -> str:
+    """Directory of the compiled kernels, named by the digest of all on which they depend.
+
+    These are the sources of all kernels, the versions of Python and the packages, the processor
+    and the settings of the compiler.
+    """
+    package = Path(__file__).parent.parent
+    sources = [package / "fields.py"]  # limits of fields
+    for folder in COMPILED:
+        sources += sorted((package / folder).rglob("*.py"))
+    base = os.environ.get("NUMBA_CACHE_DIR")
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("workloadkit")
+    return str(Path(base) / digest_of(sources))
+
+
+def digest_of(sources: Iterable[Path]) -> str:
+    """Digest of the contents of files, and of what else compiled code depends on; 16 characters."""
+    digest = hashlib.sha256(_platform().encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _platform() -> str:
+    """Return what determines compiled code, other than sources."""
+    import llvmlite.binding as llvm
+
+    settings = sorted(
+        f"{name}={value}"
+        for name, value in os.environ.items()
+        if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"
+    )
+    version = (_compiler() / "_version.py").read_text()
+    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    packages = version, llvm.llvm_version_info, np.__version__
+    return repr((sys.version, packages, llvm.get_process_triple(), processor, settings))
+
+
+@cache
+def kept_in() -> str:
+    """Return the directory of the cache; empty if that is unsafe or impossible.
+
+    Code in it is executed: it must belong to this user, independent of the working directory.
+    """
+    directory = Path(cache_directory())
+    problem = _problem(directory)
+    if problem:
+        _warn_of(f"{directory} {problem}")
+    return "" if problem else str(directory)
+
+
+def _problem(directory: Path) -> str:
+    """Return why a directory cannot hold compiled code; empty if it can."""
+    if not directory.is_absolute():
+        return "is relative to the working directory"
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders = [(folder, folder.stat()) for folder in (directory, *directory.parents)]
+    except OSError as error:
+        return f"cannot be created: {error.strerror}"
+    if os.name != "posix":
+        return ""
+    if folders[0][1].st_uid != os.geteuid():
+        return "belongs to another user"
+    for folder, found in folders:
+        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+            return f"is not safe: others may write to {folder}"
+    return ""
+
+
+@cache
+def _warn_of(problem: str) -> None:
+    """Warn that compiled code is not cached."""
+    warnings.warn(
+        f"compiled code is not cached, and each process compiles again: {problem}",
+        WorkloadWarning,
+        stacklevel=2,
+    )
+
+
+def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) -> Code:
+    """Return the code of a function from the cache, or make and cache it."""
+    directory = kept_in()
+    if not directory:
+        return make()
+    name = f"{function.__module__}.{function.__qualname__}"
+    digest = hashlib.sha256(text_of(layout).encode())
+    if not name.startswith("workloadkit."):  # the directory is not of its source
+        digest.update(Path(inspect.getfile(function)).read_bytes())
+    path = Path(directory) / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
+    code = _read(path)
+    if code is None:
+        code = make()
+        _write(path, code)
+    return code
+
+
+def _read(path: Path) -> Code | None:
+    """Load a file of the cache; None if there is none that can be loaded."""
+    try:
+        with path.open("rb") as file:
+            about = json.loads(file.readline())
+            content = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _warn_of(f"{path} cannot be read: {error.strerror}")
+        return None
+    except ValueError:
+        return None
+    if hashlib.sha256(content).hexdigest() != about["digest"]:
+        return None
+    return load(content, about["name"], about["needs"], _from_json(about["result"]))
+
+
+def _write(path: Path, code: Code) -> None:
+    """Write a file of the cache, whole or not at all."""
+    if not code.content:
+        return
+    digest = hashlib.sha256(code.content).hexdigest()
+    about = {**code.about, "result": code.result, "digest": digest}
+    # of classes, results contain `tuple` alone
+    head = json.dumps(about, default=lambda _: "tuple").encode()
+    try:
+        number, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(head + b"\n" + code.content)
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        _warn_of(f"{path} cannot be written: {error.strerror}")
+
+
+def _from_json(layout: Any) -> Any:
+    if isinstance(layout, list):
+        head, *rest = layout
+        return (tuple if head == "tuple" else head, *map(_from_json, rest))
+    return layout
+
+
+@cache
+def _target() -> Any:
+    """Return the machine for which code is loaded."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def load(content: bytes, name: str, needs: list[str], result: Any) -> Code | None:
+    """Load object code; None if it needs functions that are absent here."""
+    import llvmlite.binding as llvm
+
+    target = _target()
+    for symbol in needs:
+        prefix, _, short = symbol.partition("_")
+        name_of_module = _HELPERS.get(f"{prefix}_")
+        helpers = _module(name_of_module).c_helpers if name_of_module else {}
+        if short in helpers:
+            llvm.add_symbol(symbol, helpers[short])
+        elif not llvm.address_of_symbol(symbol):
+            return None
+    # An engine for each: symbols of two processes that compiled may have equal names.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.create_target_machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+    engine.finalize_object()
+    address = engine.get_function_address(name)
+    return Code(address, result, engine) if address else None
