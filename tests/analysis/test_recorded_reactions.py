@@ -200,6 +200,14 @@ def test_templates_stand_at_the_same_hours_with_other_users():
     assert np.unique(user).size == 80
 
 
+def test_a_template_ends_where_its_window_starts():
+    trace = busy(8, np.random.default_rng(6))
+    window = OutageWindow(6 * WEEK, 6 * WEEK + 4 * DAY, False, (1,))
+    one, _ = one_after_another(trace, [Template(window, 1)])
+    submit = trace.column("submit")
+    assert one.n_jobs == ((submit >= 5 * WEEK - 3 * DAY) & (submit < 6 * WEEK)).sum()
+
+
 def test_nothing_changes_where_the_outage_changes_nothing():
     base = np.random.default_rng(7).random((3, 14)) + 0.2
     assert react(base, base, base) == pytest.approx(base)
