@@ -198,7 +198,7 @@ def test_zeros_are_a_share_of_their_own(rng):
 
 def test_what_cannot_be_fitted_is_refused():
     for values, message in (
-        ([5, 5, 0], "1 distinct positive values"),
+        ([5, 5, 0], "1 distinct positive value;"),
         ([], "0 distinct"),
         ([-1, 2, 3], "0 or more, not -1"),
         ([1, np.inf], "not inf"),
