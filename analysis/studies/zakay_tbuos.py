@@ -319,7 +319,10 @@ def _of_all(found: "Mapping[Log, pd.DataFrame]") -> Iterator[Result]:
     )
     exceeding = [name for name, wait in longest.items() if wait > LONG_WAIT]
     ours = len(exceeding) if tables else nan
-    yield Result(ALL_LOGS, above(quantity, 0, _FIGURE_4), ours, note=", ".join(exceeding))
+    enough = all(len(table) >= RUNS for table in tables.values())
+    most = ours if enough else len(tables)  # further runs may exceed it
+    claim = above(quantity, 0, _FIGURE_4)
+    yield Result(ALL_LOGS, claim, ours, ours, most, ", ".join(exceeding))
     differs = {
         by: {
             name: percent_more(table["throughput", FLUID, by], table["throughput", "log", ""])
@@ -360,6 +363,6 @@ STUDY = Study(
     "trace-based users-oriented simulation, Table I, Figures 4 to 7, section IV",
     logs={name: ZAKAY_LOGS[name] for name in LOGS},
     compare=compare,
-    runs=100,
+    runs=RUNS,
     axes=(SPARE, OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, START),
 )

@@ -380,7 +380,7 @@ def test_wrong_parameters_are_refused():
         (lambda: Poisson(1, run=[1, "x"]), r"run is \[1, 'x'\]; it is a list of numbers"),
         (lambda: Poisson(1, law="normal"), "law is 'normal'; known: exponential, fixed"),
         (lambda: Poisson(1, law="drawn"), "law is 'drawn', of a mean run time it is exponential"),
-        (lambda: Poisson(1, run=[1], law="fixed"), "law is 'fixed', of 1 run times it is drawn"),
+        (lambda: Poisson(1, run=[1], law="fixed"), "law is 'fixed', of 1 run time it is drawn"),
         (lambda: Poisson(1, procs=0), "procs is 0; a job needs a whole number"),
         (lambda: Poisson(1, procs=1.5), "procs is 1.5; a job needs a whole number"),
         (lambda: Poisson(1, procs=[1, 2.5]), "procs is 2.5; a job needs a whole number"),

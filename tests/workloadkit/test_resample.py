@@ -534,7 +534,7 @@ def test_logs_that_cannot_be_resampled(log):
     cut_off = log_of({1: [0, 1], 2: [39, 40]})
     for trace, message in (
         (empty, "trace: the log has no jobs, hence no users to draw"),
-        (never, "trace: none of the 46 jobs ran"),
+        (never, "trace: none of 46 jobs ran"),
         (nobody, "trace: all users are unknown"),
         (
             short,
