@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import each_log_with, needs_traces
+from tests.data import TRACES, each_log_with, needs_traces
 from tests.oracles import scheduling as oracle
 from tests.small_logs import head_of, valued
 from workloadkit.simulation.promises import EACH_PASS
@@ -123,21 +123,33 @@ def test_schedules_of_the_sample_are_proved():
         assert report.claims[0].why == "498 jobs"
 
 
+HOW = list(
+    product(
+        ("fcfs", "easy", "conservative", "reservations:2"),
+        ({"overrun": "kill"}, {"passes": "event"}, {"estimates": "exact"}),
+    )
+)
+
+
 @needs_traces
 @pytest.mark.filterwarnings("ignore:the header names no MaxProcs")
-@pytest.mark.parametrize(
-    ("path", "policy", "options"),
-    each_log_with(
-        *product(
-            ("fcfs", "easy", "conservative", "reservations:2"),
-            ({"overrun": "kill"}, {"passes": "event"}, {"estimates": "exact"}),
-        )
-    ),
-)
+@pytest.mark.parametrize(("path", "policy", "options"), each_log_with(*HOW))
 def test_schedules_of_real_logs_are_proved(path, policy, options):
     trace = head_of(path)
     schedule = wk.simulate(trace, policy, oversize="drop", **options)
     assert_proved(wk.check_schedule(trace, schedule))
+
+
+@pytest.mark.slow
+@needs_traces
+@pytest.mark.filterwarnings("ignore:the header names no MaxProcs")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_schedules_of_real_logs_are_proved_in_all_ways(path):
+    trace = head_of(path)
+    for policy, options in HOW:
+        schedule = wk.simulate(trace, policy, oversize="drop", **options)
+        report = wk.check_schedule(trace, schedule)
+        assert report, f"{policy}, {options}: {report}"
 
 
 @given(logs(), st.integers(0, 24), st.integers(-9, 9), st.sampled_from(["instant", "event"]))
@@ -723,6 +735,7 @@ def test_processors_are_up_again_from_the_end_of_an_outage_on():
         assert (CAPACITY in refuted(report)) == refutes, start
 
 
+@pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
 @settings(max_examples=60)
 @given(
     st.sampled_from(["fcfs", "easy", "sjf", "reservations:2", "conservative", "user-priority"]),
@@ -732,7 +745,9 @@ def test_processors_are_up_again_from_the_end_of_an_outage_on():
     passes,
     st.sampled_from(["requeue", "lose"]),
 )
-def test_schedules_with_outages_are_proved(policy, trace, seed, overrun, passes, interrupted):
+def test_schedules_with_outages_are_proved(
+    engine, policy, trace, seed, overrun, passes, interrupted
+):
     rng = np.random.default_rng(seed)
     outages = []
     for number in range(1, rng.integers(2, 5)):
@@ -741,7 +756,7 @@ def test_schedules_with_outages_are_proved(policy, trace, seed, overrun, passes,
         procs = int(rng.integers(1, MACHINE))
         outages.append(wk.Outage(number, start, start + length, procs, announced=announced))
     options = {"overrun": overrun, "passes": passes, "outages": wk.Outages(tuple(outages))}
-    schedule = wk.simulate(trace, policy, interrupted=interrupted, engine="python", **options)
+    schedule = wk.simulate(trace, policy, interrupted=interrupted, engine=engine, **options)
     for made in (schedule, schedule.trace()):
         report = wk.check_schedule(trace, made, policy=policy, **options)
         assert report.verdict == "consistent", str(report)
