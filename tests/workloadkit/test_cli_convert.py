@@ -11,6 +11,7 @@ import pytest
 
 import workloadkit as wk
 from tests.fuzz import good
+from workloadkit.errors import plural
 from workloadkit.io.formats import written_format
 from workloadkit.io.known_formats import ACCOUNTING, TITLES
 
@@ -192,7 +193,7 @@ def test_a_log_goes_to_other_formats_and_back(run, export, tmp_path):
         code, out, _ = run(other, "-o", back)
         kept = JOBS if "gwf" in name else JOBS[:1]
         assert (code, data_lines(back.read_text())) == (0, kept)
-        assert out.startswith(f"{name}: {len(kept)} jobs read, all kept")
+        assert out.startswith(f"{name}: {plural(len(kept), 'job')} read, all kept")
 
 
 def test_the_format_and_the_columns_can_be_named(run, export, tmp_path):

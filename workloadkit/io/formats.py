@@ -87,7 +87,7 @@ def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trac
 def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
     if str(source) == "-":
         stream: Any = sys.stdin and sys.stdin.buffer
-        return stream is not None and stream.peek(4).startswith(b"PAR1")
+        return hasattr(stream, "peek") and stream.peek(4).startswith(b"PAR1")
     with suppress(FormatError):  # the reader reports the error
         if Path(source).is_file():  # a pipe can be read only once
             return next(text_chunks(source, size=4, binary=True), b"").startswith(b"PAR1")
