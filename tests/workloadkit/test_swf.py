@@ -23,6 +23,7 @@ from workloadkit import (
     read_swf,
     write_swf,
 )
+from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, NAMES
 from workloadkit.io.sidecar import write_sidecar
 from workloadkit.io.swf import reading, writing
@@ -387,7 +388,7 @@ def test_an_identifier_is_an_integer(text):
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
 def test_a_line_of_less_than_five_columns_is_refused(n_columns):
     text = " ".join(JOB.split()[:n_columns])
-    assert f"{n_columns} columns" in str(refusal(f"{JOB}\n{text}\n"))
+    assert plural(n_columns, "column") in str(refusal(f"{JOB}\n{text}\n"))
 
 
 def test_a_last_line_without_its_end_is_no_job():
