@@ -11,6 +11,8 @@ from workloadkit.fields import BY_NAME, UNKNOWN
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workloadkit.trace import Trace
+
 
 # Fields that a burst takes from its job if its own line does not specify them.
 _OF_THE_JOB = (
@@ -45,6 +47,24 @@ def summaries(jobs: NDArray[np.int64], bursts: NDArray[np.int64]) -> NDArray[np.
     found = np.full(bursts.size, -1)
     found[once] = by_number[place[once]]
     return found
+
+
+def burst_rows(trace: "Trace") -> NDArray[np.int64]:
+    """Return the row of the job of each burst of a log, shape (n_bursts,).
+
+    Raises
+    ------
+    WorkloadError
+        If a burst has not the number of exactly one job.
+    """
+    bursts = np.asarray(trace.table("bursts")["job"], np.int64)
+    rows = summaries(trace.column("job"), bursts)
+    if (rows < 0).any():
+        number = bursts[np.argmin(rows)]
+        raise WorkloadError(
+            f"a burst has job number {number}, which is not the number of a job, or that of several"
+        )
+    return rows
 
 
 def unfold(

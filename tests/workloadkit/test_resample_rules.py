@@ -192,7 +192,7 @@ def test_new_logs_have_as_many_jobs_as_the_old_one_on_average(path):
     try:
         prepared = prepare(trace)
     except wk.WorkloadError as error:
-        assert "known user" in str(error) or "5 at least" in str(error)
+        assert "all users are unknown" in str(error) or "5 at least" in str(error)
         return
     runs = [prepared.run_of(i, 1) for i in range(30)]
     jobs = np.array([new.n_jobs for new in runs])

@@ -25,6 +25,9 @@ NAME = "site.wkt.parquet"
 LOG = trace_of([{"submit": s, "run": r, "procs": 2, "user": 1} for s, r in ((0, 9), (5, 2.5))])
 
 
+BURST = dict.fromkeys([field.name for field in FIELDS], 1) | {"place": 0}
+
+
 def again(trace, folder):
     write(trace, folder / NAME)
     return read(folder / NAME)
@@ -111,14 +114,21 @@ def test_a_file_that_is_no_log_is_refused_by_what_is_wrong(tmp_path):
         ({}, {"wkt": "2"}, "has layout 2; this version reads layout 1"),
         ({}, {"header": None}, "has incomplete metadata"),
         ({}, {"seal": 1}, "has incomplete metadata"),
-        ({}, {"header": ["MaxProcs: 8"]}, "has a header with lines that do not start with ';'"),
+        ({}, {"header": ["MaxProcs: 8"]}, "is not a log: not a header line"),
         ({"submit": [5, 0]}, {}, "field submit: is not in order"),
         ({"submit": [0, None]}, {}, "field submit: nan in row 1 is out of range"),
         ({"run": [1.0, 1e13]}, {}, r"field run: 1e\+13 in row 1 is out of range"),
         ({"run": ["1", "2"]}, {}, "field run: has the type string"),
         ({"user": [0.5, 1]}, {}, "field user: has the type double"),
         ({"utility": [1, 2]}, {}, "field utility: has the type int64"),
-        ({"bursts": [[{"time": 1}], []]}, {}, "field bursts: its lists do not consist of cpu"),
+        ({"bursts": [[{"time": 1}], []]}, {}, "field bursts: its lists do not consist of numbers"),
+        ({"utility": [[{"time": "a", "value": "b"}], []]}, {}, "utility: its lists do not consist"),
+        (
+            {"utility": [[{"time": 5, "value": 1}], []]},
+            {},
+            "is not a log: .*time 5 of point 1 is not 0",
+        ),
+        ({"bursts": [[BURST | {"job": 9}], []]}, {}, "is not a log: a burst has job number 9"),
     ):
         with pytest.raises(FormatError, match=f"{NAME}(:|,).*{message}"):
             read(rewritten(tmp_path, columns, **note))
@@ -173,8 +183,9 @@ def test_every_way_in_and_out_takes_it(run, tmp_path):
     assert jsons[0] == jsons[1]
     assert run("clean", parquet, "--filter", "proc=1", "-o", tmp_path / "few.wkt.parquet")[0] == 0
     assert read(tmp_path / "few.wkt.parquet").n_jobs < 300
-    code, _, err = run("simulate", parquet, "-o", tmp_path / "b.parquet")
-    assert (code, "a name that ends in .wkt.parquet" in err) == (2, True)
+    for name in ("b.parquet", "b.wkt.parquet.gz"):
+        code, _, err = run("simulate", parquet, "-o", tmp_path / name)
+        assert (code, "a name that ends in .wkt.parquet" in err) == (2, True)
 
 
 def test_other_parquet_files_are_named(run, tmp_path):

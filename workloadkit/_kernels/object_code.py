@@ -230,18 +230,16 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
 def _read(path: Path) -> Code | None:
     """Load a file of the cache; None if there is none that can be loaded."""
     try:
-        with path.open("rb") as file:
-            about = json.loads(file.readline())
-            content = file.read()
+        first, end, rest = path.read_bytes().partition(b"\n")
     except FileNotFoundError:
         return None
     except OSError as error:
         _warn_of(f"{path} cannot be read: {error.strerror}")
         return None
-    except ValueError:
+    if first + end != digest_line(rest):
         return None
-    if hashlib.sha256(content).hexdigest() != about["digest"]:
-        return None
+    head, _, content = rest.partition(b"\n")
+    about = json.loads(head)
     return load(content, about["name"], about["needs"], _from_json(about["result"]))
 
 
@@ -249,15 +247,15 @@ def _write(path: Path, code: Code) -> None:
     """Write a file of the cache, whole or not at all."""
     if not code.content:
         return
-    digest = hashlib.sha256(code.content).hexdigest()
-    about = {**code.about, "result": code.result, "digest": digest}
+    about = {**code.about, "result": code.result}
     # of classes, results contain `tuple` alone
     head = json.dumps(about, default=lambda _: "tuple").encode()
+    rest = head + b"\n" + code.content
     try:
         number, name = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(number, "wb") as file:
-                file.write(head + b"\n" + code.content)
+                file.write(digest_line(rest) + rest)
             Path(name).replace(path)
         except BaseException:
             with suppress(OSError):
@@ -265,6 +263,11 @@ def _write(path: Path, code: Code) -> None:
             raise
     except OSError as error:
         _warn_of(f"{path} cannot be written: {error.strerror}")
+
+
+def digest_line(rest: bytes) -> bytes:
+    """Return the first line of a file, the digest of the rest."""
+    return hashlib.sha256(rest).hexdigest().encode() + b"\n"
 
 
 def _from_json(layout: Any) -> Any:

@@ -166,7 +166,7 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)
-        if target.endswith(".parquet") and not is_wkt(target):
+        if ".parquet" in Path(target).suffixes and not is_wkt(target):
             raise ParameterError(
                 f"{target}: a log is written as Parquet to a name that ends in {WKT}"
             )

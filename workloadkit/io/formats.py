@@ -17,6 +17,7 @@ from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.io.swf import read_swf
 from workloadkit.io.wkt import read_wkt
+from workloadkit.io.wkt.layout import MAGIC
 from workloadkit.trace import Trace
 
 _SEEN = 1 << 16  # bytes used to recognize the format
@@ -87,10 +88,10 @@ def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trac
 def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
     if str(source) == "-":
         stream: Any = sys.stdin and sys.stdin.buffer
-        return hasattr(stream, "peek") and stream.peek(4).startswith(b"PAR1")
+        return hasattr(stream, "peek") and stream.peek(4).startswith(MAGIC)
     with suppress(FormatError):  # the reader reports the error
         if Path(source).is_file():  # a pipe can be read only once
-            return next(text_chunks(source, size=4, binary=True), b"").startswith(b"PAR1")
+            return next(text_chunks(source, size=4, binary=True), b"").startswith(MAGIC)
     return False
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.checkpoints import burst_rows
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
@@ -148,15 +149,29 @@ def field_texts(field: Field, column: NDArray) -> Iterator[str]:
 
 def _as_written(field: Field, column: NDArray) -> NDArray:
     """Return a column with -1 for unknown, as integers if all values are whole."""
+    check_writable(field, column)
     if not field.measured:
         return column
     known = np.where(np.isnan(column), UNKNOWN, column)
-    if field.name == "submit" and np.isnan(column).any():
-        raise WorkloadError(f"submit of row {int(np.argmax(np.isnan(column)))} is NaN")
-    if not (np.abs(known) <= field.limit).all():
-        value = known[np.argmax(~(np.abs(known) <= field.limit))]
-        raise WorkloadError(f"{field.name} {value:g} is out of range")
     return known.astype(np.int64) if (known == np.trunc(known)).all() else known
+
+
+def check_writable(field: Field, column: NDArray) -> None:
+    """Check that a log can hold the values of a column, shape (n_jobs,).
+
+    Raises
+    ------
+    WorkloadError
+        If a submit time is NaN, or a measured value is out of range.
+    """
+    if not field.measured:
+        return
+    unknown = np.isnan(column)
+    if field.name == "submit" and unknown.any():
+        raise WorkloadError(f"submit of row {int(np.argmax(unknown))} is NaN")
+    wrong = ~(np.abs(column) <= field.limit) & ~unknown
+    if wrong.any():
+        raise WorkloadError(f"{field.name} {column[np.argmax(wrong)]:g} is out of range")
 
 
 def _decimal_texts(column: NDArray[np.float64]) -> Iterator[str]:
@@ -175,11 +190,6 @@ def _bursts_behind(trace: Trace) -> dict[int, str]:
     """Return the lines of the bursts of each job, by row."""
     behind: dict[int, str] = {}
     if trace.n_bursts:
-        row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
-        for job, line in zip(trace.bursts["job"].tolist(), _lines(trace.bursts), strict=True):
-            if job not in row_of:
-                raise WorkloadError(
-                    f"a burst has job number {job}, which is not the number of a job"
-                )
-            behind[row_of[job]] = behind.get(row_of[job], "") + "\n" + line
+        for row, line in zip(burst_rows(trace).tolist(), _lines(trace.bursts), strict=True):
+            behind[row] = behind.get(row, "") + "\n" + line
     return behind

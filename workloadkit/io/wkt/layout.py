@@ -15,6 +15,9 @@ digest of the text from which the log was read (empty for a log that was changed
 import hashlib
 from collections.abc import Sequence
 
+#: First bytes of a Parquet file.
+MAGIC = b"PAR1"
+
 #: Version of the layout.
 LAYOUT = "1"
 

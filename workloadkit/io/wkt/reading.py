@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import FormatError
+from workloadkit.checkpoints import burst_rows
+from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
-from workloadkit.io.wkt.layout import LAYOUT, SIDECAR, seal
-from workloadkit.trace import Trace
+from workloadkit.io.swf.writing import header_text
+from workloadkit.io.wkt.layout import LAYOUT, MAGIC, SIDECAR, seal
+from workloadkit.trace import Columns, Trace
+from workloadkit.utility import check
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_MAGIC = "PAR1"
 _FOOTER = 8  # bytes after the metadata: their length, and the magic
 
 # Row groups limit how much the files of this package shrink; a file of a few bytes that claims many
@@ -55,36 +57,40 @@ def read_wkt(source: Source) -> Trace:
     workloadkit.errors.FormatError: <stream>: cannot be read: it is not a Parquet file, or is \
 corrupt
     """
-    import pandas as pd
-
     path = source_path(source)
     data = b"".join(text_chunks(source, binary=True))
     arrow, note = reading_parquet(path, lambda: _table(path, data))
-    lines = note["header"]
-    if any(not line.lstrip().startswith(";") or "\n" in line for line in lines):
-        raise FormatError(path, "has a header with lines that do not start with ';'")
-    jobs = pd.DataFrame({field.name: _column(path, field, arrow) for field in FIELDS}, copy=False)
-    submit = jobs["submit"].to_numpy()
-    if (submit[1:] < submit[:-1]).any():
+    lines, digest = tuple(note["header"]), note["log_sha256"]
+    if not digest or note["seal"] != seal(_rows(data), lines, digest):
+        digest = hashlib.sha256(data).hexdigest()
+    jobs = Columns({field.name: _column(path, field, arrow) for field in FIELDS})
+    if (np.diff(jobs["submit"]) < 0).any():
         raise FormatError(path, "is not in order", field="submit")
-    found: dict[str, Any] = {}
-    if "bursts" in arrow.column_names:
-        found["bursts"] = _bursts(path, arrow)
-    if "utility" in arrow.column_names:
-        found["utility"] = _utility(path, arrow)
-    beside = [name for name in arrow.column_names if name.startswith(SIDECAR)]
-    if beside:
-        table = arrow.select(beside).to_pandas()
-        table.columns = table.columns.str.removeprefix(SIDECAR)
-        found["sidecar"] = with_kinds(path, table)
-    sealed = note["seal"] == seal(_rows(data), lines, note["log_sha256"])
-    digest = (sealed and note["log_sha256"]) or hashlib.sha256(data).hexdigest()
-    return Trace(jobs, Header(tuple(lines)), name=log_name(path), digest=digest, **found)
+    tables: dict[str, Any] = {
+        name: read(path, arrow)
+        for name, read in (("bursts", _bursts), ("utility", _utility))
+        if name in arrow.column_names
+    }
+    trace = Trace(
+        jobs,
+        Header(lines),
+        name=log_name(path),
+        digest=digest,
+        sidecar=_sidecar(path, arrow),
+        **tables,
+    )
+    try:
+        header_text(trace.header)
+        check(trace)
+        burst_rows(trace)
+    except WorkloadError as error:
+        raise FormatError(path, f"is not a log: {error}") from None
+    return trace
 
 
 def looks_like(lines: list[str]) -> bool:
     """Whether the first lines of a file are those of a Parquet file."""
-    return bool(lines) and lines[0].startswith(_MAGIC)
+    return bool(lines) and lines[0].startswith(MAGIC.decode())
 
 
 def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
@@ -164,31 +170,38 @@ def _lists(path: str, arrow: Any, name: str, parts: set[str]) -> tuple[NDArray[n
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
         raise FormatError(path, f"has the type {kind}", field=name)
     items = column.flatten()
-    found = {items.type.field(i).name for i in range(items.type.num_fields)}
-    if found != parts or items.null_count:
+    found = {part.name for part in items.type}
+    numeric = all(
+        pa.types.is_integer(part.type) or pa.types.is_floating(part.type) for part in items.type
+    )
+    if found != parts or items.null_count or not numeric:
         raise FormatError(
-            path, f"its lists do not consist of {', '.join(sorted(parts))}", field=name
+            path, f"its lists do not consist of numbers {', '.join(sorted(parts))}", field=name
         )
     lengths = column.value_lengths().fill_null(0).to_numpy()
     return np.repeat(np.arange(len(column)), lengths), items
 
 
-def _bursts(path: str, arrow: Any) -> "pd.DataFrame":
+def _bursts(path: str, arrow: Any) -> Columns:
     """Return the table of bursts, in their order."""
-    import pandas as pd
-
     names = [field.name for field in FIELDS]
     _, items = _lists(path, arrow, "bursts", {*names, "place"})
-    table = {f.name: _values(path, f, items.field(f.name)) for f in FIELDS}
     order = np.argsort(items.field("place").to_numpy(zero_copy_only=False), kind="stable")
-    return pd.DataFrame({name: values[order] for name, values in table.items()}, copy=False)
+    return Columns({f.name: _values(path, f, items.field(f.name))[order] for f in FIELDS})
 
 
-def _utility(path: str, arrow: Any) -> "pd.DataFrame":
+def _utility(path: str, arrow: Any) -> Columns:
     """Return the points of the utility functions."""
-    import pandas as pd
-
     rows, items = _lists(path, arrow, "utility", {"time", "value"})
-    points = [items.field(name).to_numpy(zero_copy_only=False) for name in ("time", "value")]
-    time, value = (np.asarray(values, np.float64) for values in points)
-    return pd.DataFrame({"row": rows, "time": time, "value": value}, copy=False)
+    points = {name: items.field(name).to_numpy(zero_copy_only=False) for name in ("time", "value")}
+    return Columns(row=rows, **{name: p.astype(np.float64) for name, p in points.items()})
+
+
+def _sidecar(path: str, arrow: Any) -> "pd.DataFrame | None":
+    """Return the side-car; None if the log has none."""
+    names = [name for name in arrow.column_names if name.startswith(SIDECAR)]
+    if not names:
+        return None
+    table = arrow.select(names).to_pandas()
+    table.columns = table.columns.str.removeprefix(SIDECAR)
+    return with_kinds(path, table)

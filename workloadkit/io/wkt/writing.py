@@ -3,24 +3,20 @@
 import io
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import __version__
-from workloadkit.errors import WorkloadError
+from workloadkit.checkpoints import burst_rows
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.io.files import writing
 from workloadkit.io.parquet import KEY, words_of
-from workloadkit.io.swf.writing import header_text
+from workloadkit.io.swf.writing import check_writable, header_text
 from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _ROWS_AT_A_TIME = 1 << 18  # of a row group
 
@@ -95,12 +91,8 @@ def _stored(field: Field, column: NDArray) -> Any:
     """Return a column as it is stored; None if it is unknown for all jobs."""
     import pyarrow as pa
 
+    check_writable(field, column)
     known = ~np.isnan(column) if field.measured else column != UNKNOWN
-    if field.name == "submit" and not known.all():
-        raise WorkloadError(f"submit of row {int(np.argmin(known))} is NaN")
-    if field.measured and not (np.abs(column[known]) <= field.limit).all():
-        value = column[known][np.argmax(~(np.abs(column[known]) <= field.limit))]
-        raise WorkloadError(f"{field.name} {value:g} is out of range")
     if not known.any() and field.name not in ASCENDING:
         return None
     column = _as_integers(np.where(known, column, 0)) if field.measured else column
@@ -118,34 +110,28 @@ def _as_integers(column: NDArray[np.float64]) -> NDArray:
 
 def _bursts(trace: Trace) -> dict[str, Any]:
     """Return the column of bursts, if there are any."""
-    if not len(trace.bursts):
+    if not trace.n_bursts:
         return {}
-    row_of = {job: row for row, job in enumerate(trace.column("job").tolist())}
-    jobs = trace.bursts["job"].tolist()
-    for job in jobs:
-        if job not in row_of:
-            raise WorkloadError(f"a burst has job number {job}, which is not the number of a job")
-    rows = np.array([row_of[job] for job in jobs])
-    table = trace.bursts.assign(place=np.arange(len(rows))).iloc[np.argsort(rows, kind="stable")]
-    return {"bursts": _lists(np.sort(rows), table, trace.n_jobs)}
+    rows = burst_rows(trace)
+    order = np.argsort(rows, kind="stable")
+    table = {f.name: np.asarray(trace.table("bursts")[f.name])[order] for f in FIELDS}
+    return {"bursts": _lists(rows[order], table | {"place": order}, trace.n_jobs)}
 
 
 def _utilities(trace: Trace) -> dict[str, Any]:
     """Return the column of utility functions, if there are any."""
-    import pandas as pd
-
     packed = pack(trace.utility, trace.n_jobs)
     if not packed.time.size:
         return {}
     rows = np.repeat(np.arange(trace.n_jobs), np.diff(packed.first))
-    points = pd.DataFrame({"time": packed.time, "value": packed.value})
+    points = {"time": packed.time, "value": packed.value}
     return {"utility": _lists(rows, points, trace.n_jobs)}
 
 
-def _lists(rows: NDArray[np.int64], table: "pd.DataFrame", n_jobs: int) -> Any:
-    """Return lists of the rows of a table, by job; `rows` of the jobs ascend."""
+def _lists(rows: NDArray[np.int64], table: dict[str, NDArray], n_jobs: int) -> Any:
+    """Return lists of the rows of a table, by job; `rows`, those of the jobs, ascend."""
     import pyarrow as pa
 
-    parts = [pa.array(table[name].to_numpy(), from_pandas=True) for name in table]
+    parts = [pa.array(column, from_pandas=True) for column in table.values()]
     offsets = np.searchsorted(rows, np.arange(n_jobs + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(parts, names=list(table)))
