@@ -7,7 +7,7 @@ import numpy as np
 
 from workloadkit._kernels.compile import bare, kernel
 from workloadkit._kernels.reference import by_reference
-from workloadkit._kernels.references import Reference
+from workloadkit._kernels.reference_type import Reference
 
 
 class Inner(NamedTuple):

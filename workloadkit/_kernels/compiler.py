@@ -27,7 +27,7 @@ from workloadkit._kernels.memory import (
     struct_of,
 )
 from workloadkit._kernels.object_code import Code
-from workloadkit._kernels.references import Reference
+from workloadkit._kernels.reference_type import Reference
 from workloadkit._kernels.unfinished import InlinePartCompiler, PartCompiler
 
 # Without reference counting in bare and inlined functions. By default, this option would be that of

@@ -5,7 +5,7 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from workloadkit._kernels.references import Reference
+from workloadkit._kernels.reference_type import Reference
 
 
 @intrinsic

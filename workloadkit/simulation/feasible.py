@@ -60,29 +60,28 @@ def match_jobs(workload: Workload, listed: Listed) -> tuple[NDArray[np.int64], N
     Jobs are matched by number and submit time; the rest by number and order. Among several equal
     jobs, processors and run time decide, then their order.
     """
-    names = ("job", "submit", "procs", "run")
-    ours, theirs = (
-        pd.DataFrame({name: getattr(jobs, name) for name in names}).astype({"submit": np.float64})
-        for jobs in (workload, listed)
-    )
-    if len(ours) == len(theirs):
-        same = ours == theirs
-        same["run"] |= listed.lost
-        if same.to_numpy().all():
-            return np.arange(len(ours)), np.empty(0, np.int64)
-    at = np.full(len(ours), -1)
-    free = np.ones(len(theirs), dtype=bool)
+    n = workload.job.size
+    if n == listed.job.size:
+        same = (workload.run == listed.run) | listed.lost
+        for name in ("job", "submit", "procs"):
+            same &= getattr(workload, name) == getattr(listed, name)
+        if same.all():
+            return np.arange(n), np.empty(0, np.int64)
+    at = np.full(n, -1)
+    free = np.ones(listed.job.size, dtype=bool)
     for keys, order in ((["job", "submit"], ["procs", "run"]), (["job"], ["submit"])):
+        ours, theirs = np.flatnonzero(at < 0), np.flatnonzero(free)
         a, b = (
-            table.sort_values(order, kind="stable").assign(
-                nth=lambda t, keys=keys: t.groupby(keys).cumcount()
-            )
-            for table in (ours[at < 0], theirs[free])
+            pd.DataFrame({name: getattr(jobs, name)[rows] for name in (*keys, *order)})
+            .astype({"submit": np.float64})
+            .assign(place=rows)
+            .sort_values(order, kind="stable")
+            .assign(nth=lambda t, keys=keys: t.groupby(keys).cumcount())
+            for jobs, rows in ((workload, ours), (listed, theirs))
         )
-        b["place"] = b.index
-        found = a.reset_index().merge(b[[*keys, "nth", "place"]], on=[*keys, "nth"])
-        at[found["index"]] = found["place"]
-        free[found["place"]] = False
+        found = a.merge(b, on=[*keys, "nth"])
+        at[found["place_x"]] = found["place_y"]
+        free[found["place_y"]] = False
     return at, np.flatnonzero(free)
 
 
