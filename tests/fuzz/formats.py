@@ -81,7 +81,7 @@ def _read_swf(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
 
 
 def _read(name: str, data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
-    """Read by the reader of this name, or by the one that the content tells."""
+    """Read by the reader of this name, or by the one that the content suggests."""
     if options.get("guess"):
         return wk.read_log(io.BytesIO(data))
     return getattr(wk, f"read_{name}")(io.BytesIO(data), **options)

@@ -6,7 +6,7 @@ import json
 def jobs(text):
     """Id, submission, processors, limit and run time of each job, by submission.
 
-    A profile of type delay tells the run time; of others only a platform knows it.
+    A profile of type delay has the run time; those of others depend on the platform.
     """
     workload = json.loads(text)
     found = []

@@ -24,7 +24,7 @@ def fields(line):
 
 
 def jobs(text):
-    """What each line tells."""
+    """The fields of each line."""
     found = []
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):

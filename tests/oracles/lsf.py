@@ -28,7 +28,7 @@ def processors(hosts):
 
 
 def jobs(text):
-    """What each JOB_FINISH record tells, and how many other records there are."""
+    """The fields of each JOB_FINISH record, and the number of other records."""
     found, others = [], 0
     for line in text.splitlines():
         cells = words(line)

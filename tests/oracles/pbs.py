@@ -15,7 +15,7 @@ def pairs(text):
 
 
 def seconds(text):
-    """Seconds of `90`, `02:35:49` or `144:00:00`; None where none are told."""
+    """Seconds of `90`, `02:35:49` or `144:00:00`; None if not given."""
     if not text:
         return None
     total = 0
@@ -53,7 +53,7 @@ def procs_of_nodes(text):
 
 
 def jobs(text):
-    """What each E record tells, and the records that are no job's end, by type."""
+    """The fields of each E record, and the number of other records by type."""
     found, others = [], Counter()
     for line in text.splitlines():
         if not line.strip():

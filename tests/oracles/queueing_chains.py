@@ -1,4 +1,4 @@
-"""Queues as Markov chains, each told by its moves: from a state, at which rate, to which state.
+"""Queues as Markov chains, each given by its moves: from a state, at which rate, to which state.
 
 S mean service time, c servers, lam open arrival rate, N closed users, Z mean think time.
 """

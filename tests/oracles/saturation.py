@@ -19,7 +19,7 @@ def outstanding(jobs):
 
 
 def growth(counts):
-    """How many jobs more are outstanding each week; None if that cannot be told."""
+    """How many jobs more are outstanding each week; None if it cannot be known."""
     least = [min(counts[week:]) for week in range(len(counts))]
     kept = least[: len(counts) - len(counts) // 5]  # "Delete the last 20% of the values"
     return slope(kept) if len(kept) > 1 else None

@@ -16,7 +16,7 @@ NOTHING = ("", "Unknown", "None", "N/A", "UNLIMITED", "Partition_Limit", "INVALI
 
 
 def duration(text):
-    """Seconds of `[days-][hours:]minutes:seconds[.fraction]`; None where none is told."""
+    """Seconds of `[days-][hours:]minutes:seconds[.fraction]`; None if not given."""
     if text in NOTHING:
         return None
     days, _, clock = text.rpartition("-")
@@ -30,7 +30,7 @@ def duration(text):
 
 
 def instant(text, zone):
-    """Seconds since 1970 of a local time; None where none is told."""
+    """Seconds since 1970 of a local time; None if not given."""
     if text in NOTHING:
         return None
     local = datetime.fromisoformat(text)

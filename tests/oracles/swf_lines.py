@@ -52,7 +52,7 @@ def header_number(text, label):
 
 
 def machine(text):
-    """Processors that the header tells of: MaxProcs, else MaxNodes."""
+    """Processors in the header: MaxProcs, else MaxNodes."""
     return header_number(text, "MaxProcs") or header_number(text, "MaxNodes")
 
 
@@ -71,7 +71,7 @@ def out_of_order(jobs):
 
 
 def used(jobs):
-    """The field that tells the processors: field 5, or 8 in a log that knows no field 5."""
+    """The field with the processors: field 5, or 8 in a log where field 5 is unknown."""
     return PROCS if any(job[PROCS] > 0 for job in jobs) else REQ_PROCS
 
 

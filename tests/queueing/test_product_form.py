@@ -44,14 +44,13 @@ def test_two_users_and_one_server_by_hand():
 
 
 def test_open_jobs_stretch_the_service_of_closed_users():
-    alone, beside = closed(7, 4, 2), mixed(0.25, 7, 4, 1)
     # 1 / (1 − 0.25) = 4/3, Z / (4/3) = 3
     alone = closed(7, 3, 1)
-    beside = mixed(0.25, 7, 4, 1)
-    assert beside.Rc == pytest.approx(4 / 3 * alone.R, rel=1e-14)
-    assert beside.Qc == pytest.approx(alone.Q, rel=1e-14)
-    assert beside.Ro == pytest.approx(4 / 3 * (1 + alone.Q), rel=1e-14)
-    assert beside.Qo == pytest.approx(beside.Ro / 4, rel=1e-14)
+    together = mixed(0.25, 7, 4, 1)
+    assert together.Rc == pytest.approx(4 / 3 * alone.R, rel=1e-14)
+    assert together.Qc == pytest.approx(alone.Q, rel=1e-14)
+    assert together.Ro == pytest.approx(4 / 3 * (1 + alone.Q), rel=1e-14)
+    assert together.Qo == pytest.approx(together.Ro / 4, rel=1e-14)
 
 
 def test_the_example_of_reiser_and_lavenbergs_recursion():

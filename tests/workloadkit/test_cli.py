@@ -393,7 +393,7 @@ def test_workers_are_ended_by_an_interrupt():
 
 
 def test_signals_wait_whenever_a_worker_starts(monkeypatch):
-    """One starts later where another had nothing to do; stopped then, it would be half told."""
+    """One starts later where another had nothing to do; stopped then, it would be half printed."""
     start, waited = BaseProcess.start, []
 
     def noting(process):

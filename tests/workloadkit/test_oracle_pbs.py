@@ -129,7 +129,7 @@ def test_nine_dialects():
     text = format_path("pbs_xdmod_variants.acct").read_text()
 
     def procs(job):
-        # in three records nobody but the request tells: nodes=1:ppn=28
+        # in three records only the request has the nodes: nodes=1:ppn=28
         return job["nodes"] or job["hosts"] or {"7904": 28}[job["id"]]
 
     jobs, _ = oracle.jobs(text)

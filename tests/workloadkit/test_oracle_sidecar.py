@@ -1,4 +1,4 @@
-"""What stands beside a log: it comes back, it belongs to that log alone, it tells the names."""
+"""What stands beside a log: it comes back, it belongs to that log alone, it has the names."""
 
 import gzip
 import hashlib

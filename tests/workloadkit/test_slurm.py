@@ -63,7 +63,7 @@ def column(trace, name):
     return [None if np.isnan(v) else v for v in trace.jobs[name].astype(float)]
 
 
-def beside(trace, name):
+def sidecar(trace, name):
     return trace.sidecar[name].tolist()
 
 
@@ -76,10 +76,10 @@ def test_a_job():
     expected |= {"user": 1, "executable": 1, "partition": 1, "queue": -1, "cpu": None}
     assert {name: column(trace, name)[0] for name in expected} == expected
     assert trace.header.start == SECOND
-    assert beside(trace, "gpus") == [2]
-    assert beside(trace, "nodes") == [2]
-    assert beside(trace, "account") == ["phys"]
-    assert beside(trace, "requested_memory_per") == ["cpu"]
+    assert sidecar(trace, "gpus") == [2]
+    assert sidecar(trace, "nodes") == [2]
+    assert sidecar(trace, "account") == ["phys"]
+    assert sidecar(trace, "requested_memory_per") == ["cpu"]
 
 
 @pytest.mark.parametrize("nothing", ["Unknown", "None", "", "N/A"])
@@ -89,7 +89,7 @@ def test_cancelled_while_pending(nothing):
     assert column(trace, "run") == [None]
     assert column(trace, "wait") == [3660]
     assert column(trace, "procs") == [None]
-    assert beside(trace, "state") == ["CANCELLED"]
+    assert sidecar(trace, "state") == ["CANCELLED"]
 
 
 def test_cancelled_while_pending_with_its_end_for_a_start():
@@ -154,7 +154,7 @@ def test_elapsed_leaves_out_time_suspended():
     trace = read_rows({"ElapsedRaw": "3000", "Suspended": "00:10:00"})
     assert column(trace, "run") == [3000]
     assert noted(trace) == {"End − Start longer than Elapsed (suspension): Elapsed used": 1}
-    assert beside(trace, "suspended") == [600]
+    assert sidecar(trace, "suspended") == [600]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_row_exported_twice_is_one_job():
     trace = read_rows({}, {"JobName": "later"})
     assert trace.n_jobs == 1
     assert left_out(trace) == {"repeated rows of an attempt: the last one is used": 1}
-    assert beside(trace, "executable") == ["later"]
+    assert sidecar(trace, "executable") == ["later"]
 
 
 LOST = {"State": "NODE_FAIL", "End": "2024-05-01T08:11:00", "ElapsedRaw": "600"}
@@ -213,7 +213,7 @@ def test_the_last_attempt_of_a_requeued_job_is_the_job(resubmitted):
     assert left_out(trace) == {"earlier attempts of requeued jobs": 1}
     assert column(trace, "run") == [300]
     assert column(trace, "wait") == [600 if resubmitted else 1260]
-    assert beside(trace, "attempts") == [2]
+    assert sidecar(trace, "attempts") == [2]
 
 
 @pytest.mark.parametrize("resubmitted", [False, True])
@@ -242,7 +242,7 @@ def test_a_requeued_attempt_counts_as_one():
 def test_a_job_whose_last_attempt_has_not_ended_is_left_out(state):
     other = {"JobID": "8", "JobIDRaw": "8"}
     trace = read_rows(other, LOST, {**AGAIN, "State": state, "End": "Unknown"})
-    assert beside(trace, "id") == ["8"]
+    assert sidecar(trace, "id") == ["8"]
     assert left_out(trace) == {f"not ended: {state}": 1, "earlier attempts of requeued jobs": 1}
 
 
@@ -290,7 +290,7 @@ def test_only_what_slurm_queues_again_has_another_attempt():
 def test_the_same_id_of_two_clusters_is_two_jobs():
     trace = read_rows({}, {"Cluster": "other"})
     assert trace.n_jobs == 2
-    assert sorted(beside(trace, "cluster")) == ["hpc", "other"]
+    assert sorted(sidecar(trace, "cluster")) == ["hpc", "other"]
 
 
 STEPS = [
@@ -305,7 +305,7 @@ def test_a_delimiter_that_may_be_of_either_text_is_not_guessed_where_it_matters(
     times = "|".join(f"2024-05-01T{hour}:00:00" for hour in ("08", "09", "10"))
     rows = f"7|{times}|COMPLETED|a|4|b\n8|{times}|COMPLETED|a|4|8|b\n"  # 4 processors, or 8
     trace = read(names + rows)
-    assert beside(trace, "id") == ["7"]
+    assert sidecar(trace, "id") == ["7"]
     assert left_out(trace) == {"wrong number of fields": 1}
 
 
@@ -368,7 +368,7 @@ def test_steps_in_another_block_of_lines_find_their_job():
     )
     text += many.replace("K\n", "K|||||\n")
     trace = read(text)
-    assert beside(trace, "memory") == [2999 / 2]
+    assert sidecar(trace, "memory") == [2999 / 2]
     assert left_out(trace) == {"step rows added to their jobs": 3000}
 
 
@@ -393,7 +393,7 @@ def test_arrays_and_het_jobs_keep_their_parent():
     ids = ["7_4", "7_5", "9+0", "9+1", "12"]
     trace = read_rows(*({"JobID": text, "JobIDRaw": str(i)} for i, text in enumerate(ids, 20)))
     assert trace.n_jobs == 5
-    assert beside(trace, "array_job") == ["7", "7", "9", "9", ""]
+    assert sidecar(trace, "array_job") == ["7", "7", "9", "9", ""]
     assert trace.sidecar["array_task"].fillna(-1).tolist() == [4, 5, -1, -1, -1]
 
 
@@ -413,7 +413,7 @@ def test_tasks_of_several_arrays_are_counted_together():
 
 def test_a_delimiter_in_the_last_column_is_text():
     trace = read_rows({"JobName": "a|b||c"}, {"JobID": "8", "JobName": "|"})
-    assert beside(trace, "executable") == ["a|b||c", "|"]
+    assert sidecar(trace, "executable") == ["a|b||c", "|"]
     assert noted(trace) == {"delimiter in free text: joined by the number of fields": 2}
 
 
@@ -422,7 +422,7 @@ def test_a_delimiter_in_a_column_of_text_that_is_not_the_last():
     names, cells = head.split("|"), row.split("|")
     moved = "|".join([names[-1], *names[:-1]]), "|".join([*cells[-2:], *cells[:-2]])
     trace = read("\n".join(moved))
-    assert beside(trace, "executable") == ["a|b"]
+    assert sidecar(trace, "executable") == ["a|b"]
     assert column(trace, "wait") == [60]
 
 
@@ -431,7 +431,7 @@ def test_an_end_of_line_in_text():
     trace = read(text)
     assert trace.n_jobs == trace.intake.rows == 2
     assert noted(trace) == {"end of line in free text: joined by the number of fields": 1}
-    assert beside(trace, "place") == [2, 6]
+    assert sidecar(trace, "place") == [2, 6]
 
 
 @pytest.mark.parametrize(("n_lines", "n_jobs"), [(50, 2), (51, 1)])
@@ -444,7 +444,7 @@ def test_a_row_of_too_few_fields_is_counted_and_those_around_it_are_read():
     head, row = export({}).splitlines()
     broken = row.rsplit("|", 5)[0]
     trace = read("\n".join([head, row, broken, broken, row.replace("7|7", "8|8"), "garbage"]))
-    assert beside(trace, "id") == ["7", "8"]
+    assert sidecar(trace, "id") == ["7", "8"]
     (repair,) = trace.intake.left_out
     assert (repair.kind, repair.count, repair.first_line) == ("wrong number of fields", 3, 3)
     assert trace.intake.rows == 5
@@ -486,8 +486,8 @@ def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
     paths[0].write_text(first + second)
     paths[1].write_text("\n" + third)
     trace = read_slurm([str(path) for path in paths])
-    assert beside(trace, "id") == ["7", "8", "9"]
-    assert beside(trace, "qos") == ["", "low", ""]
+    assert sidecar(trace, "id") == ["7", "8", "9"]
+    assert sidecar(trace, "qos") == ["", "low", ""]
     assert trace.intake.rows == 3
 
 
@@ -525,7 +525,7 @@ def test_older_names_of_columns():
     text = export({"NTasks": "1"}).replace("AllocCPUS", "NCPUS").replace("User", "UID")
     trace = read(text.replace("JobIDRaw|", "Jobs|", 1))
     assert column(trace, "procs") == [8]
-    assert beside(trace, "user") == ["al"]
+    assert sidecar(trace, "user") == ["al"]
 
 
 def test_of_two_columns_of_one_thing_the_better_one_counts():
@@ -536,7 +536,7 @@ def test_of_two_columns_of_one_thing_the_better_one_counts():
         *([3600], [8], [5400]),
     ]
     names = ("user", "group", "qos", "nodes")
-    assert [beside(trace, name)[0] for name in names] == ["al", "staff", "low", 3]
+    assert [sidecar(trace, name)[0] for name in names] == ["al", "staff", "low", 3]
 
 
 def test_processors_and_gpus_from_lists_of_resources():
@@ -544,8 +544,8 @@ def test_processors_and_gpus_from_lists_of_resources():
     trace = read(text.replace("AllocCPUS", "AllocTRES").replace("ReqCPUS", "ReqTRES"))
     assert column(trace, "procs") == [6]
     assert column(trace, "requested_procs") == [4]
-    assert beside(trace, "gpus") == [3]
-    assert beside(trace, "requested_nodes") == [3]
+    assert sidecar(trace, "gpus") == [3]
+    assert sidecar(trace, "requested_nodes") == [3]
 
 
 def test_gpus_of_older_versions():
@@ -659,7 +659,7 @@ def test_years_far_away():
 def test_what_ran_before_the_window_is_marked():
     before = {"JobID": "6", "Start": "2024-04-30T23:00:00", "Submit": "2024-04-30T23:00:00"}
     trace = read_rows(before, {})
-    assert beside(trace, "cut") == ["begin", ""]
+    assert sidecar(trace, "cut") == ["begin", ""]
 
 
 def test_what_was_moved_to_the_edges_of_the_window_is_marked():
@@ -674,7 +674,7 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
         for i in range(1, 8)
     ]
     trace = read_rows(*rows)
-    assert beside(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
+    assert sidecar(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
     assert noted(trace)["clipped by the window of the export: marked in the side-car"] == 6
 
 
@@ -751,7 +751,7 @@ def test_the_export_of_phillips():
     assert trace.intake.rows == trace.n_jobs == len(rows) == 1500
     assert column(trace, "status").count(0) == 1448  # 1,447 failed and one ran out of time
     assert column(trace, "procs").count(8) == 1498
-    assert beside(trace, "requested_memory_per").count("cpu") == 1498  # 2147486648Mn
+    assert sidecar(trace, "requested_memory_per").count("cpu") == 1498  # 2147486648Mn
     by_id = trace.sidecar.set_index("id")
     assert by_id.loc["163485", "cut"] == "begin"
     assert by_id.loc["163485", "run"] == 10 * 86400 + 13 * 3600 + 27 * 60 + 6

@@ -17,7 +17,7 @@ from workloadkit.simulation.workload import machine_size, make_workload, plan
 
 
 def log(**columns):
-    """A log in which every job runs for 10 s on one processor unless told otherwise."""
+    """A log in which every job runs for 10 s on one processor unless given."""
     n_jobs = len(next(iter(columns.values())))
     defaults = {"submit": range(n_jobs), "run": [10] * n_jobs, "procs": [1] * n_jobs}
     return wk.Trace.from_columns(defaults | columns, name="small.swf")
