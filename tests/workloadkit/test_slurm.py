@@ -252,7 +252,7 @@ def test_the_next_attempt_is_of_the_same_cluster_if_clusters_are_reported():
     trace = read_rows(LOST, {"JobID": "8", **other}, {**running, **other})
     assert (trace.n_jobs, left_out(trace)) == (2, {"not ended: RUNNING": 1})
     text = export({"JobID": "8"}, LOST, running).replace("Cluster", "Unread")
-    assert beside(read(text), "id") == ["8"]
+    assert sidecar(read(text), "id") == ["8"]
 
 
 def test_a_job_still_running_in_an_older_export_has_ended_in_the_later():
@@ -464,18 +464,18 @@ def test_any_delimiter_that_the_header_has():
 
 def test_a_delimiter_at_the_end_of_lines():
     text = export({}, {"JobID": "8", "JobName": "a|b"}).replace("\n", "|\n")
-    assert beside(read(text), "executable") == ["a.out", "a|b"]
+    assert sidecar(read(text), "executable") == ["a.out", "a|b"]
 
 
 def test_windows_line_ends_a_byte_order_mark_and_no_end_of_line():
     text = "\ufeff" + export({}, {"JobID": "8"}).replace("\n", "\r\n").rstrip()
-    assert beside(read(text), "executable") == ["a.out", "a.out"]
+    assert sidecar(read(text), "executable") == ["a.out", "a.out"]
 
 
 def test_comments_and_blank_lines_may_stand_before_the_names_of_columns():
     text = f"# of our site\n\n{export({})}"
     assert looks_like(text.split("\n"))
-    assert beside(read(text), "place") == [4]
+    assert sidecar(read(text), "place") == [4]
 
 
 def test_files_one_behind_the_other_name_their_columns_again(tmp_path):
@@ -549,7 +549,7 @@ def test_processors_and_gpus_from_lists_of_resources():
 
 
 def test_gpus_of_older_versions():
-    assert beside(read_rows({"AllocGRES": "gpu:tesla:2"}), "gpus") == [2]
+    assert sidecar(read_rows({"AllocGRES": "gpu:tesla:2"}), "gpus") == [2]
 
 
 @pytest.mark.parametrize(
@@ -693,7 +693,7 @@ def test_three_submissions_that_start_on_a_full_minute_were_moved_there(submits,
         }
         for i, minute in enumerate(submits)
     ]
-    assert beside(read_rows(*rows), "cut") == [cut] * len(rows)
+    assert sidecar(read_rows(*rows), "cut") == [cut] * len(rows)
 
 
 @pytest.mark.parametrize(
@@ -703,7 +703,7 @@ def test_three_submissions_that_start_on_a_full_minute_were_moved_there(submits,
 def test_the_window_opens_at_a_midnight_of_the_zone(start, cut, tz):
     first = {"JobID": "6", "Submit": "2024-04-30T22:00:00", "Start": start, "ElapsedRaw": ""}
     first |= {"End": "2024-05-01T06:00:00"}
-    assert beside(read_rows(first, {}, tz=tz), "cut") == [cut, ""]
+    assert sidecar(read_rows(first, {}, tz=tz), "cut") == [cut, ""]
 
 
 def test_nothing_that_names_survives_in_an_anonymous_log():
