@@ -1,21 +1,33 @@
 """A report of a log: sections, as a page, as JSON and as figures."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import printable
-from analysis.section import Section
+from analysis.section import Figure, Section
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, among
+from workloadkit.executors import each_done
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
 from workloadkit.sample import is_sample
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+#: Called with the numbers of finished and of all parts, and with the name of the next one.
+Progress = Callable[[int, int, str], object]
 
 _LONGEST = 4000  # characters of a text on a page; the JSON has all
 
@@ -99,8 +111,18 @@ class Report(Displayed):
         rows = [(section.name, section.title, section.finding) for section in self.sections]
         return pd.DataFrame(rows, columns=["section", "title", "finding"])
 
-    def to_html(self) -> str:
-        """Return a self-contained HTML page."""
+    def to_html(
+        self, *, executor: "Executor | None" = None, progress: Progress | None = None
+    ) -> str:
+        """Return a self-contained HTML page.
+
+        Parameters
+        ----------
+        executor : Executor, optional
+            Draws the figures; by default this process. The page does not depend on it.
+        progress : callable, optional
+            Called with the numbers of finished and of all figures, and with the next one.
+        """
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
         environment = Environment(
@@ -111,12 +133,10 @@ class Report(Displayed):
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        svgs = {}
-        for section in self.sections:
-            for figure in section.figures:
-                name = f"{section.name}-{figure.name}"
-                svg = style.draw(figure.plot, figure.data, name=name)
-                svgs[name] = style.inline(svg, name=name, label=figure.caption)
+        figures = {f"{s.name}-{f.name}": f for s in self.sections for f in s.figures}
+        svgs = each_named(
+            _inlined, {name: (name, f) for name, f in figures.items()}, executor, progress
+        )
         template = environment.get_template("report.html.j2")
         return template.render(log=self, svgs=svgs, theme=style.THEME)
 
@@ -144,6 +164,40 @@ class Report(Displayed):
                 paths.append(folder / f"{name}.svg")
                 write_text(paths[-1], svg)
         return paths
+
+
+def each_named(
+    function: Callable[[Task], Result],
+    tasks: Mapping[str, Task],
+    executor: "Executor | None" = None,
+    progress: Progress | None = None,
+) -> dict[str, Result]:
+    """Call a function for each of the named tasks and return the results by name."""
+    left = dict.fromkeys(tasks)
+    found: dict[str, Result] = {}
+
+    def report() -> None:
+        if progress is not None:
+            progress(len(found), len(tasks), next(iter(left), ""))
+
+    report()
+    for (name, _), result in each_done(partial(_call, function), tasks.items(), executor):
+        found[name] = result
+        del left[name]
+        report()
+    return found
+
+
+def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result:
+    return function(named[1])
+
+
+def _inlined(named: tuple[str, Figure]) -> str:
+    """Draw a figure for a page."""
+    name, figure = named
+    return style.inline(
+        style.draw(figure.plot, figure.data, name=name), name=name, label=figure.caption
+    )
 
 
 def _fit(value: Any) -> Any:

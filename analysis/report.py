@@ -1,8 +1,11 @@
 """The characterization of a log as a page, as JSON and as figures."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, ClassVar
 
 from analysis import utilities
 from analysis.distributions import accuracy, correlation, marginals
@@ -11,7 +14,7 @@ from analysis.load import cycles, overview
 from analysis.load import over_time as load
 from analysis.locality import summary as locality
 from analysis.memory import summary as memory
-from analysis.page import Report
+from analysis.page import Progress, Report, each_named
 from analysis.reactions import signature
 from analysis.reactions import summary as reactions
 from analysis.section import Section
@@ -21,33 +24,42 @@ from analysis.site import summary as site
 from analysis.users import shares as users
 from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
+from workloadkit.experiments.mapped import Mapped
 from workloadkit.trace import Trace, check_trace
 
-#: Sections of a characterization in the order of the page: functions of the jobs submitted in the
-#: log's window, which return None if the section does not apply to the log.
-SECTIONS: tuple[Callable[[Trace], Section | None], ...] = (
-    overview.section,
-    load.section,
-    cycles.section,
-    marginals.section,
-    fits.section,
-    waits.section,
-    accuracy.section,
-    correlation.section,
-    utilities.section,
-    users.section,
-    sessions.section,
-    session_methods.section,
-    reactions.section,
-    signature.section,
-    site.section,
-    locality.section,
-    memory.section,
-    overview.reading_section,
-)
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
-#: These sections get all jobs of the log, also those outside its window.
-_OF_ALL = (overview.section, load.section, overview.reading_section)
+#: Sections of a characterization by name, in the order of the page: functions of the jobs submitted
+#: in the log's window, which return None if the section does not apply to the log.
+SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
+    "overview": overview.section,
+    "load": load.section,
+    "cycles": cycles.section,
+    "marginals": marginals.section,
+    "fits": fits.section,
+    "waits": waits.section,
+    "accuracy": accuracy.section,
+    "correlations": correlation.section,
+    "utilities": utilities.section,
+    "users": users.section,
+    "sessions": sessions.section,
+    "session_methods": session_methods.section,
+    "reactions": reactions.section,
+    "signature": signature.section,
+    "site": site.section,
+    "locality": locality.section,
+    "long_memory": memory.section,
+    "reading": overview.reading_section,
+}
+
+# These sections get all jobs of the log, also those outside its window.
+_OF_ALL = ("overview", "load", "reading")
+
+# These take longest. They start first, so that no process works on while the others are done.
+_LONG = ("fits", "locality", "correlations", "reactions", "site", "session_methods")
+
+_Logs = tuple[Trace, Trace] | Mapped  # the log, and its jobs submitted in its window
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +76,22 @@ class Characterization(Report):
     kind: ClassVar[str] = "Workload characterization"
 
 
-def characterize(trace: Trace) -> Characterization:
+def characterize(
+    trace: Trace,
+    *,
+    executor: "Executor | None" = None,
+    progress: Progress | None = None,
+) -> Characterization:
     """Characterize a log.
 
     Parameters
     ----------
     trace : Trace
+    executor : Executor, optional
+        Computes the sections, such as a pool of processes on this machine; by default this process.
+        The result does not depend on it.
+    progress : callable, optional
+        Called with the numbers of finished and of all sections, and with the next one.
 
     Returns
     -------
@@ -92,6 +114,17 @@ def characterize(trace: Trace) -> Characterization:
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
-    inside = trace.within_window()
-    sections = (section(trace if section in _OF_ALL else inside) for section in SECTIONS)
-    return Characterization(trace, tuple(filter(None, sections)))
+    logs: _Logs = (trace, trace.within_window())
+    with ExitStack() as stack:
+        if executor is not None:
+            logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
+        names = dict.fromkeys((*_LONG, *SECTIONS))
+        found = each_named(_section, {name: (name, logs) for name in names}, executor, progress)
+    return Characterization(trace, tuple(filter(None, (found[name] for name in SECTIONS))))
+
+
+def _section(task: tuple[str, _Logs]) -> Section | None:
+    """Return a section, by its name, of a log or of its jobs within the window."""
+    name, logs = task
+    every, inside = logs.read() if isinstance(logs, Mapped) else logs
+    return SECTIONS[name](every if name in _OF_ALL else inside)

@@ -141,15 +141,15 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     """
     with theme(salt=name):
         figure = Figure(figsize=_SIZE)
-        FigureCanvasSVG(figure)
+        canvas = FigureCanvasSVG(figure)
         plot(data, ax=figure.add_subplot())
         if title:
             figure.suptitle(title, fontsize=10)
+        figure.set_facecolor("white" if title else "none")
         text = io.StringIO()
-        colour = "white" if title else "none"
         metadata = {"Date": None, "Creator": None, "Title": printable(title or name)}
         with _any_text(figure):
-            figure.savefig(text, format="svg", facecolor=colour, metadata=metadata)
+            canvas.print_svg(text, metadata=metadata)  # savefig draws everything twice
     return text.getvalue()
 
 

@@ -35,6 +35,14 @@ def no_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("configuration"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_process() -> Iterator[None]:
+    """Commands that run in the process of the tests start no others by themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workloadkit.cli.characterize.usable_processors", lambda: 1)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_figure_left() -> Iterator[None]:
     """What draws on the current axes must not meet those of another test."""

@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from analysis import characterize, style
 from analysis.distributions import accuracy, correlation, marginals
 from analysis.load import over_time, overview
-from analysis.page import Report
+from analysis.page import Report, each_named
 from analysis.report import SECTIONS
 from analysis.section import SEED, Section
 from analysis.sessions import description
 from analysis.users import shares
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
+from workloadkit.cli.executors import executor
 from workloadkit.clock import DAY
 from workloadkit.intake import Repair
 
@@ -85,6 +86,27 @@ def ordinary():
 def page(ordinary):
     """Its page."""
     return ordinary.to_html()
+
+
+def fail(value):
+    if value:
+        raise WorkloadError(f"no section of {value}")
+
+
+def test_processes_give_the_same_page_and_one_error(ordinary, page):
+    calls = []
+    with executor(2, loaded="analysis.report") as pool:
+        log = ordinary.source
+        found = characterize(log, executor=pool, progress=lambda *call: calls.append(call))
+        assert found.to_html(executor=pool) == page
+        assert found.to_dict() == ordinary.to_dict()
+        assert [(done, total) for done, total, _ in calls] == [
+            (done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)
+        ]
+        assert {name for _, _, name in calls} <= {*SECTIONS, ""}
+        assert calls[-1][-1] == ""
+        with pytest.raises(WorkloadError, match="no section of 3"):
+            each_named(fail, {"a": 0, "b": 3}, pool)
 
 
 class Page(HTMLParser):

@@ -1,6 +1,8 @@
 """Executors for the tasks of a command: this process, several, or a Dask cluster."""
 
+import gc
 import logging
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,9 +31,21 @@ DaskOption = Annotated[
 ]
 
 
+def usable_processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
-def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | None]":
-    """Yield an executor: processes, or a Dask cluster; None for this process alone."""
+def executor(
+    workers: int, *, dask: str | None = None, loaded: str = "workloadkit.experiments.worker"
+) -> "Iterator[Executor | None]":
+    """Yield an executor: processes, or a Dask cluster; None for this process alone.
+
+    On Linux, `loaded` is what the workers have in common: a module that is imported once.
+    """
     if dask is not None and workers > 1:
         raise ParameterError("--workers and --dask exclude each other")
     if dask is not None:
@@ -40,12 +54,12 @@ def executor(workers: int, *, dask: str | None = None) -> "Iterator[Executor | N
     elif workers == 1:
         yield None
     else:
-        with _processes(workers) as pool:
+        with _processes(workers, loaded) as pool:
             yield pool
 
 
 @contextmanager
-def _processes(workers: int) -> "Iterator[Executor]":
+def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
     """Yield a pool of processes that end with this one.
 
     On Linux they are forks of one server process, which loads the program while this one reads its
@@ -66,7 +80,7 @@ def _processes(workers: int) -> "Iterator[Executor]":
     context: Any = get_context("spawn")
     if sys.platform == "linux":
         context = get_context("forkserver")
-        context.set_forkserver_preload([_LOADED])
+        context.set_forkserver_preload([loaded])
         with undisturbed():
             forkserver.ensure_running()
     pool = Pool(workers, context, initializer=_begin_work, initargs=(IMPORTED,))
@@ -80,15 +94,12 @@ def _processes(workers: int) -> "Iterator[Executor]":
         pool.shutdown(cancel_futures=True)
 
 
-#: What the server process imports before it forks.
-_LOADED = "workloadkit.experiments.worker"
-
-
 def _begin_work(modules: list[str]) -> None:
     """Prepare a worker; custom modules are those imported by the time it starts."""
     from workloadkit.cli.stopping import end_with_parent
 
     end_with_parent()
+    gc.freeze()  # what is shared stays shared, and is not searched for garbage
     import_modules(modules)
     warn_in_one_line()
 

@@ -54,18 +54,18 @@ def warn_in_one_line() -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Iterator[Callable[..., None]]:
     """Show on a terminal how much is done and how long the rest will take.
 
     Yields
     ------
     callable
-        To be called with how many are done, and of how many. Until it is called, the time that has
-        passed is shown.
+        To be called with how many are done, and of how many; also with what comes next, if the
+        parts have names. Until it is called, the time that has passed is shown.
     """
     begin = monotonic()
     if _is_quiet or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda done, total, following="": None
     else:
         with _bar(what) as update:
             yield update
@@ -73,7 +73,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def _bar(what: str) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.text import Text
@@ -97,9 +97,13 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
         def compiling() -> None:
             bar.update(task, description=f"{printable(what)}: compiling, once on this machine")
 
+        def update(done: int, total: int, following: str = "") -> None:
+            text = f"{what}: {following}" if following else what
+            bar.update(task, completed=done, total=total, description=printable(text))
+
         reports.append(compiling)
         try:
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            yield update
         finally:
             reports.remove(compiling)
 
