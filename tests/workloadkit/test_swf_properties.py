@@ -27,6 +27,9 @@ def values(field):
         return st.integers(-_INT64_MAX, _INT64_MAX) | st.integers(-1, 9)
     known = (
         st.integers(0, 10**6).map(float)
+        | st.integers(-(10**5), 10**15)
+        .map(lambda n: n / 10 ** (n % 5))
+        .filter(lambda x: abs(x) <= field.limit and x != -1)
         | st.floats(-field.limit, field.limit).filter(lambda x: x != -1)
         | st.integers(0, field.limit).map(float)
     )
@@ -37,17 +40,28 @@ JOBS = st.lists(st.tuples(*map(values, FIELDS)), min_size=1, max_size=8)
 HEADERS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n")), max_size=4)
 
 
+def written(trace, fast_from):
+    """The text of a log, by the compiled writer from so many jobs on."""
+    stream = io.BytesIO()
+    fake = mock.MagicMock(__enter__=lambda _: stream)
+    patches = {
+        "writing": lambda path, *, companion: fake,
+        "_WRITTEN_FAST_FROM": fast_from,
+        "_ROWS_AT_A_TIME": 3,
+    }
+    with mock.patch.multiple(writing, **patches):
+        write_swf(trace, "anywhere")
+    return stream.getvalue()
+
+
 @given(JOBS, HEADERS)
 def test_what_is_written_reads_back_equal(jobs, lines):
     table = pd.DataFrame(dict(zip([f.name for f in FIELDS], zip(*jobs, strict=True), strict=True)))
     table = table.astype({f.name: f.dtype for f in FIELDS})
     columns = {name: table[name] for name in table}
     trace = Trace.from_columns(columns, header=Header(tuple(f";{line}" for line in lines)))
-    stream = io.BytesIO()
-    fake = mock.MagicMock(__enter__=lambda _: stream)
-    with mock.patch.object(writing, "writing", lambda path, *, companion: fake):
-        write_swf(trace, "anywhere")
-    text = stream.getvalue()
+    text = written(trace, fast_from=len(jobs) + 1)
+    assert written(trace, fast_from=0) == text
     for compiled_from in (0, len(text) + 1):
         with mock.patch.object(reading, "COMPILED_FROM", compiled_from):
             again = read_swf(io.BytesIO(text))

@@ -1,4 +1,4 @@
-"""Parse the ordinary lines of a log in the Standard Workload Format, byte by byte."""
+"""Parse and write lines of the Standard Workload Format, byte by byte."""
 
 import math
 
@@ -22,6 +22,9 @@ MAX_DIGITS = 18
 MAX_MANTISSA = 2**53
 POWER = np.array([float(10**n) for n in range(23)])  # the exact ones
 SPLITTER = 2.0**27 + 1  # splits a float into halves
+
+TEN = np.uint64(10)
+ROUND = np.array([10**n for n in range(1, 20)], np.uint64)  # 10, 100, …
 
 
 @kernel
@@ -56,13 +59,13 @@ def parse_lines(
     last_job, last_submit : int, float
         Of the previous line; for `strict`.
     measured : ndarray of float64, shape (10, room)
-        Filled from column `n_jobs` on.
+        Filled from column `n_jobs` on; NaN is unknown, except as a submit time.
     identifiers : ndarray of int64, shape (8, room)
         Likewise.
     more : ndarray of float64, shape (n_bytes,)
         Filled with the numbers after the 18th column of all jobs.
     n_more_of : ndarray of int64, shape (room,)
-        Filled with their number for each job, from `n_jobs` on.
+        Filled with their number for each job, from the first one on.
     n_jobs : int
         Columns filled before.
 
@@ -77,6 +80,7 @@ def parse_lines(
         Numbers in `more`.
     """
     n_more = 0
+    first_job = n_jobs
     while at < text.size:
         begin, n_before = at, n_more
         for column in range(N_COLUMNS):
@@ -85,7 +89,7 @@ def parse_lines(
             if text[at] == MINUS and text[at + 1] == ONE and text[at + 2] <= BLANK:
                 at += 2  # unknown, like two of five numbers in real logs
                 if MEASURED[column]:
-                    measured[SLOT[column], n_jobs] = -1.0
+                    measured[SLOT[column], n_jobs] = -1.0 if column == SUBMIT else math.nan
                 else:
                     identifiers[SLOT[column], n_jobs] = -1
                 continue
@@ -140,7 +144,7 @@ def parse_lines(
             if job <= last_job or submit < last_submit or 2 <= status <= 4:
                 return begin, n_jobs, last_job, last_submit, n_before
             last_job, last_submit = job, submit
-        n_more_of[n_jobs] = n_more - n_before
+        n_more_of[n_jobs - first_job] = n_more - n_before
         n_jobs += 1
     return at, n_jobs, last_job, last_submit, n_more
 
@@ -202,3 +206,64 @@ def quotient(mantissa, power):
     if fraction == 0.5 or abs(beyond) > 0.999999 * math.ldexp(1.0, exponent - 54):
         return -1.0
     return rounded
+
+
+@kernel
+def write_lines(numbers, decimals, texts, text_end, out):
+    """Write the lines of jobs.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64, shape (18, n_jobs)
+        The number in each column, without its point.
+    decimals : ndarray of int8, shape (18, n_jobs)
+        Its digits after the point; -1 for the next one of the texts.
+    texts : ndarray of uint8
+        Texts one after another.
+    text_end : ndarray of int64, shape (n_texts,)
+        Where each text ends.
+    out : ndarray of uint8
+        With room for all lines.
+
+    Returns
+    -------
+    n_bytes : int
+    """
+    at = text_at = n_texts = 0
+    for job in range(numbers.shape[1]):
+        for column in range(N_COLUMNS):
+            if decimals[column, job] >= 0:
+                at = write_number(numbers[column, job], decimals[column, job], out, at)
+            else:
+                while text_at < text_end[n_texts]:
+                    out[at] = texts[text_at]
+                    at += 1
+                    text_at += 1
+                n_texts += 1
+            out[at] = BLANK
+            at += 1
+        out[at - 1] = NEWLINE
+    return at
+
+
+@helper
+def write_number(number, decimals, out, at):
+    """Write a number with some decimals; return where it ends."""
+    size = np.uint64(-int(number) if number < 0 else int(number))
+    if number < 0:
+        out[at] = MINUS
+        at += 1
+    n_digits = 1
+    while n_digits <= ROUND.size and (n_digits <= decimals or size >= ROUND[n_digits - 1]):
+        n_digits += 1
+    end = at + n_digits + (decimals > 0)
+    place = end
+    for i in range(n_digits):
+        if i == decimals and i > 0:
+            place -= 1
+            out[place] = POINT
+        place -= 1
+        rest = size // TEN
+        out[place] = ZERO + np.int64(size - rest * TEN)
+        size = rest
+    return end

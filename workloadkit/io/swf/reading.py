@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
+from math import nan
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -45,6 +46,7 @@ COMPILED_FROM = 1 << 18
 
 _MEASURED = tuple(field for field in FIELDS if field.measured)
 _IDENTIFIERS = tuple(field for field in FIELDS if not field.measured)
+_SUBMIT = [field.name for field in _MEASURED].index("submit")
 _pick_measured = itemgetter(*(field.column - 1 for field in _MEASURED))
 _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 
@@ -135,9 +137,10 @@ class _Reader:
         self.n_jobs = 0
         self.last_job = -_INT64_MAX  # of the previous line, for strict reading
         self.last_submit = -np.inf
-        self.measured = np.empty((len(_MEASURED), 0))  # jobs of the current chunk
+        self.measured = np.empty((len(_MEASURED), 0))  # a row for each field
         self.identifiers = np.empty((len(_IDENTIFIERS), 0), np.int64)
-        self.columns = {field.name: np.empty(0, field.dtype) for field in FIELDS}
+        self.columns: dict[str, NDArray] = {}
+        self.has_negative = False  # measured numbers other than -1
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: Counter[int] = Counter()  # other lines, by the number of jobs before them
@@ -158,8 +161,7 @@ class _Reader:
         rest = b""  # incomplete last line of the previous chunk
         chunks = chain(iter(first), chunks)
         del first  # lets the iterator release the chunks
-        for chunk in chunks:
-            self.digest.update(chunk)
+        for chunk in self.digested(chunks):
             self.n_bytes += len(chunk)
             text = rest + chunk
             whole = text.rfind(b"\n") + 1
@@ -172,6 +174,22 @@ class _Reader:
             self.depart("the file is truncated: its last line is incomplete", TORN)
         elif rest:
             self.read(rest + b"\n")
+
+    def digested(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield chunks, and digest them, those of long logs in another thread."""
+        if not self.compiled:
+            for chunk in chunks:
+                self.digest.update(chunk)
+                yield chunk
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool:
+            update = pool.submit(self.digest.update, b"")
+            for chunk in chunks:
+                update.result()
+                update = pool.submit(self.digest.update, chunk)
+                yield chunk
 
     def is_torn(self, rest: bytes) -> bool:
         """Whether the text after the last newline is an incomplete job.
@@ -189,15 +207,13 @@ class _Reader:
         if self.n_lines == 0 and text.startswith(BYTE_ORDER_MARK):
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(BYTE_ORDER_MARK) :]
+        first_job = self.n_jobs
         # The shortest job is five digits, four blanks and a newline.
-        n_lines = int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
-        room = min(n_lines, len(text) // (2 * MIN_COLUMNS)) + 1
-        n_jobs = 0
+        self.make_room(len(text) // (2 * MIN_COLUMNS) + 1)
         at = 0
-        self.make_room(room)
         while at < len(text):
             if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
-                at, n_jobs = self.parse(text, at, n_jobs)
+                at = self.parse(text, at, first_job)
                 if at == len(text):
                     break
             end = text.index(b"\n", at) + 1
@@ -205,47 +221,47 @@ class _Reader:
             row = self.read_line(text[at:end])
             at = end
             if row is not None:
-                self.measured[:, n_jobs], self.identifiers[:, n_jobs] = row
-                self.n_more[n_jobs] = sum(map(len, self.more[n_before:]))
-                n_jobs += 1
+                job = self.n_jobs - 1
+                self.measured[:, job], self.identifiers[:, job] = row
+                self.n_more[job - first_job] = sum(map(len, self.more[n_before:]))
             elif blank := BLANK_LINES.match(text, at):  # fast path for many blank lines
                 n_blank = text.count(b"\n", at, blank.end())
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
-        if (jobs := np.flatnonzero(self.n_more[:n_jobs])).size:
-            self.with_more.append(np.stack([self.n_jobs - n_jobs + jobs, self.n_more[jobs]]))
-        measured = self.measured[1:, :n_jobs]  # all but the submit time
-        measured[measured == UNKNOWN] = np.nan
-        for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
-            for slot, field in enumerate(fields):
-                self.columns[field.name][self.n_jobs - n_jobs : self.n_jobs] = table[slot, :n_jobs]
+        if self.more and (jobs := np.flatnonzero(self.n_more[: self.n_jobs - first_job])).size:
+            self.with_more.append(np.stack([first_job + jobs, self.n_more[jobs]]))
 
     def make_room(self, room: int) -> None:
         """Make room for more jobs."""
-        if room > self.measured.shape[1]:
-            self.measured = np.empty((len(_MEASURED), room))
-            self.identifiers = np.empty((len(_IDENTIFIERS), room), np.int64)
+        if room > self.n_more.size:
             self.n_more = np.empty(room, np.int64)
-        needed = self.n_jobs + room
-        if needed > self.columns["job"].size:
+        if self.n_jobs + room > self.measured.shape[1]:
             # Joining parts at the end would need twice the memory, so columns grow: to the size
             # expected from that of the file, within limits; slowly if the file turns out to be
             # compressed.
             promised = self.n_bytes_expected / self.n_bytes
-            needed = int(needed * min(max(promised, 1.1), 16))
-            for name, column in self.columns.items():
-                grown = np.empty(needed, column.dtype)
-                grown[: self.n_jobs] = column[: self.n_jobs]
-                self.columns[name] = grown
+            capacity = room + int(self.n_jobs * min(max(promised, 1.1), 64))
+            self.measured = _wider(self.measured, self.n_jobs, capacity)
+            self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
 
-    def parse(self, text: bytes, at: int, n_jobs: int) -> tuple[int, int]:
-        """Read lines with the compiled parser, up to the first one that is not ordinary."""
+    def parse(self, text: bytes, at: int, first_job: int) -> int:
+        """Read lines with the compiled parser, up to the first one that is not ordinary.
+
+        Parameters
+        ----------
+        text : bytes
+        at : int
+            Where to begin.
+        first_job : int
+            First job of the text.
+        """
         from workloadkit._kernels.swf import parse_lines
 
         if self.room_for_more.size < len(text) // 2:
             self.room_for_more = np.empty(len(text) // 2)
-        at, n_parsed, self.last_job, self.last_submit, n_more = parse_lines(
+        n_before = self.n_jobs
+        at, self.n_jobs, self.last_job, self.last_submit, n_more = parse_lines(
             np.frombuffer(text, np.uint8),
             at,
             MAX_LINE,
@@ -255,14 +271,13 @@ class _Reader:
             self.measured,
             self.identifiers,
             self.room_for_more,
-            self.n_more,
-            n_jobs,
+            self.n_more[n_before - first_job :],
+            n_before,
         )
         if n_more:
             self.more.append(self.room_for_more[:n_more].copy())
-        self.n_lines += n_parsed - n_jobs
-        self.n_jobs += n_parsed - n_jobs
-        return at, n_parsed
+        self.n_lines += self.n_jobs - n_before
+        return at
 
     def read_line(self, line: bytes) -> _Row | None:
         """Read any line; return the measured fields and identifiers if it is a job."""
@@ -286,7 +301,12 @@ class _Reader:
         if row is None:
             row = self.read_odd_line(tokens)
         self.n_jobs += 1
-        return row
+        measured, identifiers = row
+        self.has_negative |= any(value < 0 and value != UNKNOWN for value in measured)
+        submit = measured[_SUBMIT]
+        measured = [nan if value == UNKNOWN else value for value in measured]
+        measured[_SUBMIT] = submit
+        return measured, identifiers
 
     def keep_more(self, tokens: list[bytes]) -> None:
         """Keep the columns after the 18th of a job."""
@@ -389,8 +409,9 @@ class _Reader:
         if self.n_jobs == 0:
             empty = "contains comments but no jobs" if self.comments else "is empty"
             raise FormatError(self.path, empty)
-        for column in self.columns.values():
-            column.resize(self.n_jobs, refcheck=False)
+        for fields, table in ((_MEASURED, self.measured), (_IDENTIFIERS, self.identifiers)):
+            for field, column in zip(fields, table, strict=True):
+                self.columns[field.name] = column[: self.n_jobs]
         self.note_odd_numbers()
         burst, rows = self.arrange()
         jobs: dict[str, NDArray] = {}
@@ -413,11 +434,10 @@ class _Reader:
     def note_odd_numbers(self) -> None:
         """Report legal but meaningless numbers, which would otherwise distort means unnoticed."""
         kinds: dict[str, NDArray[np.bool_]] = {}
-        for field in _MEASURED:
+        for field in _MEASURED if self.has_negative else ():
             column = self.columns[field.name]
-            if np.fmin.reduce(column) < 0:  # ignores unknown values, which are NaN
-                odd = (column < 0) & (column != UNKNOWN)
-                kinds[f"negative numbers other than -1 kept as {field.title}"] = odd
+            odd = (column < 0) & (column != UNKNOWN)
+            kinds[f"negative numbers other than -1 kept as {field.title}"] = odd
         submit, status = self.columns["submit"], self.columns["status"]
         if submit.min() <= UNKNOWN < submit.max():
             bursts = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
@@ -520,6 +540,13 @@ class _Reader:
     def line_of(self, row: int) -> int:
         """Return the line of a job, counted from 0 in file order."""
         return row + 1 + sum(n for before, n in self.others.items() if before <= row)
+
+
+def _wider(table: NDArray, n_jobs: int, capacity: int) -> NDArray:
+    """Return a table with room for more jobs."""
+    wider = np.empty((len(table), capacity), table.dtype)
+    wider[:, :n_jobs] = table[:, :n_jobs]
+    return wider
 
 
 def _size(path: str) -> int:

@@ -1,12 +1,10 @@
 """Write the Standard Workload Format."""
 
 import hashlib
-import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +18,11 @@ from workloadkit.io.sidecar import check_replaceable, sidecar_path, write_sideca
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-_ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
-#: For fewer jobs, loading the faster writer takes longer than it saves. [jobs]
+_ROWS_AT_A_TIME = 1 << 13  # limits the memory for text
+#: For fewer jobs, compiling the faster writer would take longer than it saves. [jobs]
 _WRITTEN_FAST_FROM = 100_000
+_LONGEST = 22  # a number of 20 digits, a sign and a blank
+_MOST_DECIMALS = 3  # of numbers that the faster writer writes; others have many, or none
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
@@ -79,23 +75,24 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
 
     with writing(path, companion=companion) as stream:
 
-        def write(text: str) -> None:
-            data = text.encode(errors="replace")
+        def write(data: bytes | memoryview) -> None:
             digest.update(data)
             stream.write(data)
 
-        write(header)
+        write(header.encode(errors="replace"))
+        columns = {field.name: trace.column(field.name) for field in FIELDS}
         for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
             rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
+            part = {name: column[start : rows.stop] for name, column in columns.items()}
             if trace.n_jobs >= _WRITTEN_FAST_FROM and not (bursts or utilities.time.size):
-                write(_fast_text(trace.jobs.iloc[start : rows.stop]))
+                write(_fast_text(part))
                 continue
-            lines = _lines(trace.jobs.iloc[start : rows.stop])
+            lines = _lines(part)
             if utilities.time.size:
                 lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
-            write("\n".join(lines) + "\n")
+            write(("\n".join(lines) + "\n").encode())
     return sidecar_file
 
 
@@ -113,26 +110,46 @@ def header_text(header: Header) -> str:
     return "".join(f"{line}\n" for line in header.lines)
 
 
-def _lines(table: "pd.DataFrame") -> list[str]:
+def _lines(table: Mapping[str, NDArray]) -> list[str]:
     """Return the lines of a job table, without newlines."""
-    columns = (field_texts(field, table[field.name].to_numpy()) for field in FIELDS)
+    columns = (field_texts(field, table[field.name]) for field in FIELDS)
     return list(map(" ".join, zip(*columns, strict=True)))
 
 
-def _fast_text(table: "pd.DataFrame") -> str:
-    """Return the lines of a job table as text, by a fast writer that is slow to load."""
-    import pyarrow as pa
-    from pyarrow import csv
+def _fast_text(table: Mapping[str, NDArray]) -> memoryview:
+    """Return the lines of a job table as text, by a compiled writer."""
+    from workloadkit._kernels.swf import write_lines
 
-    columns: dict[str, Any] = {}
-    for field in FIELDS:
-        column = _as_written(field, table[field.name].to_numpy())
-        whole = column.dtype.kind == "i"
-        columns[field.name] = column if whole else list(_decimal_texts(column))
-    stream = io.BytesIO()
-    options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
-    csv.write_csv(pa.table(columns), stream, options)
-    return stream.getvalue().decode()
+    columns = [_as_written(field, table[field.name]) for field in FIELDS]
+    numbers = np.empty((len(columns), columns[0].size), np.int64)
+    decimals = np.zeros(numbers.shape, np.int8)
+    for slot, column in enumerate(columns):
+        if column.dtype.kind == "i":
+            numbers[slot] = column
+        else:
+            numbers[slot], decimals[slot] = _without_point(column)
+    others = np.argwhere(decimals.T < 0).tolist()
+    texts = [repr(float(columns[slot][row])).encode() for row, slot in others]
+    text_end = np.cumsum([*map(len, texts)], dtype=np.int64)
+    joined = np.frombuffer(b"".join(texts), np.uint8)
+    out = np.empty(_LONGEST * numbers.size + joined.size, np.uint8)
+    return out[: write_lines(numbers, decimals, joined, text_end, out)].data
+
+
+def _without_point(column: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Return numbers without their point, and how many decimals they have; -1 for many.
+
+    A decimal of up to 15 digits that reads back equal is the only one so short.
+    """
+    numbers = np.zeros(column.size, np.int64)
+    decimals = np.full(column.size, -1, np.int8)
+    for n in range(_MOST_DECIMALS + 1):
+        rest = np.flatnonzero(decimals < 0)
+        whole = np.rint(column[rest] * 10**n)
+        exact = (whole / 10**n == column[rest]) & ((np.abs(whole) < 1e15) | (n == 0))
+        numbers[rest[exact]] = whole[exact]
+        decimals[rest[exact]] = n
+    return numbers, decimals
 
 
 def field_texts(field: Field, column: NDArray) -> Iterator[str]:
@@ -190,6 +207,7 @@ def _bursts_behind(trace: Trace) -> dict[int, str]:
     """Return the lines of the bursts of each job, by row."""
     behind: dict[int, str] = {}
     if trace.n_bursts:
-        for row, line in zip(burst_rows(trace).tolist(), _lines(trace.bursts), strict=True):
+        table = {field.name: np.asarray(trace.table("bursts")[field.name]) for field in FIELDS}
+        for row, line in zip(burst_rows(trace).tolist(), _lines(table), strict=True):
             behind[row] = behind.get(row, "") + "\n" + line
     return behind
