@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.fuzz.cases import Case, Outcome, case, run, shrunk
 from tests.fuzz.formats import FORMATS
-from tests.fuzz.warming import warm_up
 
 _COLUMNS = (
     *("read", "refused", "failed", "written", "validated", "sessions", "simulated", "cleaned"),
@@ -31,7 +30,6 @@ def main() -> int:
         "--failures", type=Path, default=Path("fuzz_failures"), metavar="DIR", help="where they go"
     )
     chosen = parser.parse_args()
-    warm_up()
     counts: dict[str, Counter[str]] = {}
     begin = time.monotonic()
     n_cases = 0

@@ -72,21 +72,29 @@ def run(chosen: Case, folder: Path, *, data: bytes | None = None) -> Outcome:
     data : bytes, optional
         In place of the case's own: a smaller one.
     """
+    data = chosen.data if data is None else data
+    outcome = _tried(chosen, folder, data, patience=1)
+    if outcome.fault.startswith(TooMuch.__name__):  # the first to compile or to import something
+        return _tried(chosen, folder, data, patience=20)
+    return outcome
+
+
+def _tried(chosen: Case, folder: Path, data: bytes, *, patience: int) -> Outcome:
+    """Put a case through its stages, each in the usual time and memory, times `patience`."""
     seen: Counter[str] = Counter()
     draw = chosen.rng("stages")
     used, written = draw.random() < stages.USED, draw.random() < stages.WRITTEN
     characterized = draw.random() < stages.CHARACTERIZED
-    data = chosen.data if data is None else data
     kind = "failed"
     fault = trace = ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", wk.WorkloadWarning)
-            with bounded(stages.SECONDS):
+            with bounded(stages.SECONDS, patience):
                 kind, result = _read(chosen, data, folder, seen)
             if result is not None:
-                with bounded(stages.SECONDS):
+                with bounded(stages.SECONDS, patience):
                     options = FORMATS[chosen.format].options(chosen.rng("options"))
                     stages.check(chosen.format, data, options, result, folder)
                     if written and isinstance(result, wk.Trace):
@@ -94,10 +102,10 @@ def run(chosen: Case, folder: Path, *, data: bytes | None = None) -> Outcome:
                         promises.of_writing(result, folder, anonymous=anonymous)
                         seen["written"] += 1
                 if used:
-                    with bounded(stages.SECONDS):
+                    with bounded(stages.SECONDS, patience):
                         stages.use(result, draw, seen, folder)
                 if characterized and isinstance(result, wk.Trace):
-                    with bounded(stages.SECONDS_TO_CHARACTERIZE):
+                    with bounded(stages.SECONDS_TO_CHARACTERIZE, patience):
                         stages.characterize(result)
                     seen["characterized"] += 1
     except (Exception, TooMuch) as error:

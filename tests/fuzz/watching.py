@@ -23,8 +23,10 @@ class TooMuch(BaseException):
 
 
 @contextmanager
-def bounded(seconds: float) -> Iterator[None]:
+def bounded(seconds: float, patience: int = 1) -> Iterator[None]:
     """Raise `TooMuch` once so much time of the processor has passed, or so much memory is in use.
+
+    Both are multiplied by `patience`.
 
     Time is the processor's, so that what else runs on a machine fails no case; memory is seen on
     Linux, where the peak can be set back.
@@ -33,7 +35,7 @@ def bounded(seconds: float) -> Iterator[None]:
     before = _reset_peak()
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_in_use("VmSize") + _NEVER or limits[0], limits[1]))
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds * patience)
     try:
         yield
     finally:
@@ -41,7 +43,7 @@ def bounded(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, handler)
         resource.setrlimit(resource.RLIMIT_AS, limits)
     taken = _in_use("VmHWM") - before if before else 0
-    if taken > MOST_MEMORY:
+    if taken > MOST_MEMORY * patience:
         raise TooMuch(f"took {taken >> 20} MiB of memory")
 
 

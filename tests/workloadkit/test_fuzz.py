@@ -7,16 +7,9 @@ import pytest
 from tests.fuzz import mutations
 from tests.fuzz.cases import case, run, shrunk
 from tests.fuzz.formats import FORMATS
-from tests.fuzz.warming import warm_up
 from tests.fuzz.watching import TooMuch, bounded
 
 N_CASES = 1000
-
-
-@pytest.fixture(scope="module", autouse=True)
-def warm():
-    """What compiles and imports does so before anything is timed."""
-    warm_up()
 
 
 def test_a_thousand_broken_files(tmp_path):
