@@ -75,11 +75,13 @@ def test_the_last_job_comes_first():
     assert agree(trace, Lcfs(), procs=4).start.tolist() == [0, 20, 15, 10]
 
 
-def test_a_policy_bears_outages(log):
+@pytest.mark.parametrize(
+    "overrun", ["late", *(pytest.param(how, marks=SLOW) for how in ("raise", "kill"))]
+)
+def test_a_policy_bears_outages(log, overrun):
     outages = wk.Outages((wk.Outage(1, 300, 700, 8), wk.Outage(2, 900, 1000, 16)))
-    for overrun in ("raise", "kill", "late"):
-        schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
-        assert schedule.columns["interruptions"].sum() > 0, overrun
+    schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
+    assert schedule.columns["interruptions"].sum() > 0
 
 
 @pytest.mark.parametrize("scheduler", POLICIES)
