@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from tests.benchmarks import accounting_files
+from tests.benchmarks import importing
 from tests.data import format_path, needs_formats
 from tests.fuzz import mutations
 from tests.fuzz.formats import FORMATS
 from workloadkit.io.cells import Lines
 
 DUMPS = {
+    "slurm": "slurm_xdmod_edgecases.sacct",
     "pbs": "pbs_xdmod_variants.acct",
     "lsf": "lsf_xdmod_lsb.acct",
     "sge": "sge_uge_xdmod.accounting",
@@ -53,7 +54,7 @@ def agree(name, data, options=None):
 @pytest.mark.parametrize("name", DUMPS)
 def test_a_long_file(name, tmp_path):
     path = tmp_path / "log"
-    getattr(accounting_files, f"write_{name}")(path, 300)
+    getattr(importing, f"write_{name}")(path, 300)
     data = path.read_bytes()
     with patch.object(Lines, "text", side_effect=Lines.text, autospec=True) as one_by_one:
         assert result(name, data, {})[0].n_jobs == 300

@@ -337,12 +337,14 @@ def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
     assert left_out(trace) == {"parallel tasks added to their job (pe_taskid)": 1}
 
 
-def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch):
+@pytest.mark.parametrize("block", [1, 300, 1 << 20])  # in bytes: also before blocks with tasks
+def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch, block):
     monkeypatch.setattr(jobs, "_HELD", 2)
+    monkeypatch.setattr("workloadkit.io.lines.BLOCK", block)
     lines = [line(job_number=number, **MASTER) for number in range(5)]
     trace = read(*lines, task(1, job_number=0, **MASTER), task(1, job_number=4, **MASTER))
     assert trace.jobs.cpu.tolist() == [65, 65, 65, 65, 130]
-    assert len(left_out(trace)) == 2  # one came too late for its job
+    assert left_out(trace)["parallel tasks without the line of their job (pe_taskid)"] == 1
 
 
 def test_parallel_tasks_belong_to_the_attempt_in_which_they_ran():

@@ -34,7 +34,9 @@ def fold_attempts(
         If attempts are summed up: those of jobs with several, in order, with `job_row`, the row of
         the job, and `begins`, the time at which they left the queue.
     """
-    table = table.sort_values(["submit", "place"], kind="stable", ignore_index=True)
+    order = np.lexsort((table["place"].to_numpy(), table["submit"].to_numpy()))
+    in_order = (order[1:] > order[:-1]).all()
+    table = (table if in_order else table.take(order)).reset_index(drop=True)
     table, of_job = _without_repeats(table, records)
     several = of_job >= 0
     table["attempts"] = table["attempts"].fillna(1.0)
@@ -107,10 +109,13 @@ def _without_repeats(
 ) -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Leave out repeated records, and number the jobs with several records (-1: one record)."""
     # codes, because comparing a million strings is slow
+    ids, distinct = pd.factorize(table["id"])
+    if len(distinct) == len(table):
+        return table, np.full(len(table), -1, np.int64)
     key = pd.DataFrame(
         {
             "cluster": table["cluster"].cat.codes,
-            "id": pd.factorize(table["id"])[0],
+            "id": ids,
             "submit": table["submit"],
         }
     )

@@ -231,7 +231,12 @@ class Cells:
         return self._ordered(self._digits(self.begin[name], self.end[name])[1])
 
     def numbers(
-        self, name: str, otherwise: Callable[[str], float], *, suffix: str = ""
+        self,
+        name: str,
+        otherwise: Callable[[str], float],
+        *,
+        suffix: str = "",
+        longest: int = _LONGEST_NUMBER,
     ) -> NDArray[np.float64]:
         """Return numbers: digits, perhaps with a suffix of two characters.
 
@@ -241,12 +246,15 @@ class Cells:
         otherwise : callable
             Parses a text of any other form; it must give the same for digits.
         suffix : str, optional
+        longest : int, default 15
+            Maximum number of digits.
         """
         if name not in self.begin:
             return np.full(self.n_records, otherwise(""))
         begin, end = self.begin[name], self.end[name]
         digits_end = end - len(suffix)
         column, plain = self._digits(begin, digits_end)
+        plain &= digits_end - begin <= longest
         for i, mark in enumerate(suffix):
             plain &= self._chars[digits_end + i] == ord(mark)
         return self._ordered(self._others(column, plain, begin, end, otherwise))
@@ -267,12 +275,30 @@ class Cells:
         """Return the lengths of the texts of a field, in bytes."""
         return self._ordered(self.end[name] - self.begin[name])
 
-    def durations(self, name: str, otherwise: Callable[[str], float]) -> NDArray[np.float64]:
+    def characters(self, name: str, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return the texts of a field as characters, and which texts have the width.
+
+        Returns
+        -------
+        chars : ndarray of uint8, shape (width, n_records)
+            Any for texts of another length.
+        fits : ndarray of bool, shape (n_records,)
+        """
+        begin, end = self.begin[name], self.end[name]
+        fits = end - begin == width
+        at = np.where(fits, begin, 0)
+        chars = np.array([self._chars[at + i] for i in range(width)], np.uint8)
+        return (chars, fits) if self.order is None else (chars[:, self.order], fits[self.order])
+
+    def durations(
+        self, name: str, otherwise: Callable[[str], float], *, longest: int = _LONGEST_NUMBER
+    ) -> NDArray[np.float64]:
         """Return durations ``hh:mm:ss`` [s]; `otherwise` parses a text of any other form."""
         if name not in self.begin:
             return np.full(self.n_records, otherwise(""))
         begin, end = self.begin[name], self.end[name]
         hours, plain = self._digits(begin, end - 6)
+        plain &= end - begin <= longest + 6
         clock = self._eights[end - 8]
         plain &= (clock & _CLOCK_MARKS) == _CLOCK_COLONS
         clock = (clock & _CLOCK_DIGITS) | (_ZEROS & ~_CLOCK_DIGITS)

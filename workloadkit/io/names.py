@@ -49,7 +49,7 @@ def numbers_of(
     ([1, -1, 2, 1], ['bo', 'al'])
     """
     code = names.cat.codes.to_numpy()
-    words = [str(word) for word in names.cat.categories]
+    words = [*map(str, names.cat.categories.tolist())]
     in_order = [int(c) for c in pd.unique(code) if words[c]]
     known = [words[c] for c in in_order]
     of_code = np.full(len(words) + 1, UNKNOWN)

@@ -203,7 +203,7 @@ def _numbers(trace: "Trace") -> dict[str, dict[str, str]]:
             continue
         pairs = pd.DataFrame({"number": trace.column(field), "name": trace.sidecar[field]})
         pairs = pairs[pairs["number"] != UNKNOWN].drop_duplicates("number").sort_values("number")
-        named = zip(pairs["number"].tolist(), pairs["name"].astype(str), strict=True)
+        named = zip(pairs["number"].tolist(), pairs["name"].astype(str).tolist(), strict=True)
         # in an anonymous log the names are the numbers
         found = {str(number): name for number, name in named if name not in ("", str(number))}
         if found:

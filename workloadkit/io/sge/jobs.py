@@ -56,6 +56,7 @@ class SgeReader:
         self.slots: list[NDArray[np.float64]] = []
         self.tasks: dict[tuple[str, str], _Usage] = {}
         self.held: dict[tuple[str, str], _Job] = {}  # parallel jobs
+        self.waiting: list[list[NDArray]] = []  # columns of further ones, while there are no tasks
         self.added: dict[int, list[float]] = {}  # CPU time and memory of tasks, by record
         self.rescheduled: dict[tuple[str, str], int] = {}
 
@@ -115,14 +116,19 @@ class SgeReader:
         """Assign tasks to jobs, and find rescheduled jobs, line by line."""
         parallel = ~cells.combined(("granted_pe",), NOTHING.__contains__).column(bool)
         again = cells.combined(("failed",), lambda code: int(code) in _RESCHEDULED).column(bool)
-        visited = dated & (parallel | again | ~of_job)
-        if self.tasks or self.rescheduled or (dated & (again | ~of_job)).any():
-            visited = dated
-        rows = np.flatnonzero(visited)
         record = len(self.records) + np.cumsum(dated & of_job) - 1
-        resources = map(np.nan_to_num, used(cells)) if not of_job.all() else 2 * [places]
         names = cells.texts("job_number"), cells.texts("task_number")
-        lines = (*names, *times(cells), *resources, places, record, of_job, parallel, again)
+        when = times(cells)
+        if not (self.tasks or self.rescheduled or (dated & (again | ~of_job)).any()):
+            rows = np.flatnonzero(dated & parallel)
+            self.waiting.append([column[rows] for column in (*names, record, when[0], when[2])])
+            if sum(part[0].size for part in self.waiting) > 10 * _HELD:
+                self.settle()
+            return
+        self.settle()
+        rows = np.flatnonzero(dated)
+        resources = map(np.nan_to_num, used(cells)) if not of_job.all() else 2 * [places]
+        lines = (*names, *when, *resources, places, record, of_job, parallel, again)
         for number, task, submit, start, end, cpu, memory, place, i, job, several, failed in zip(
             *(column[rows].tolist() for column in lines), strict=True
         ):
@@ -135,6 +141,18 @@ class SgeReader:
                 self.rescheduled[name] = place
             if several or name in self.tasks:
                 self.job(name, _Job(i, submit, end))
+
+    def settle(self) -> None:
+        """Keep the latest of the parallel jobs that wait."""
+        latest: dict[tuple[str, str], _Job] = {}
+        for part in reversed(self.waiting):
+            for number, task, *job in zip(*(column[::-1].tolist() for column in part), strict=True):
+                if len(latest) == _HELD:
+                    break
+                latest.setdefault((number, task), _Job(*job))
+        self.waiting.clear()
+        for name, kept in reversed(latest.items()):
+            self.job(name, kept)
 
     def job(self, name: tuple[str, str], job: _Job) -> None:
         """Keep a parallel job; lines of its tasks may precede or follow."""

@@ -1,10 +1,12 @@
 """Convert local times of jobs to instants."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.io.cells import Cells
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.times import WallClock, read_times
 
@@ -51,16 +53,17 @@ class InstantReader:
 
     def read(
         self,
-        columns: dict[str, list[str]],
+        cells: Cells,
         lasted: _Numbers,
         places: NDArray[np.int64],
         records: Records,
+        names: Sequence[str] = NAMES,
     ) -> Instants:
         """Convert the times of jobs.
 
         Parameters
         ----------
-        columns : dict of str to list of str, each of shape (n_jobs,)
+        cells : Cells
             By `NAMES`; missing columns are unknown.
         lasted : ndarray, shape (n_jobs,)
             Elapsed plus suspended time, NaN if unknown: it resolves ambiguous starts and ends.
@@ -68,6 +71,8 @@ class InstantReader:
         places : ndarray of int, shape (n_jobs,)
             Line numbers, for counting.
         records : Records
+        names : sequence of str, optional
+            The others are taken as unknown.
         """
         unknown = np.full(places.size, np.nan)
         first: dict[str, _Numbers] = {}
@@ -75,10 +80,10 @@ class InstantReader:
         twice = np.zeros(places.size, bool)
         never = np.zeros(places.size, bool)
         for name in NAMES:
-            if name not in columns:
+            if name not in names or name not in cells.begin:
                 first[name] = second[name] = unknown
                 continue
-            seconds, absolute = read_times(columns[name])
+            seconds, absolute = read_times(cells, name)
             odd = np.isinf(seconds)
             records.note_where(f"invalid {name.title()}: taken as unknown", odd, places)
             seconds = np.where(odd, np.nan, seconds)

@@ -1,21 +1,20 @@
 """Convert rows of jobs to records."""
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import compress, repeat
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, UNKNOWN
+from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import OpenRow
-from workloadkit.io.slurm.instants import NAMES, InstantReader, Instants
+from workloadkit.io.slurm.instants import InstantReader, Instants
 from workloadkit.io.slurm.rows import Rows
 from workloadkit.io.slurm.steps import Steps
-from workloadkit.io.slurm.values import ParsedTexts
 
 _Numbers = NDArray[np.float64]
 
@@ -58,46 +57,30 @@ class JobReader:
         self.open_rows: list[OpenRow] = []
         self.stand_ins: set[str] = set()
         self.array_tasks = self.array_rows = self.first_array_row = 0
-        self._state = ParsedTexts(values.state)
-        self._status = ParsedTexts(values.status)
-        self._ended = ParsedTexts(lambda text: values.state(text) not in _WAITING)
-        self._amount = ParsedTexts(lambda text: values.requested_memory(text).amount)
-        self._per = ParsedTexts(lambda text: values.requested_memory(text).per)
-        self._read = {
-            "elapsed": ParsedTexts(values.duration),
-            "suspended": ParsedTexts(values.duration),
-            "requested_time": ParsedTexts(values.time_limit),
-            **dict.fromkeys(
-                ("procs", "requested_procs", "nodes", "n_tasks"), ParsedTexts(values.count)
-            ),
-            "memory": ParsedTexts(values.used_memory),
-            "cpu": ParsedTexts(values.duration),
-        }
-        self._gpus = ParsedTexts(values.gpus)
-        self._cpus_of = ParsedTexts(values.tres("cpu"))
-        self._nodes_of = ParsedTexts(values.tres("node"))
 
     def read(self, rows: Rows) -> None:
         """Read rows: jobs become records, steps are added to their jobs."""
-        ids = rows.cells["id"]
-        of_step = np.fromiter(map(str.__contains__, ids, repeat(".")), bool, len(ids))
+        if not rows.places.size:
+            return
+        of_step = _where(rows.cells, lambda text: "." in text)
         jobs = rows.where(~of_step)
         record_of_job = self._read_jobs(jobs)
+        ids = jobs.cells.texts("id").tolist()
         if of_step.any():
             steps = rows.where(of_step)
             n_tasks = np.fmax(self._numbers(steps, "n_tasks", " of steps"), 1.0)
             self.steps.add(
                 self.records,
-                jobs.cells["id"],
+                ids,
                 record_of_job,
-                steps.cells["id"],
+                steps.cells.texts("id").tolist(),
                 np.cumsum(~of_step)[of_step] - 1,
                 steps.places,
                 self._numbers(steps, "memory", " of steps") * n_tasks,
                 self._numbers(steps, "cpu", " of steps"),
             )
         if record_of_job.size:
-            self.steps.end_of_rows(jobs.cells["id"][-1], int(record_of_job[-1]))
+            self.steps.end_of_rows(ids[-1], int(record_of_job[-1]))
 
     def _read_jobs(self, rows: Rows) -> NDArray[np.int64]:
         """Convert the rows of jobs; return the record of each, -1 for those left out."""
@@ -107,15 +90,14 @@ class JobReader:
         rows = rows.where(ended)
         lasted = self._numbers(rows, "elapsed")
         suspended = self._numbers(rows, "suspended")
-        times = {name: rows.cells[name] for name in NAMES if name in rows.cells}
         instants = self.zone.read(
-            times, lasted + np.nan_to_num(suspended), rows.places, self.records
+            rows.cells, lasted + np.nan_to_num(suspended), rows.places, self.records
         )
-        states = self._state.column(rows.cells["state"])
+        states = rows.cells.combined(("state",), values.state)
         whole = self._can_be_jobs(states, instants, lasted, rows.places)
         if not whole.all():
             kept, rows, instants = kept[whole], rows.where(whole), instants.take(whole)
-            states = list(compress(states, whole.tolist()))
+            states = Words(states.codes[whole], states.words)
             lasted, suspended = lasted[whole], suspended[whole]
         if kept.size:
             record_of_job[kept] = len(self.records) + np.arange(kept.size)
@@ -124,12 +106,8 @@ class JobReader:
 
     def _have_ended(self, rows: Rows) -> NDArray[np.bool_]:
         """Return which rows are of ended jobs, and count the others."""
-        n_rows = rows.places.size
-        ids, texts = rows.cells["id"], rows.cells["state"]
-        ended = self._ended.numbers(texts) > 0
-        known = np.fromiter(map(str.isdecimal, ids), bool, n_rows)
-        for i in np.flatnonzero(~known).tolist():
-            known[i] = values.is_id(ids[i])
+        ended = rows.cells.words("state").of(lambda text: values.state(text) not in _WAITING) > 0
+        known = ~_where(rows.cells, lambda text: not (text.isdecimal() or values.is_id(text)))
         self._leave_out("not a job id", ~known, rows.places)
         waiting = rows.where(known & ~ended)
         if waiting.places.size:
@@ -138,21 +116,22 @@ class JobReader:
 
     def _keep_open(self, rows: Rows) -> None:
         """Count and keep rows of jobs that have not ended; they may be attempts of later jobs."""
-        states = self._state.column(rows.cells["state"])
+        states = rows.cells.combined(("state",), values.state).column(object).tolist()
         for state, place in zip(states, rows.places.tolist(), strict=True):
             self.records.leave_out(f"not ended: {state}", place)
-        times = {name: rows.cells[name] for name in ("submit", "start")}
         unknown = np.full(rows.places.size, np.nan)
-        instants = InstantReader(self.zone.name).read(times, unknown, rows.places, Records())
-        clusters = rows.cells.get("cluster", repeat(""))
-        columns = (rows.cells["id"], instants.submit.tolist(), instants.start.tolist())
+        instants = InstantReader(self.zone.name).read(
+            rows.cells, unknown, rows.places, Records(), ("submit", "start")
+        )
+        clusters = rows.cells.words("cluster").column(object).tolist()
+        columns = (rows.cells.texts("id"), instants.submit.tolist(), instants.start.tolist())
         self.open_rows += [
             OpenRow(cluster, *row)
             for cluster, row in zip(clusters, zip(*columns, strict=True), strict=False)
         ]
 
     def _can_be_jobs(
-        self, states: Sequence[str], instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
+        self, states: Words, instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Return which rows contain enough for a job, and count the others."""
         submitted = ~np.isnan(instants.submit)
@@ -160,13 +139,9 @@ class JobReader:
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
-        odd = self._status.numbers(states) == UNKNOWN
-        requeued = np.zeros(len(states), bool)
-        for i in np.flatnonzero(odd).tolist():
-            requeued[i] = states[i] == "REQUEUED"
-        unknown = odd & ~requeued
-        for i in np.flatnonzero(unknown).tolist():
-            self.unknown_states[states[i]] += 1
+        requeued = states.of("REQUEUED".__eq__) > 0
+        unknown = (states.of(values.status) == UNKNOWN) & ~requeued
+        self.unknown_states.update(states.words[code] for code in states.codes[unknown].tolist())
         not_ended = unknown & ~(ended | ran)
         self._leave_out("unknown state, without an end", submitted & not_ended, lines)
         self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
@@ -183,7 +158,7 @@ class JobReader:
     def _extend(
         self,
         rows: Rows,
-        states: list[str],
+        states: Words,
         instants: Instants,
         lasted: _Numbers,
         suspended: _Numbers,
@@ -191,10 +166,10 @@ class JobReader:
         """Add records of ended jobs."""
         cells, lines = rows.cells, rows.places
         n_jobs = lines.size
-        status = self._status.numbers(states).astype(np.int64)
+        status = states.of(values.status).astype(np.int64)
         procs = self._numbers(rows, "procs")
-        if "allocated" in cells and np.isnan(procs).any():
-            procs = np.where(np.isnan(procs), self._cpus_of.numbers(cells["allocated"]), procs)
+        if "allocated" in cells.begin and np.isnan(procs).any():
+            procs = np.where(np.isnan(procs), cells.words("allocated").of(_CPUS), procs)
         known_procs = np.where(procs > 0, procs, np.nan)
         start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
         started = ~np.isnan(start)
@@ -204,17 +179,17 @@ class JobReader:
         requested = self._requested(rows, known_procs, ~started)
         nodes = self._positive(rows, "nodes")
         requested_nodes = np.full(n_jobs, np.nan)
-        if "requested" in cells:
-            requested_nodes = self._nodes_of.numbers(cells["requested"])
-        resources = cells.get("allocated") or cells.get("gres")
+        if "requested" in cells.begin:
+            requested_nodes = cells.words("requested").of(_NODES)
+        resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
         if by := rows.submit_by:
             self.stand_ins.add(by)
             self.records.note(f"no Submit: {by} used instead", int(lines[0]), n_jobs)
-        reasons = ["" if r in values.NO_VALUE else r for r in cells.get("reason", ())]
+        reasons = cells.combined(("reason",), lambda text: "" if text in values.NO_VALUE else text)
         self.records.extend(
             n_jobs,
             place=lines,
-            id=np.array(cells["id"], object),
+            id=cells.texts("id"),
             **self._arrays(rows),
             submit=instants.submit,
             eligible=instants.eligible,
@@ -234,10 +209,10 @@ class JobReader:
             ),
             status=status,
             state=states,
-            **({"gpus": self._gpus.numbers(resources)} if resources else {}),
-            **({"reason": reasons} if reasons else {}),
+            **({"gpus": cells.words(resources).of(values.gpus)} if resources else {}),
+            reason=reasons,
             **({"submit_by": [by.lower()] * n_jobs} if by else {}),
-            **{word: cells[word] for word in _WORDS if word in cells},
+            **{word: cells.words(word) for word in _WORDS if word in cells.begin},
         )
 
     def _start_and_end(
@@ -281,29 +256,29 @@ class JobReader:
     def _requested(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
         """Return the requested processors."""
         requested = self._positive(rows, "requested_procs")
-        if "requested" in rows.cells:
-            cpus = self._cpus_of.numbers(rows.cells["requested"])
+        if "requested" in rows.cells.begin:
+            cpus = rows.cells.words("requested").of(_CPUS)
             requested = np.where(requested > 0, requested, cpus)
         # NCPUS is the request of a job that never started
         return np.where(np.isnan(requested) & never, procs, requested)
 
     def _requested_memory(self, rows: Rows, nodes: _Numbers, procs: _Numbers) -> dict[str, Any]:
         """Return the requested memory per processor [KB], and the unit of the request."""
-        texts = rows.cells.get("requested_memory")
-        if not texts:
+        if "requested_memory" not in rows.cells.begin:
             return {}
-        amount = self._known(self._amount.numbers(texts), "ReqMem", rows.places)
-        per = self._per.column(texts)
-        by = np.array(per, object)
+        requests = rows.cells.combined(("requested_memory",), values.requested_memory)
+        amount = self._known(requests.of(lambda r: r.amount), "ReqMem", rows.places)
+        per = Words(requests.codes, [request.per for request in requests.words])
+        by = per.column(object)
         times = np.where(by == "cpu", 1.0, np.where(by == "node", nodes, 1.0) / procs)
         return {"requested_memory": amount * times, "requested_memory_per": per}
 
     def _arrays(self, rows: Rows) -> dict[str, Any]:
         """Return the array or het job of each job, and its index."""
-        ids = rows.cells["id"]
-        odd = [i for i, text in enumerate(ids) if not text.isdecimal()]
+        odd = np.flatnonzero(_where(rows.cells, lambda text: not text.isdecimal())).tolist()
         if not odd:
             return {}
+        ids = rows.cells.texts("id")
         parents = [""] * len(ids)
         tasks = np.full(len(ids), np.nan)
         for i in odd:
@@ -318,9 +293,18 @@ class JobReader:
 
     def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:
         """Read a column of numbers; invalid ones are counted and become NaN."""
-        if name not in rows.cells:
+        cells, read = rows.cells, _READ[name]
+        if name not in cells.begin or not cells.n_records:
             return np.full(rows.places.size, np.nan)
-        numbers = self._read[name].numbers(rows.cells[name])
+        if name == "elapsed" and cells.digits(name).mean() < 0.5:
+            numbers = cells.durations(name, read, longest=_MOST_HOURS)
+        elif name in ("elapsed", "requested_time"):
+            numbers = cells.numbers(name, read, longest=_MOST_DIGITS)
+            if name == "requested_time":
+                minutes = cells.digits(name) & (cells.lengths(name) <= _MOST_DIGITS)
+                numbers[minutes] = np.where(numbers[minutes] > 0, 60 * numbers[minutes], np.nan)
+        else:
+            numbers = cells.words(name).of(read)
         return self._known(numbers, _TITLES[name] + of, rows.places)
 
     def _positive(self, rows: Rows, name: str) -> _Numbers:
@@ -333,6 +317,27 @@ class JobReader:
         self.records.note_where(f"invalid {title}: taken as unknown", unreadable, lines)
         return np.where(unreadable, np.nan, numbers)
 
+
+def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Return which ids are not digits alone, and satisfy a condition."""
+    odd = ~cells.digits("id")
+    if odd.any():
+        odd[odd] = [*map(is_odd, cells.take(odd).texts("id"))]
+    return odd
+
+
+# Digits of seconds or minutes, and of hours, up to which `values` takes numbers.
+_MOST_DIGITS, _MOST_HOURS = 12, 9
+
+_READ: dict[str, Callable[[str], float]] = {
+    "elapsed": values.duration,
+    "suspended": values.duration,
+    "requested_time": values.time_limit,
+    **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), values.count),
+    "memory": values.used_memory,
+    "cpu": values.duration,
+}
+_CPUS, _NODES = values.tres("cpu"), values.tres("node")
 
 _TITLES = {
     "elapsed": "Elapsed",

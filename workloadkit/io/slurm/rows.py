@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from itertools import compress, repeat
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
+from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, Columns, first_columns
@@ -29,14 +29,14 @@ class Rows(NamedTuple):
 
     Parameters
     ----------
-    cells : dict of str to list of str, each of shape (n_rows,)
+    cells : Cells
     places : ndarray of int64, shape (n_rows,)
         First line of each row.
     submit_by : str, optional
         The column that replaces a missing Submit.
     """
 
-    cells: dict[str, list[str]]
+    cells: Cells
     places: NDArray[np.int64]
     submit_by: str = ""
 
@@ -44,9 +44,7 @@ class Rows(NamedTuple):
         """Return the chosen rows."""
         if chosen.all():
             return self
-        choice = chosen.tolist()
-        cells = {name: list(compress(cells, choice)) for name, cells in self.cells.items()}
-        return Rows(cells, self.places[chosen], self.submit_by)
+        return Rows(self.cells.take(chosen), self.places[chosen], self.submit_by)
 
 
 class RowReader:
@@ -75,49 +73,63 @@ class RowReader:
         FormatError
             If a file does not start with the names of its columns.
         """
-        lines = block.lines
-        start = 0
+        lines = Lines(_without_returns(block.text))
+        start, n_lines = 0, lines.end.size
         if block.first_line == 1:
             self.finish()
             self.columns = None
         if self.columns is None:
-            while start < len(lines) and (not lines[start].strip() or lines[start][0] == "#"):
+            first = ""
+            while start < n_lines and (not (first := lines.text(start)).strip() or first[0] == "#"):
                 start += 1
-            if start == len(lines):
+            if start == n_lines:
                 return
-            first, number = lines[start], block.first_line + start
+            number = block.first_line + start
             self.columns = first_columns(first, block.path, number, self.given)
             if self.columns.line == first:
                 start += 1
             else:
                 self.unnamed = self.columns
         # concatenated files repeat the names of columns
-        again = [i for i in range(start, len(lines)) if "JobID" in lines[i]]
-        for i in again:
-            if Columns.of(lines[i]) is not None:
-                yield self.split(lines[start:i], block.place + start)
+        for i in _lines_with(b"JobID", lines, start):
+            line = lines.text(i)
+            if Columns.of(line) is not None:
+                yield self.split(lines, range(start, i), block.place)
                 self.finish()
-                if lines[i] != self.columns.line:
-                    self.columns = first_columns(lines[i], block.path, block.first_line + i)
+                if line != self.columns.line:
+                    self.columns = first_columns(line, block.path, block.first_line + i)
                 start = i + 1
-        yield self.split(lines[start:], block.place + start)
+        yield self.split(lines, range(start, n_lines), block.place)
 
-    def split(self, lines: list[str], place: int) -> Rows:
-        """Split lines into rows."""
+    def split(self, lines: Lines, part: range, place: int) -> Rows:
+        """Split some lines of a block into rows; `place` is that of its first line."""
         assert self.columns is not None
-        delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
-        counts = set(map(str.count, lines, repeat(delimiter)))
-        if self.broken is None and counts <= {n_fields - 1}:
-            self.records.rows += len(lines)
-            # one list of all fields is much faster than one per row
-            fields = delimiter.join(lines).split(delimiter) if lines else []
-            cells = {name: fields[at::n_fields] for name, at in self.columns.place.items()}
-            return Rows(cells, np.arange(place, place + len(lines)), self.columns.submit_by)
+        usual, first, bounds = _fields(lines, part, self.columns)
         rows: list[list[str]] = []
         places: list[int] = []
-        self.split_broken(lines, place, rows, places)
-        cells = {name: [row[at] for row in rows] for name, at in self.columns.place.items()}
-        return Rows(cells, np.array(places, np.int64), self.columns.submit_by)
+        others = np.flatnonzero(~usual)
+        i = -1
+        while i + 1 < len(part) and (self.broken is not None or others.size):
+            if self.broken is None:
+                after = np.searchsorted(others, i, side="right")
+                if after == others.size:
+                    break
+                i = int(others[after])
+            else:  # the line may be the rest of it
+                i += 1
+            usual[i] = False
+            self.split_broken([lines.text(part[i])], place + part[i], rows, places)
+        self.records.rows += int(usual.sum())
+        found = np.flatnonzero(usual)
+        at = self.columns.place
+        first = first[found]
+        begin = {name: bounds[first + field] + 1 for name, field in at.items()}
+        end = {name: bounds[first + field + 1] for name, field in at.items()}
+        of_rows = np.append(place + part.start + found, np.array(places, np.int64))
+        order = np.argsort(of_rows, kind="stable")
+        texts = [[row[field] for field in at.values()] for row in rows]
+        cells = Cells(lines.data, begin, end, found.size).with_texts(texts, list(at), order)
+        return Rows(cells, of_rows[order], self.columns.submit_by)
 
     def split_broken(
         self, lines: list[str], place: int, rows: list[list[str]], places: list[int]
@@ -203,6 +215,50 @@ class RowReader:
             and is_id(row[columns.place["id"]])
             and all(row[i] in NO_VALUE or _TIME.fullmatch(row[i]) for i in columns.times)
         )
+
+
+def _fields(
+    lines: Lines, part: range, columns: Columns
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """Return which lines have the right number of fields, and where the fields are.
+
+    Returns
+    -------
+    usual : ndarray of bool, shape (n_lines,)
+        Lines with characters outside ASCII are left to the caller, too.
+    first : ndarray of int64, shape (n_lines,)
+        Place in `bounds` of what precedes each line.
+    bounds : ndarray of int64
+        The places before the first line, of delimiters, and of line ends.
+    """
+    mark = columns.delimiter.encode()
+    if len(mark) > 1 or not len(part):
+        nothing = np.zeros(len(part), np.int64)
+        return nothing > 0, nothing, nothing
+    begin, end = lines.begin[part.start : part.stop], lines.end[part.start : part.stop]
+    chars = lines.chars[begin[0] : end[-1] + 1]
+    bounds = np.flatnonzero((chars == mark[0]) | (chars == ord("\n"))) + begin[0]
+    bounds = np.append(begin[0] - 1, bounds)
+    last = np.searchsorted(bounds, end)
+    first = np.append(0, last[:-1])
+    usual = (last - first == columns.n_fields) & ~lines.odd()[part.start : part.stop]
+    return usual, first, bounds
+
+
+def _without_returns(text: bytes) -> bytes:
+    """Return lines without the carriage return before each line feed, if each has at most one."""
+    if b"\r" not in text or b"\r\r" in text:
+        return text
+    return text.replace(b"\r\n", b"\n")
+
+
+def _lines_with(word: bytes, lines: Lines, start: int) -> Iterator[int]:
+    """Yield the lines from one on that contain a word."""
+    at = lines.begin[start] if start < lines.end.size else len(lines.data)
+    while (at := lines.data.find(word, at)) >= 0:
+        line = int(np.searchsorted(lines.end, at))
+        yield line
+        at = int(lines.end[line])
 
 
 def check_read(reader: RowReader, path: str) -> None:

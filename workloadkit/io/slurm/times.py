@@ -1,7 +1,6 @@
 """Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from math import nan
 from typing import NamedTuple
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.io.cells import Cells
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
 #: ``2015-06-26T13:57:00``, with 0 for digits.
@@ -37,37 +37,29 @@ class PrintedTimes(NamedTuple):
     absolute: NDArray[np.bool_]
 
 
-def read_times(texts: Sequence[str]) -> PrintedTimes:
+def read_times(cells: Cells, name: str) -> PrintedTimes:
     """Read a column of times.
 
     Examples
     --------
     >>> texts = ["1970-01-02T00:00:01", "Unknown", "1970-01-02T01:00:00+01:00", "86400"]
-    >>> read_times(texts).seconds.tolist()
+    >>> cells = Cells.none().with_texts([[text] for text in texts], ["end"], np.arange(4))
+    >>> read_times(cells, "end").seconds.tolist()
     [86401.0, nan, 86400.0, 86400.0]
     """
-    n_rows = len(texts)
-    plain = np.fromiter(map(len, texts), np.int64, n_rows) == len(_SHAPE)
-    whole = texts if plain.all() else [t if len(t) == len(_SHAPE) else _SHAPE for t in texts]
-    # characters outside ASCII become question marks, which are invalid in a time, too
-    chars = np.frombuffer("".join(whole).encode("ascii", "replace"), np.uint8)
-    chars = chars.reshape(n_rows, len(_SHAPE))
+    chars, plain = cells.characters(name, len(_SHAPE))
     digits = chars - np.uint8(ord("0"))  # characters below "0" wrap around to large values
-    for place in _DIGITS:
-        plain &= digits[:, place] <= 9
-    plain &= (chars[:, _BETWEEN] == ord("T")) | (chars[:, _BETWEEN] == ord(" "))
+    plain = plain & (digits[_DIGITS] <= 9).all(axis=0)
+    plain &= (chars[_BETWEEN] == ord("T")) | (chars[_BETWEEN] == ord(" "))
     for place, mark in _MARKS:
-        plain &= chars[:, place] == mark
-    seconds, valid = _seconds(digits.astype(np.int64).T[_DIGITS] * plain)
+        plain &= chars[place] == mark
+    seconds, valid = _seconds(digits[_DIGITS].astype(np.int64) * plain)
     plain &= valid
     seconds = np.where(plain, seconds, nan)
-    absolute = np.zeros(n_rows, bool)
-    known: dict[str, tuple[float, bool]] = {}
-    for row in np.flatnonzero(~plain).tolist():
-        text = texts[row]
-        if text not in known:
-            known[text] = _odd_time(text)
-        seconds[row], absolute[row] = known[text]
+    absolute = np.zeros(plain.size, bool)
+    if not plain.all():
+        others = ~plain
+        seconds[others], absolute[others] = cells.take(others).combined((name,), _odd_time).rows()
     return PrintedTimes(seconds, absolute)
 
 

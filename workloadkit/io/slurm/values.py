@@ -1,19 +1,14 @@
 """Parse values as printed by `sacct`: durations, memory, counts, resources, ids and states."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, nan
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
 
 #: Marks an invalid value until it is counted and becomes unknown.
 UNREADABLE = inf
-
-_REMEMBERED = 1 << 16  # maximum number of cached texts
 
 #: Texts for missing values.
 NO_VALUE = frozenset(
@@ -49,38 +44,6 @@ _MB = 1 << 10  # [KB]
 
 # The bit for "per processor" in a memory request in MB, before and since Slurm 17.
 _OLD_FLAG, _FLAG = 1 << 31, 1 << 63
-
-
-class ParsedTexts(dict[str, Any]):
-    """Cache of parsed texts, emptied when it becomes too large.
-
-    Examples
-    --------
-    >>> ParsedTexts(state).column(["CANCELLED+", "CANCELLED by 7"])
-    ['CANCELLED', 'CANCELLED']
-    >>> ParsedTexts(duration).numbers(["01:00", "01:00", ""]).tolist()
-    [60.0, 60.0, nan]
-    """
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self.read = read
-
-    def __missing__(self, text: str) -> Any:
-        value = self[text] = self.read(text)
-        return value
-
-    def column(self, texts: Sequence[str]) -> list[Any]:
-        """Parse a column."""
-        if len(self) > _REMEMBERED:
-            self.clear()
-        return list(map(self.__getitem__, texts))
-
-    def numbers(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Parse a column of numbers, shape (n_rows,); NaN is unknown, `UNREADABLE` invalid."""
-        if len(self) > _REMEMBERED:
-            self.clear()
-        return np.fromiter(map(self.__getitem__, texts), np.float64, len(texts))
 
 
 def duration(text: str) -> float:
