@@ -17,8 +17,11 @@ PAD = 16
 
 _LONGEST_NUMBER = 15  # digits; such numbers are exact as floats
 _TENS = 10.0 ** np.arange(_LONGEST_NUMBER + 1)
-_ZEROS = np.uint64(0x3030303030303030)
+#: The character 0, eight times.
+ZEROS = np.uint64(0x3030303030303030)
 _KEEP_LAST = np.array([(-1 << 8 * (8 - n)) % (1 << 64) for n in range(9)], np.uint64)
+
+_FEW = 64  # fields that are compared before all others
 
 # ":mm:ss", the last six of eight bytes: the colons, and where there are digits
 _CLOCK_MARKS, _CLOCK_COLONS = np.uint64(0x0000FF0000FF0000), np.uint64(0x00003A00003A0000)
@@ -275,20 +278,29 @@ class Cells:
         """Return the lengths of the texts of a field, in bytes."""
         return self._ordered(self.end[name] - self.begin[name])
 
-    def characters(self, name: str, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the texts of a field as characters, and which texts have the width.
+    def eights(
+        self, name: str, width: int, offsets: Sequence[int]
+    ) -> tuple[list[NDArray[np.uint64]], NDArray[np.bool_]]:
+        """Return eight characters of the texts of a field from each offset on.
+
+        Parameters
+        ----------
+        name : str
+        width : int
+            Length of the texts.
+        offsets : sequence of int
 
         Returns
         -------
-        chars : ndarray of uint8, shape (width, n_records)
+        eights : list of ndarray of uint64, each of shape (n_records,)
             Any for texts of another length.
         fits : ndarray of bool, shape (n_records,)
+            Which texts have this length.
         """
         begin, end = self.begin[name], self.end[name]
         fits = end - begin == width
         at = np.where(fits, begin, 0)
-        chars = np.array([self._chars[at + i] for i in range(width)], np.uint8)
-        return (chars, fits) if self.order is None else (chars[:, self.order], fits[self.order])
+        return [self._ordered(self._eights[at + i]) for i in offsets], self._ordered(fits)
 
     def durations(
         self, name: str, otherwise: Callable[[str], float], *, longest: int = _LONGEST_NUMBER
@@ -301,8 +313,8 @@ class Cells:
         plain &= end - begin <= longest + 6
         clock = self._eights[end - 8]
         plain &= (clock & _CLOCK_MARKS) == _CLOCK_COLONS
-        clock = (clock & _CLOCK_DIGITS) | (_ZEROS & ~_CLOCK_DIGITS)
-        plain &= _all_digits(clock)
+        clock = (clock & _CLOCK_DIGITS) | (ZEROS & ~_CLOCK_DIGITS)
+        plain &= all_digits(clock)
         shifts = np.array([24, 32, 48, 56], np.uint64)
         tens, ones, ten, one = (
             ((clock >> shift) & np.uint64(15)).astype(np.float64) for shift in shifts
@@ -317,13 +329,13 @@ class Cells:
         length = end - begin
         low = self._eights[end - 8]
         keep = _KEEP_LAST[np.clip(length, 0, 8)]
-        low = (low & keep) | (_ZEROS & ~keep)
-        plain = (length > 0) & (length <= _LONGEST_NUMBER) & _all_digits(low)
+        low = (low & keep) | (ZEROS & ~keep)
+        plain = (length > 0) & (length <= _LONGEST_NUMBER) & all_digits(low)
         number = _value_of_digits(low)
         if (length > 8).any():
             keep = _KEEP_LAST[np.clip(length - 8, 0, 8)]
-            high = (self._eights[end - 16] & keep) | (_ZEROS & ~keep)
-            plain &= _all_digits(high)
+            high = (self._eights[end - 16] & keep) | (ZEROS & ~keep)
+            plain &= all_digits(high)
             number += 1e8 * _value_of_digits(high)
         return number, plain
 
@@ -368,8 +380,25 @@ class Cells:
     def _distinct(self, name: str) -> Words:
         """Return the distinct texts of a field, in the order of the bytes."""
         if name not in self._known:
-            self._known[name] = _coded(self._arrow(self.begin[name], self.end[name]))
+            begin, end = self.begin[name], self.end[name]
+            if self._are_equal(begin, end):
+                one = _coded(self._arrow(begin[:1], end[:1])).words
+                words = Words(np.zeros(self.n_records, np.int64), one)
+            else:
+                words = _coded(self._arrow(begin, end))
+            self._known[name] = words
         return self._known[name]
+
+    def _are_equal(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> bool:
+        """Return whether all fields are the same text of at most 16 characters."""
+        if begin.size > _FEW and not self._are_equal(begin[:_FEW], end[:_FEW]):
+            return False
+        length = np.maximum(end - begin, 0)
+        if not length.size or length[0] > 16 or (length != length[0]).any():
+            return False
+        low = self._eights[end - 8] & _KEEP_LAST[min(length[0], 8)]
+        high = self._eights[end - 16] & _KEEP_LAST[max(length[0] - 8, 0)]
+        return bool((low == low[0]).all() and (high == high[0]).all())
 
     def _arrow(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> Any:
         """Return fields as an array of Arrow."""
@@ -424,10 +453,10 @@ def _paired(codes: NDArray[np.int64], n_codes: int, column: Words) -> tuple[NDAr
     return paired, distinct.size
 
 
-def _all_digits(eights: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def all_digits(eights: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Return where eight characters are digits."""
     above = eights + np.uint64(0x4646464646464646)
-    below = eights - _ZEROS
+    below = eights - ZEROS
     return ((above | below) & np.uint64(0x8080808080808080)) == 0
 
 

@@ -1,6 +1,7 @@
 """Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from math import nan
 from typing import NamedTuple
@@ -9,14 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import Cells
+from workloadkit.io.cells import ZEROS, Cells, all_digits
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
 #: ``2015-06-26T13:57:00``, with 0 for digits.
 _SHAPE = "0000-00-00T00:00:00"
-_DIGITS = [i for i, c in enumerate(_SHAPE) if c == "0"]
-_MARKS = [(i, ord(c)) for i, c in enumerate(_SHAPE) if c in "-:"]
-_BETWEEN = 10  # position of the T or blank
+#: Where eight characters are loaded.
+_OFFSETS = (0, 8, 11)
+
+
+def _bytes(offset: int, byte_of: Callable[[str], int]) -> np.uint64:
+    """Return a byte for each of eight characters of the shape."""
+    return np.uint64(int.from_bytes(map(byte_of, _SHAPE[offset : offset + 8]), "little"))
+
+
+_EXPECTED = [_bytes(i, ord) for i in _OFFSETS]
+_MARKS = [_bytes(i, lambda char: 0xFF * (char in "-:")) for i in _OFFSETS]
+_DIGITS = [_bytes(i, lambda char: 0xFF * (char == "0")) for i in _OFFSETS]
+_BETWEEN = np.uint64(8 * (10 - 8))  # bits before the T or blank
 
 _EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
 _YEARS = range(1970, 9999)
@@ -47,13 +58,13 @@ def read_times(cells: Cells, name: str) -> PrintedTimes:
     >>> read_times(cells, "end").seconds.tolist()
     [86401.0, nan, 86400.0, 86400.0]
     """
-    chars, plain = cells.characters(name, len(_SHAPE))
-    digits = chars - np.uint8(ord("0"))  # characters below "0" wrap around to large values
-    plain = plain & (digits[_DIGITS] <= 9).all(axis=0)
-    plain &= (chars[_BETWEEN] == ord("T")) | (chars[_BETWEEN] == ord(" "))
-    for place, mark in _MARKS:
-        plain &= chars[place] == mark
-    seconds, valid = _seconds(digits[_DIGITS].astype(np.int64) * plain)
+    words, plain = cells.eights(name, len(_SHAPE), _OFFSETS)
+    for word, expected, marks, digits in zip(words, _EXPECTED, _MARKS, _DIGITS, strict=True):
+        plain = plain & ((word ^ expected) & marks == 0)
+        plain &= all_digits((word & digits) | (ZEROS & ~digits))
+    between = words[1] >> _BETWEEN & np.uint64(0xFF)
+    plain &= (between == ord("T")) | (between == ord(" "))
+    seconds, valid = _seconds(*(np.where(plain, word, 0) for word in words))
     plain &= valid
     seconds = np.where(plain, seconds, nan)
     absolute = np.zeros(plain.size, bool)
@@ -120,16 +131,23 @@ class WallClock:
         return date.replace(tzinfo=ZoneInfo(self.zone)).timestamp()
 
 
-def _seconds(digits: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the seconds of dates from their digits, shape (14, n), and whether they are valid."""
-    year = digits[0] * 1000 + digits[1] * 100 + digits[2] * 10 + digits[3]
-    month, day, hour, minute, second = (10 * digits[i] + digits[i + 1] for i in range(4, 14, 2))
+def _seconds(
+    date: NDArray[np.uint64], middle: NDArray[np.uint64], clock: NDArray[np.uint64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the seconds of dates from their characters, and whether they are valid."""
+
+    def number(word: NDArray[np.uint64], place: int) -> NDArray[np.int64]:
+        tens, ones = (word >> np.uint64(8 * i) & np.uint64(15) for i in (place, place + 1))
+        return (np.uint64(10) * tens + ones).astype(np.int64)
+
+    year, month, day = 100 * number(date, 0) + number(date, 2), number(date, 5), number(middle, 0)
+    hour, minute, second = (number(clock, place) for place in (0, 3, 6))
     months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
-    first = months.astype("datetime64[D]").astype(np.int64)
-    n_days = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64) - first
+    begin = months.astype("datetime64[D]").astype(np.int64)
+    n_days = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64) - begin
     valid = (year >= _YEARS.start) & (year < _YEARS.stop) & (month >= 1) & (month <= 12)
     valid &= (day >= 1) & (day <= n_days) & (hour < 24) & (minute < 60) & (second <= 60)
-    seconds = ((first + day - 1) * 24 + hour) * 3600 + minute * 60 + second
+    seconds = ((begin + day - 1) * 24 + hour) * 3600 + minute * 60 + second
     return seconds.astype(np.float64), valid
 
 
