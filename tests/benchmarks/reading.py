@@ -62,12 +62,13 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
     (ours, _), (theirs, _) = in_turn(ROUNDS, lambda: swf.read_swf(path), lambda: pandas_reads(path))
     ratio = ours / theirs
     size = path.stat().st_size
+    speed = f"{size / ours / 1e6:.0f} MB/s, {trace.n_jobs / ours / 1e6:.2f} M jobs/s"
     long = size >= reading.COMPILED_FROM
     goal = f"≤ {GOAL}" if long else ""
     yield Row(
         "read SWF" if long else "read SWF, short: not compiled",
         name,
-        f"{ours * 1e3:.0f} ms, {trace.n_jobs / ours / 1e6:.2f} M jobs/s, {size / ours / 1e6:.0f} MB/s",
+        f"{ours * 1e3:.0f} ms, {speed}",
         f"{ratio:.2f} × pandas.read_csv",
         goal,
         not long or ratio <= GOAL,
