@@ -12,7 +12,7 @@ from hypothesis import settings
 
 # No deadline: a first call compiles. Few cases, and the same each time, so that who changed nothing
 # meets nothing new; `make test-all` searches on, with the profile "search".
-settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("search", deadline=None)
 settings.load_profile("workloadkit")
 

@@ -349,6 +349,7 @@ def test_schedulers_of_one_name_are_recorded_by_their_source():
     assert len({*named}) == 4
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_an_order_is_compiled_for_the_values_that_it_refers_to_now():
     order, trace = wk.schedulers.CustomOrder(weighted), log()

@@ -135,6 +135,7 @@ def shortest_of_the_last_user(now, submit, estimate, procs, user):
     return math.nan if user == 9 else estimate - 1000 * user
 
 
+@pytest.mark.slow
 def test_spare_processors_shrink_in_a_custom_order():
     # At 10 the job of six starts; the head of seven is promised 111, with three spare, while four
     # are idle. A long job takes two: two are idle, but one is spare, for the last job.
