@@ -8,7 +8,9 @@ import pytest
 
 import analysis
 import workloadkit as wk
+from analysis.load import overview
 from analysis.load.over_time import load_over_time, summarize_load, waits_known
+from analysis.report import Characterization
 from tests.data import TRACES, needs_traces
 from workloadkit import Header, Trace, WorkloadWarning
 from workloadkit.clock import DAY
@@ -81,7 +83,8 @@ def test_rates_are_those_of_the_window(site):
 
 
 def test_the_page_shows_it_first(site):
-    page = analysis.characterize(ended_in(site, BEGIN, UNTIL)).to_html()
+    log = ended_in(site, BEGIN, UNTIL)
+    page = Characterization(log, (overview.section(log),)).to_html()
     assert page.index("; estimated)") < page.index("last submission")
 
 
