@@ -10,7 +10,7 @@ import ctypes
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
@@ -83,10 +83,24 @@ class _InlineLowering(_Lowering):
     _inline = True
 
 
+class _Flags(Flags):
+    """Flags as keys: the compiler looks up each function by them, and compares all options."""
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if isinstance(other, _Flags) else super().__eq__(other)
+
+
 class PartCompiler(CompilerBase):
     """Compiles a function as a part of kernels."""
 
     _lowering: type[NativeLowering] = _Lowering
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         """Return the usual passes, with one replaced."""
