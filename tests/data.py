@@ -25,6 +25,11 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
+def slow_to_compile(test):
+    """Mark a test that compiles kernels of its own as slow, if there is a compiler."""
+    return test if config.DISABLE_JIT else pytest.mark.slow(test)
+
+
 def each_log_with(*choices: tuple) -> list:
     """Return parameters of a test: the path of each log, and one of the choices in turn."""
     chosen = zip(TRACES, cycle(choices), strict=False)

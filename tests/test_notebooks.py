@@ -16,7 +16,7 @@ import workloadkit
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 PACKAGES = {"analysis": analysis, "queueing": queueing, "wk": workloadkit}
-QUICK = {"02_slurm", "06_utility", "08_own_parts"}
+QUICK = {"02_slurm"}
 MARKED = [
     pytest.param(path, id=path.stem, marks=[] if path.stem in QUICK else [pytest.mark.slow])
     for path in NOTEBOOKS

@@ -302,6 +302,7 @@ def path(tmp_path, log):
 QUIET = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 
 
+@pytest.mark.slow
 @QUIET
 def test_the_command_writes_the_comparison_alone(run, path, tmp_path):
     page, data = tmp_path / "a.html", tmp_path / "a.json"

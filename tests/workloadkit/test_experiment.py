@@ -310,6 +310,7 @@ def test_there_is_no_such_shard(shard):
         experiment().run(shard=shard)
 
 
+@pytest.mark.slow
 def test_parts_in_python_are_known_by_their_identity(tmp_path):
     predicted = experiment(predictor=LastTwo())
     predicted.run(tmp_path)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.data import slow_to_compile
 from tests.external.last_two import LastTwo
 from tests.external.lcfs import Lcfs
 from tests.external.licences import Licensed
@@ -102,11 +103,9 @@ def test_a_predictor_plans_for_every_policy(log, scheduler):
 
 @pytest.mark.parametrize(
     ("scheduler", "users"),
-    [
-        ("easy", "closed"),
-        *(pytest.param(*x, marks=SLOW) for x in [("sjf", "closed"), ("easy", "fluid")]),
-    ],
+    [("easy", "closed"), ("sjf", "closed"), ("easy", "fluid")],
 )
+@slow_to_compile
 def test_a_predictor_plans_for_users_who_react(log, scheduler, users):
     for passes in PASSES:
         agree(log, scheduler, users, procs=16, predictor=LastTwo(), passes=passes)
@@ -126,6 +125,7 @@ def test_the_mean_of_the_last_two_jobs_is_predicted():
     assert schedule.jobs["estimate"].tolist() == [90, 90, 20, 15]
 
 
+@slow_to_compile
 @pytest.mark.parametrize("scheduler", POLICIES)
 def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
     scheduler = named(scheduler)

@@ -291,7 +291,13 @@ class TooManyError(Exception):
     """Too many jobs wait to try all their orders."""
 
 
-@pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=needs_compiler)])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("python", marks=pytest.mark.slow),
+        pytest.param("compiled", marks=needs_compiler),
+    ],
+)
 def test_evolution_finds_the_best_of_all_orders_of_few_jobs(engine):
     tried = 0
     for seed in range(30):

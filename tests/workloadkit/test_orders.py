@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import decimals, from_python
+from tests.data import slow_to_compile
 from tests.workloadkit.test_engines_agree import (
     ENGINES,
     MACHINE,
@@ -135,7 +136,7 @@ def shortest_of_the_last_user(now, submit, estimate, procs, user):
     return math.nan if user == 9 else estimate - 1000 * user
 
 
-@pytest.mark.slow
+@slow_to_compile
 def test_spare_processors_shrink_in_a_custom_order():
     # At 10 the job of six starts; the head of seven is promised 111, with three spare, while four
     # are idle. A long job takes two: two are idle, but one is spare, for the last job.
