@@ -19,6 +19,12 @@ def loaded():
         read_swf(io.BytesIO(b"1 0 5 60 4" + b" -1" * 13 + b"\n"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Compiling the parser of long logs takes memory, too."""
+    read_swf(io.BytesIO((b"1 0 5 60 4" + b" -1" * 13 + b"\n") * 10_000))
+
+
 def peak_while_refused(stream, message, read=read_swf):
     """Most memory taken while a file is read and refused. [bytes]"""
     tracemalloc.start()
