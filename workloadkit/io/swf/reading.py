@@ -241,7 +241,7 @@ class _Reader:
             # expected from that of the file, within limits; slowly if the file turns out to be
             # compressed.
             promised = self.n_bytes_expected / self.n_bytes
-            capacity = room + int(self.n_jobs * min(max(promised, 1.1), 64))
+            capacity = room + int(self.n_jobs * min(max(promised, 1.1), 16))
             self.measured = _wider(self.measured, self.n_jobs, capacity)
             self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
 
