@@ -24,6 +24,8 @@ from workloadkit.simulation.state import N_RUNNING, N_WAITING
 # Rows.
 FREE, SPARE, PLANNED = range(3)
 
+ANY_ROOM = 1 << 62  # more than any job needs
+
 need_of = by_part("machine", "need_of")
 has_room = by_part("machine", "has_room")
 occupy = by_part("machine", "occupy")
@@ -50,6 +52,11 @@ def _never(state, what, now):
 @inline
 def _none(state, what, now):
     return 0
+
+
+@inline
+def _any_room(state, row, now):
+    return ANY_ROOM
 
 
 @inline
@@ -126,9 +133,9 @@ may_pass = by_part("machine", "may_pass", _may_pass)
 #: (state, job, now): a job that may pass starts: the spare resources shrink.
 passes = by_part("machine", "passes", _passes)
 
-#: (state, row, other): raise a level so that it has room for all that fits on another row; returns
-#: whether the machine can do so.
-raise_row = by_part("machine", "raise_row", _no)
+#: (state, row, -): the processors of the largest job for which a level has room, at most; a machine
+#: that cannot state it returns `ANY_ROOM`.
+room = by_part("machine", "room", _any_room)
 
 #: (state, rows, by): copy the levels of rows, from the first up to the second (not included), by
 #: `by` rows.

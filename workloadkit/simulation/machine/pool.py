@@ -72,12 +72,9 @@ def same_rows(state, row, other):
 
 
 @inline
-def raise_row(state, row, other):
-    """Raise a level to that of another row, if that is higher."""
-    level = state.machine.level
-    if level[other] > level[row]:
-        level[row] = level[other]
-    return True
+def room(state, row, now):
+    """Return how many are free."""
+    return state.machine.level[row]
 
 
 @inline

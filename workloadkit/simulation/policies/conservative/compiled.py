@@ -3,7 +3,7 @@
 import numpy as np
 
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.conservative import kernel
+from workloadkit.simulation.policies.conservative import kernel, plan
 from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -24,12 +24,13 @@ class CompiledConservative(CompiledPolicy):
         self.compression = compression
 
     def n_planned(self, n_jobs: int) -> int:
-        """Return how many rows of the machine the profile needs."""
-        return kernel.n_rows(n_jobs)
+        """Return how many rows of the machine the plan needs."""
+        return plan.n_rows(n_jobs)
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        return state._replace(policy=kernel.new_promises(state.jobs.submit, self.compression))
+        promises = kernel.new_promises(state.jobs.submit, self.rules.machine, self.compression)
+        return state._replace(policy=promises)
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one.

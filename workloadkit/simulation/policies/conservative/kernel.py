@@ -1,10 +1,10 @@
 """Compiled conservative backfilling.
 
-Running and waiting jobs have their places in one profile, which is updated, not made again. After a
+Running and waiting jobs have their places in one plan, which is updated, not made again. After a
 termination a job can move forward only if, since it was last examined, enough has been freed before
 its own start. Early ends and moves of other jobs free resources; the time and the amount show which
-jobs need no examination. The search for an earlier slot ends at the job's own start, from where it
-has its place; a move takes the front and releases the tail.
+jobs need no examination. Most moves join a place to the room right before it. Earlier slots are
+searched in the plan, and if many jobs wait, in an index of it.
 
 If changes of the machine are ahead, the machine keeps the reservations.
 """
@@ -16,39 +16,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation import profile
 from workloadkit.simulation.machine.ledger import (
+    ANY_ROOM,
+    FREE,
     PLANNED,
     changes_ahead,
-    copy_row,
     fits,
     has_room,
     need_of,
-    raise_row,
     release_all,
     reserve,
+    room,
     start_job,
-    vacate,
 )
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.profile import (
-    N_STEPS,
-    StepProfile,
-    change_between,
-    change_steps,
-    find_slot,
-    find_steps,
-    first_step,
-    new_profile,
+from workloadkit.simulation.policies.conservative.plan import (
+    HEAD,
+    LAST,
+    Plan,
+    drop,
+    give_back,
+    joins,
+    new_plan,
     pass_time,
     plan_running,
+    settle,
+    settle_at,
+    shift,
+)
+from workloadkit.simulation.policies.conservative.slots import (
+    KNOWN,
+    N_RELEASES,
+    NONE,
+    Slots,
+    covers,
+    find_first,
+    make_index,
+    may_begin,
+    new_slots,
+    search,
 )
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
 # Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
-# cannot be kept; whether the profile contains all running and waiting jobs; whether there may be
-# free slots that the profile does not mark as new.
-WAIT, ENDED, VOID, KEPT, ROOM = range(5)
+# cannot be kept; whether the plan contains all running and waiting jobs; whether there may be free
+# slots that the plan does not mark as new; the largest room that was freed since the examination of
+# the next job, and of later ones.
+WAIT, ENDED, VOID, KEPT, ROOM, FREED_ROOM, LEFT_ROOM = range(7)
 
 # Places in Promises.when: the earliest reservation, and the earliest that has not begun; the time
 # of what later jobs freed since the examination.
@@ -57,7 +71,9 @@ NEXT_START, NEXT_TIMER, LEFT_LOW, LEFT_HIGH = range(4)
 
 # Promises.compression: when a job ends early, all reservations are made again, or only those that
 # may begin now, or none.
-FULL, START, NONE = range(3)
+FULL, START, WITHOUT = range(3)
+
+CROWD = 64  # waiting jobs for which an index is worth its upkeep
 
 
 class Promises(NamedTuple):
@@ -71,42 +87,36 @@ class Promises(NamedTuple):
         Start of each waiting job. [s]
     ended : ndarray of int64, shape (n_jobs,)
         The jobs that have ended since the last pass.
-    profile : StepProfile
-    highest : int
-        Row of the highest level for jobs that move forward; the next row is for notes.
+    plan : Plan
+    slots : Slots
     compression : int
     when : ndarray, shape (4,)
         [s]
-    at : ndarray of int64, shape (5,)
+    at : ndarray of int64, shape (7,)
     """
 
     waiting: NDArray[np.int64]
     reserved: NDArray
     ended: NDArray[np.int64]
-    profile: StepProfile
-    highest: int
+    plan: Plan
+    slots: Slots
     compression: int
     when: NDArray
     at: NDArray[np.int64]
 
 
-def n_rows(n_jobs: int) -> int:
-    """Return how many rows of the machine are needed."""
-    return profile.n_rows(n_jobs) + 2
-
-
-def new_promises(submit: NDArray, compression: int) -> Promises:
-    """Return an empty queue for the jobs of a table."""
+def new_promises(submit: NDArray, procs: int, compression: int) -> Promises:
+    """Return an empty queue for the jobs of a table, on a machine of so many processors."""
     n_jobs, dtype = submit.size, submit.dtype
     return Promises(
         waiting=np.empty(n_jobs, np.int64),
         reserved=np.empty(n_jobs, dtype),
         ended=np.empty(n_jobs, np.int64),
-        profile=new_profile(n_jobs, dtype),
-        highest=PLANNED + profile.n_rows(n_jobs),
+        plan=new_plan(n_jobs, dtype),
+        slots=new_slots(procs, n_jobs, dtype),
         compression=compression,
         when=np.zeros(4, dtype),
-        at=np.zeros(5, np.int64),
+        at=np.zeros(7, np.int64),
     )
 
 
@@ -157,17 +167,17 @@ def allocate(state, new, now):
         at[VOID] = _is_late(state, now)
     if at[VOID]:
         release_all(state, 0, now)
-    ahead, released = changes_ahead(state, 0, now), now
+    ahead, low = changes_ahead(state, 0, now), state.never
     if ahead:
         _reserve_parts(state, new, now)
     elif at[VOID] or not at[KEPT]:
         _replan(state, now)  # without the jobs that have ended
     else:
-        pass_time(policy.profile, now)
-        released = _give_back(state, now)
+        pass_time(state, now)
+        low = _give_back(state, now)
     if not ahead and not at[VOID] and (at[ROOM] or _may_move(state, now)):
         if policy.compression == FULL:
-            _move_forward(state, released, now)
+            _move_forward(state, low, now)
         else:
             _move_to_now(state, now)
     at[ENDED], at[VOID], at[KEPT], at[ROOM] = 0, False, not ahead, False
@@ -221,26 +231,24 @@ def _may_move(state, now):
 
 @bare
 def _replan(state, now):
-    """Make the profile again, with the promises that the machine has kept, or with new ones."""
-    policy, when = state.policy, state.policy.when
+    """Make the plan again, with the promises that the machine has kept, or with new ones."""
+    policy, at, when = state.policy, state.policy.at, state.policy.when
     release_all(state, 0, now)
-    plan_running(state, policy.profile, now)
+    plan_running(state, now)
     when[NEXT_START] = when[NEXT_TIMER] = state.never
-    for place in range(policy.at[WAIT]):
+    for place in range(at[WAIT]):
         job = policy.waiting[place]
-        begin = policy.reserved[job]
-        if policy.at[VOID]:
+        if at[VOID]:
             _place(state, job, now)
             continue
-        if begin < state.never:
-            need, end = need_of(state, job, now), begin + state.jobs.estimate[job]
-            if now < end:
-                change_between(state, policy.profile, need, max(begin, now), end, True)
+        begin, policy.plan.starts[job] = policy.reserved[job], NONE
+        if begin < state.never and now < begin + state.jobs.estimate[job]:
+            settle_at(state, job, max(begin, now), begin + state.jobs.estimate[job], now)
         _note(policy, begin, now)
-    if policy.at[VOID]:
-        when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
+    if at[VOID]:
+        when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = state.never, now, 0
     else:
-        when[LEFT_LOW], when[LEFT_HIGH] = now, state.never
+        when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = now, state.never, ANY_ROOM
 
 
 @inline
@@ -255,136 +263,124 @@ def _note(policy, begin, now):
 @bare
 def _place(state, job, now):
     """Reserve the earliest slot for a job; return its start."""
-    policy, estimate = state.policy, state.jobs.estimate[job]
-    need = need_of(state, job, now)
-    begin, first, last = find_slot(state, policy.profile, need, estimate, state.never)
-    if begin < state.never:
-        change_steps(state, policy.profile, need, last, first, begin, begin + estimate, True)
-    policy.reserved[job] = begin
-    _note(policy, begin, now)
-    return begin
-
-
-@bare
-def _move_forward(state, released, now):
-    """Examine jobs that may find an earlier slot, as resources were freed until `released`."""
-    policy, when = state.policy, state.policy.when
-    low = _find_freed(state, released, now)
-    when[LEFT_LOW], when[LEFT_HIGH] = state.never, now
-    if low == state.never:
-        return
-    place = _next_to_look_at(state, 0, low, now)
-    while place < policy.at[WAIT]:
-        _move(state, policy.waiting[place], now)
-        place = _next_to_look_at(state, place + 1, low, now)
-
-
-@bare
-def _move_to_now(state, now):
-    """Move reservations to now for jobs with a slot now."""
-    policy, estimates = state.policy, state.jobs.estimate
-    for place in range(policy.at[WAIT]):
-        job = policy.waiting[place]
-        need, estimate, planned = need_of(state, job, now), estimates[job], policy.reserved[job]
-        if planned > now and has_room(state, PLANNED + policy.profile.at[N_STEPS] - 1, need):
-            begin, first, last = find_slot(state, policy.profile, need, estimate, planned)
-            if begin == now:
-                _move_from(state, job, need, planned, (begin, first, last))
+    policy, plan = state.policy, state.policy.plan
+    begin = _find_slot(state, job, NONE, -1)
+    if begin == NONE:
+        policy.reserved[job], plan.starts[job] = state.never, NONE
+    else:
+        policy.reserved[job] = plan.times[begin]
+        settle(state, job, begin, now)
+    policy.slots.searched[job] = policy.slots.at[N_RELEASES]
+    _note(policy, policy.reserved[job], now)
+    return policy.reserved[job]
 
 
 @inline
-def _next_to_look_at(state, place, low, now):
-    """Return the next place in the queue of a job that may find an earlier slot."""
-    policy, highest = state.policy, state.policy.highest
-    waiting, reserved, count = policy.waiting, policy.reserved, policy.at[WAIT]
-    knows_highest = raise_row(state, highest, highest)
-    while place < count and (
-        reserved[waiting[place]] <= low
-        or (knows_highest and not has_room(state, highest, need_of(state, waiting[place], now)))
-    ):
-        place += 1
-    return place
+def _find_slot(state, job, goal, since):
+    """Find the earliest slot for a job that ends by a step; return its step, or none."""
+    plan, slots, head = state.policy.plan, state.policy.slots, state.policy.plan.at[HEAD]
+    if slots.at[KNOWN]:
+        return search(state, job, goal, head, since)
+    until = state.never if goal == NONE else plan.times[goal]
+    need = need_of(state, job, plan.times[head])
+    return find_first(state, need, state.jobs.estimate[job], head, until, -ANY_ROOM)
 
 
 @inline
 def _give_back(state, now):
-    """Release what jobs that ended early no longer need; return until when."""
-    policy, released = state.policy, now
+    """Release what jobs that ended early no longer need; return now, or never if there is none."""
+    policy, plan, low = state.policy, state.policy.plan, state.never
+    policy.at[FREED_ROOM] = 0
     for place in range(policy.at[ENDED]):
         job = policy.ended[place]
-        planned_end = state.start[job] + state.jobs.estimate[job]
-        if planned_end > now:
-            need = need_of(state, job, now)
-            change_between(state, policy.profile, need, now, planned_end, False)
-            released = max(released, planned_end)
-    return released
-
-
-@inline
-def _find_freed(state, released, now):
-    """Find the time of the first freed resources, and the highest level there; or never."""
-    when, low = state.policy.when, state.never
-    if when[LEFT_HIGH] > now:
-        low = max(when[LEFT_LOW], now)
-        _see_levels(state, low, when[LEFT_HIGH], True)
-    if released > now:
-        _see_levels(state, now, released, low == state.never)
-        low = now
+        if state.start[job] + state.jobs.estimate[job] > now:
+            end = plan.ends[job]
+            largest = give_back(state, job, plan.at[HEAD], end, now)
+            drop(state, end)
+            policy.at[FREED_ROOM] = max(policy.at[FREED_ROOM], largest)
+            low = now
     return low
 
 
+@bare
+def _move_forward(state, low, now):
+    """Examine jobs that may find an earlier slot, as resources were freed from `low` on."""
+    policy, at, when = state.policy, state.policy.at, state.policy.when
+    waiting, reserved, procs = policy.waiting, policy.reserved, state.jobs.procs
+    if when[LEFT_HIGH] > now:
+        low = min(low, max(when[LEFT_LOW], now))
+        at[FREED_ROOM] = max(at[FREED_ROOM], at[LEFT_ROOM])
+    when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = state.never, now, 0
+    _keep_index(state, now)
+    for place in range(at[WAIT]):
+        job = waiting[place]
+        if reserved[job] > low and procs[job] <= at[FREED_ROOM]:
+            _move(state, job, now)
+
+
 @inline
-def _see_levels(state, low, high, again):
-    """Find the highest level from `low`, which is not before now, until `high`."""
-    times, highest = state.policy.profile.times, state.policy.highest
-    step = first_step(times, state.policy.profile.at[N_STEPS], high)
-    if again:
-        copy_row(state, highest, PLANNED + step)
-    raise_row(state, highest, PLANNED + step)
-    while times[step] > low:
-        step += 1
-        raise_row(state, highest, PLANNED + step)
+def _keep_index(state, now):
+    """Make an index of the plan, or abandon it, as many jobs wait, or few."""
+    policy, plan_at = state.policy, state.policy.plan.at
+    if room(state, FREE, 0) == ANY_ROOM or policy.at[WAIT] < CROWD // 2:
+        policy.slots.at[KNOWN] = False
+    elif policy.slots.at[KNOWN]:
+        if not covers(state, plan_at[LAST], now):
+            make_index(state, plan_at[HEAD], plan_at[LAST], now)
+    elif policy.at[WAIT] >= CROWD:
+        make_index(state, plan_at[HEAD], plan_at[LAST], now)
 
 
 @inline
 def _move(state, job, now):
     """Move a job to an earlier slot, if there is one."""
-    policy, estimate, planned = state.policy, state.jobs.estimate[job], state.policy.reserved[job]
-    need = need_of(state, job, now)
-    begin, first, last = find_slot(state, policy.profile, need, estimate, planned)
-    if begin < planned:
-        _move_from(state, job, need, planned, (begin, first, last))
+    plan, slots = state.policy.plan, state.policy.slots
+    start = begin = plan.starts[job]
+    if start != NONE:
+        begin = joins(state, job, now)
+    if begin != plan.at[HEAD] and (not slots.at[KNOWN] or may_begin(state, job, begin)):
+        found = _find_slot(state, job, begin, slots.searched[job])
+        if found != NONE:
+            begin = found
+    if begin != start:
+        _move_to(state, job, begin, now)
+
+
+@bare
+def _move_to_now(state, now):
+    """Move reservations to now for jobs with a slot now."""
+    policy, plan = state.policy, state.policy.plan
+    for place in range(policy.at[WAIT]):
+        job, head = policy.waiting[place], plan.at[HEAD]
+        if policy.reserved[job] > now and _has_slot_now(state, job, now):
+            _move_to(state, job, head, now)
 
 
 @inline
-def _move_from(state, job, need, planned, slot):
-    """Move a job from its place to an earlier slot."""
-    policy, estimate = state.policy, state.jobs.estimate[job]
-    begin, first, last = slot
-    end = begin + estimate
-    front_end = min(end, planned)
-    change_steps(state, policy.profile, need, last, first, begin, front_end, True)
-    policy.reserved[job] = begin
-    _note(policy, begin, state.clock[0])
-    if planned < state.never:
-        _release_tail(state, need, last, max(end, planned), planned + estimate)
+def _has_slot_now(state, job, now):
+    """Whether a job has room from now on, to its end or its own start."""
+    plan, need, end = state.policy.plan, need_of(state, job, now), now + state.jobs.estimate[job]
+    step = plan.at[HEAD]
+    while has_room(state, PLANNED + step, need):
+        step = plan.after[step]
+        if step == NONE or step == plan.starts[job] or plan.times[step] >= end:
+            return True
+    return False
 
 
 @inline
-def _release_tail(state, need, near, begin, end):
-    """Release the end of a job's old place; step `near` does not begin after `begin`."""
-    policy, when, highest = state.policy, state.policy.when, state.policy.highest
-    if begin < end:  # not if rounding made them equal
-        near = min(near, policy.profile.at[N_STEPS] - 1)
-        last, first = find_steps(policy.profile.times, near, begin, end)
-        copy_row(state, highest + 1, PLANNED + last)
-        for step in range(last + 1, first + 1):
-            raise_row(state, highest + 1, PLANNED + step)
-        vacate(state, highest + 1, need)
-        raise_row(state, highest, highest + 1)
-        change_steps(state, policy.profile, need, last, first, begin, end, False)
-        when[LEFT_LOW] = min(when[LEFT_LOW], begin)
-        when[LEFT_HIGH] = max(when[LEFT_HIGH], end)
+def _move_to(state, job, begin, now):
+    """Move a job to an earlier slot."""
+    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy.reserved[job] = policy.plan.times[begin]
+    _note(policy, policy.reserved[job], now)
+    if policy.plan.starts[job] == NONE:
+        settle(state, job, begin, now)
+        return
+    low, high, largest = shift(state, job, begin, now)
+    when[LEFT_LOW], when[LEFT_HIGH] = min(when[LEFT_LOW], low), max(when[LEFT_HIGH], high)
+    at[LEFT_ROOM] = max(at[LEFT_ROOM], largest)
+    at[FREED_ROOM] = max(at[FREED_ROOM], largest)
 
 
 @inline
@@ -396,7 +392,7 @@ def _start_due(state, now):
         job = waiting[place]
         begin = policy.reserved[job]
         if begin <= now and fits(state, job, now):
-            start_job(state, job, now)
+            _start(state, job, now)
         else:
             waiting[kept] = job
             kept += 1
@@ -412,9 +408,17 @@ def _take_in(state, new, now):
     """Reserve for new jobs, and start those that can start at once."""
     for job in range(new, state.at[ARRIVED]):
         if _place(state, job, now) <= now and fits(state, job, now):
-            start_job(state, job, now)
+            _start(state, job, now)
         else:
             _wait(state.policy, job)
+
+
+@inline
+def _start(state, job, now):
+    """Start a job; the plan needs the step of its start no longer."""
+    start_job(state, job, now)
+    if state.policy.at[KEPT]:
+        drop(state, state.policy.plan.starts[job])
 
 
 @inline
