@@ -11,6 +11,7 @@ import workloadkit as wk
 from tests.data import each_log_with, needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from tests.small_logs import head_of, size_of
+from workloadkit.simulation.policies.conservative import kernel
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 
 OVERRUNS = ("kill", "raise", "late")
@@ -59,6 +60,22 @@ def agree(trace, scheduler="conservative", machine=MACHINE, **options):
 def test_engines_agree(trace, overrun, passes, compression):
     scheduler = wk.schedulers.Conservative(compression)
     agree(trace, scheduler, overrun=overrun, passes=passes)
+
+
+@pytest.mark.parametrize("scale", [1, 0.1])
+def test_engines_agree_when_many_jobs_wait(scale):
+    """The plan then has an index of its slots."""
+    rng = np.random.default_rng(7)
+    for n_jobs, span in ((100, 60), (120, 300)):
+        run = rng.integers(1, 40, n_jobs)
+        columns = {
+            "submit": np.sort(rng.integers(0, span, n_jobs)) * scale,
+            "run": run * scale,
+            "requested_time": (run + rng.integers(0, 60, n_jobs)) * scale,
+            "procs": rng.choice([1, 1, 2, 3, 4, 7, 8], n_jobs),
+        }
+        schedule = agree(wk.Trace.from_columns(columns))
+        assert (schedule.start > schedule.workload.submit[-1]).sum() > kernel.CROWD, n_jobs
 
 
 @pytest.mark.parametrize("compression", ["full", "start", "none"])

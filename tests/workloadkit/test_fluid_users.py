@@ -216,6 +216,22 @@ def test_reinserted_sessions():
     assert sessions.next_begin(2 * WEEK + 30) == 2 * WEEK + DAY
 
 
+@pytest.mark.parametrize("kind", [Recycled, Reinserted])
+def test_weeks_that_pass_without_a_batch_take_no_time(kind):
+    few, many = 4 * WEEK, 10**10 * WEEK
+    for at in (0, 15, DAY, WEEK + 12):
+        soon, late = kind(WORK, seconds=int), kind(WORK, seconds=int)
+        for sessions in (soon, late):
+            sessions.use(10)
+        passed = many - few
+        assert late.next_begin(many + at) == soon.next_begin(few + at) + passed
+        ends = late.latest_end(many + at), soon.latest_end(few + at)
+        assert ends == (None, None) or ends[0] == ends[1] + passed
+        for sessions, since in ((soon, few), (late, many)):
+            sessions.use(since + WEEK + 17)
+        assert late.next_begin(many + 2 * WEEK) == soon.next_begin(few + 2 * WEEK) + passed
+
+
 def test_sessions_of_a_user_who_is_moved_and_begins_amid_them():
     local = [(10, 2 * DAY), (DAY, DAY)]
     sessions = Reinserted(local, local, 3 * WEEK, seconds=lambda time: time - HOUR, n_over=1)

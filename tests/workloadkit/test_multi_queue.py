@@ -154,6 +154,25 @@ def test_criteria_are_of_those_that_ended_in_the_past_week_and_hold_for_arrivals
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_weeks_without_jobs_take_no_time_and_leave_the_criteria_as_they_are(engine):
+    log = busy_log(4, machine=6, units=(60_480,))
+
+    def after(weeks):
+        columns = {
+            name: np.tile(log.column(name), 2)
+            for name in ("submit", "run", "requested_time", "procs")
+        }
+        columns["submit"][log.n_jobs :] += weeks * WEEK
+        trace = wk.Trace.from_columns(columns)
+        return wk.simulate(trace, MultiQueue(2), engine=engine, procs=6)
+
+    soon, late = after(200), after(10**9)
+    assert late.jobs["partition"].tolist() == soon.jobs["partition"].tolist()
+    waits = [(run.start - run.workload.submit).tolist() for run in (soon, late)]
+    assert waits[0] == waits[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_too_few_ends_leave_the_criteria_as_they_are(engine):
     trace = jobs((0, 1, 1), (0, 2, 1), (8, 1, 1), (8, 2, 1), (20, 1, 1), scale=DAY)
     schedule = wk.simulate(trace, MultiQueue(3), procs=3, engine=engine)

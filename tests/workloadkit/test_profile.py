@@ -113,22 +113,12 @@ def test_a_profile_leaves_the_level_that_it_is_made_from_as_it_was():
 
 
 @kernel
-def find_slot(state, profile, need, duration, until):
-    return compiled.find_slot(by_reference(state), by_reference(profile), need, duration, until)
-
-
-@kernel
-def change(state, profile, need, begin, end, takes):
-    compiled.change_between(by_reference(state), by_reference(profile), need, begin, end, takes)
-
-
-@kernel
 def take_hole(state, profile, need, duration):
     state, profile = by_reference(state), by_reference(profile)
-    begin, first, last = compiled.find_slot(state, profile, need, duration, state.never)
+    begin, first, last = compiled.find_slot(state, profile, need, duration)
     if begin < state.never:
         end = begin + duration
-        compiled.change_steps(state, profile, need, last, first, begin, end, True)
+        compiled.take_steps(state, profile, need, last, first, begin, end)
     return begin
 
 
@@ -194,32 +184,12 @@ def test_the_compiled_profile_begins_with_the_running_jobs(running, free, wanted
 def test_the_compiled_profile_is_the_same_and_has_no_step_too_many(wanted, naps):
     state, profile = planning()
     now, seconds = 0, Seconds()
-    for (procs, duration, gives_back), nap in zip(wanted, naps, strict=False):
+    for (procs, duration, _), nap in zip(wanted, naps, strict=False):
         now += nap
         pass_time(profile, now)
         fits = fits_now(state, profile, procs, now + duration)
         begin = take_hole(state, profile, procs, duration)
         assert begin == seconds.earliest(now, procs, duration)
         assert fits == (begin == now)
-        end = begin + duration
-        seconds.change(begin, end, -procs)
-        if gives_back:  # the second half of it
-            tail = (begin + end) // 2
-            change(state, profile, procs, tail, end, False)
-            seconds.change(tail, end, procs)
+        seconds.change(begin, begin + duration, -procs)
         assert steps_of(state, profile) == seconds.steps(now)
-
-
-@given(requests, st.integers(0, 30), st.integers(1, 12))
-def test_a_job_with_a_reservation_searches_only_before_it(wanted, planned, duration):
-    """A hole may reach into the job's own place, whatever the others leave there."""
-    state, profile = planning()
-    seconds = Seconds()
-    for procs, length, _ in wanted:
-        begin, _, _ = find_slot(state, profile, procs, length, state.never)
-        change(state, profile, procs, begin, begin + length, True)
-        seconds.change(begin, begin + length, -procs)
-    earlier = [t for t in range(planned) if seconds.least(t, min(t + duration, planned)) >= 2]
-    begin, first, _ = find_slot(state, profile, 2, duration, planned)
-    assert min(begin, planned) == min([*earlier, planned])
-    assert begin >= planned or profile.times[first] == begin

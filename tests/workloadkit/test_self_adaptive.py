@@ -105,6 +105,29 @@ def test_below_the_threshold_nothing_is_simulated(seed):
     assert schedule.history == {"weeks": weeks, "tests": 0, "changes": []}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_weeks_without_jobs_take_no_time_and_change_nothing(engine):
+    first, second = busy_log(5, machine=4), busy_log(6, machine=4)
+    n_jobs = first.n_jobs
+
+    def after(weeks):
+        columns = {
+            name: np.concatenate([log.column(name) for log in (first, second)])
+            for name in ("submit", "run", "requested_time", "procs")
+        }
+        columns["submit"][n_jobs:] += weeks * WEEK
+        policy = SelfAdaptive(threshold=1.0, forecast="replay")
+        return wk.simulate(wk.Trace.from_columns(columns), policy, engine=engine, procs=4)
+
+    soon, late = after(200), after(10**7)
+    passed = (10**7 - 200) * WEEK
+    assert late.start[:n_jobs].tolist() == soon.start[:n_jobs].tolist()
+    assert late.start[n_jobs:].tolist() == (soon.start[n_jobs:] + passed).tolist()
+    assert late.history["tests"] == soon.history["tests"] > 2
+    weeks = [[change["week"] for change in run.history["changes"]] for run in (soon, late)]
+    assert weeks[1] == [week + 10**7 - 200 if week > 200 else week for week in weeks[0]]
+
+
 def two_weeks():
     """In the second week a job of 2 days heads the queue of a machine of 1; short ones follow.
 

@@ -87,49 +87,26 @@ def pass_time(profile, now):
     profile.at[N_STEPS] = count
 
 
-@inline
-def first_step(times, count, end):
-    """Find the latest step that begins before `end`."""
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if times[middle] < end:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
 @bare
-def find_slot(state, profile, need, duration, until):
+def find_slot(state, profile, need, duration):
     """Find the earliest slot for a need, of some duration.
 
-    A job with its place from `until` on needs no other room from then on. Returns the time (not
-    before `until` if there is no earlier slot); the step that begins then; and the last step of the
-    slot, or of its part before `until`. If there is no slot, the time is `state.never`.
+    Returns the time, the step that begins then, and the last step of the slot. If there is no slot,
+    the time is `state.never`.
     """
     times = profile.times
     place = profile.at[N_STEPS] - 1
-    begin = times[place]
-    while True:
+    while place >= 0:
         if not has_room(state, PLANNED + place, need):
             place -= 1
-            while (
-                place >= 0 and not has_room(state, PLANNED + place, need) and times[place] < until
-            ):
-                place -= 1
-            if place < 0:
-                return state.never, 0, 0
-            begin = times[place]
-            if begin >= until:
-                return begin, place, place
-        first = place
-        limit = min(begin + duration, until)
+            continue
+        first, limit = place, times[place] + duration
         while place > 0 and times[place - 1] < limit and has_room(state, PLANNED + place - 1, need):
             place -= 1
         if place == 0 or times[place - 1] >= limit:
-            return begin, first, place
+            return times[first], first, place
         place -= 1
+    return state.never, 0, 0
 
 
 @inline
@@ -143,31 +120,23 @@ def find_steps(times, near, begin, end):
     return last, near
 
 
-@inline
-def _change(state, row, need, takes):
-    if takes:
-        occupy(state, row, need)
-    else:
-        vacate(state, row, need)
-
-
 @bare
-def change_between(state, profile, need, begin, end, takes):
-    """Take a need from `begin` until `end`, or release it."""
+def take_between(state, profile, need, begin, end):
+    """Take a need from `begin` until `end`."""
     last, first = find_steps(profile.times, profile.at[N_STEPS] - 1, begin, end)
-    change_steps(state, profile, need, last, first, begin, end, takes)
+    take_steps(state, profile, need, last, first, begin, end)
 
 
 @bare
-def change_steps(state, profile, need, last, first, begin, end, takes):
-    """Take a need from `begin` until `end`, or release it.
+def take_steps(state, profile, need, last, first, begin, end):
+    """Take a need from `begin` until `end`.
 
     That time contains the steps `last` to `first`, the outer ones at least in part. A step is added
     if none begins at `begin` or at `end`; a step with the level of its neighbour is merged with it.
     """
     times, count = profile.times, profile.at[N_STEPS]
     for step in range(last, first + 1):
-        _change(state, PLANNED + step, need, takes)
+        occupy(state, PLANNED + step, need)
     at_end = at_begin = 1  # number of added steps
     if last > 0 and times[last - 1] == end:
         at_end = -1 if same_rows(state, PLANNED + last, PLANNED + last - 1) else 0
@@ -180,12 +149,12 @@ def change_steps(state, profile, need, last, first, begin, end, takes):
     _move_steps(state, times, last, first if at_begin < 0 else first + 1, at_end)
     if at_end > 0:
         times[last] = end
-        _change(state, PLANNED + last, need, not takes)
+        vacate(state, PLANNED + last, need)
     if at_begin > 0:
         first += at_end
         times[first + 1] = times[first]
         copy_row(state, PLANNED + first + 1, PLANNED + first)
-        _change(state, PLANNED + first + 1, need, not takes)
+        vacate(state, PLANNED + first + 1, need)
         times[first] = begin
     if more < 0:
         _move_steps(state, times, first + 1, count, more)

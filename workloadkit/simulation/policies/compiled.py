@@ -87,7 +87,7 @@ class CompiledPolicy:
         return self.take_over(state, other, low)
 
     def turn_week(self, state: State) -> None:
-        """Handle the end of a week, counted from the first submission."""
+        """Handle the end of a week with jobs; weeks are counted from the first submission."""
 
     def go_on(self, state: State) -> State:
         """Return the state to continue with, after the policy has requested a return."""

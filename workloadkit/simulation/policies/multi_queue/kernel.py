@@ -104,9 +104,10 @@ def _partition_of(criteria, estimate):
 @bare
 def _turn_weeks(state, now):
     """Compute the criteria at the ends of the weeks before this second."""
-    part = state.policy
-    while state.first[0] + (part.at[N_WEEKS] + 1) * WEEK < now:
+    part, first = state.policy, state.first[0]
+    while first + (part.at[N_WEEKS] + 1) * WEEK < now:
         _end_week(part.criteria, part.ended, part.at)
+        part.at[N_WEEKS] = max(part.at[N_WEEKS], int((now - first) // WEEK) - 1)  # empty weeks
 
 
 @bare

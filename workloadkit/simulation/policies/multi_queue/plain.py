@@ -82,6 +82,8 @@ class MultiQueueScheduler(Scheduler):
         """Compute the criteria at the ends of the weeks before this second."""
         while self.next_week < self.now:
             self.turn_week()
+            empty = int((self.now - self._at.first) // WEEK) - 1  # weeks in which no job ends
+            self.n_weeks = max(self.n_weeks, empty)
 
     def turn_week(self) -> None:
         """Compute the criteria that would have balanced the jobs of the past week, if enough ended.

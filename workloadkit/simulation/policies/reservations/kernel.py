@@ -27,13 +27,13 @@ from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.profile import (
     StepProfile,
-    change_between,
-    change_steps,
     find_slot,
     fits_now,
     new_profile,
     pass_time,
     plan_running,
+    take_between,
+    take_steps,
 )
 from workloadkit.simulation.queue import comes_before, insert_waiting
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
@@ -166,7 +166,7 @@ def _look_at_one(state, job, now):
     policy, at = state.policy, state.policy.at
     need, end = need_of(state, job, now), now + state.jobs.estimate[job]
     if fits(state, job, now) and fits_now(state, policy.profile, need, end):
-        change_between(state, policy.profile, need, now, end, True)
+        take_between(state, policy.profile, need, now, end)
         start_job(state, job, now)
         return
     if at[N_RESERVED] < policy.reservations:
@@ -198,9 +198,9 @@ def _reserve_slot(state, job, now):
     """Reserve the earliest slot for a job; return its start."""
     holes, estimate = state.policy.profile, state.jobs.estimate[job]
     need = need_of(state, job, now)
-    begin, first, last = find_slot(state, holes, need, estimate, state.never)
+    begin, first, last = find_slot(state, holes, need, estimate)
     if begin < state.never:
-        change_steps(state, holes, need, last, first, begin, begin + estimate, True)
+        take_steps(state, holes, need, last, first, begin, begin + estimate)
     return begin
 
 
@@ -259,7 +259,7 @@ def _backfill(state, ahead, now):
                 need, end = need_of(state, job, now), now + state.jobs.estimate[job]
                 if not fits_now(state, policy.profile, need, end):
                     continue
-                change_between(state, policy.profile, need, now, end, True)
+                take_between(state, policy.profile, need, now, end)
             _start(state, job, now)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.agenda import SIZE
 from workloadkit.simulation.loop import resume
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import WEEK
@@ -66,8 +68,10 @@ class CompiledSelfAdaptive(CompiledPolicy):
         self.last = self.first
         state = self.present.begin(state)
         while True:
-            begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
             there, arrived = unfinished(state, low), state.at[ARRIVED]
+            if not there.size:
+                week = max(week, self._next_week_with_jobs(state))
+            begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
             state, why = self.present.run(state, now, ends)
             ended = ended_jobs(state, there, arrived)
             end = state.start[ended] + state.jobs.run[ended]
@@ -80,6 +84,14 @@ class CompiledSelfAdaptive(CompiledPolicy):
             low = left.min(initial=state.at[ARRIVED])
             if left.size and self.decisions.are_due(waits_and_runs(state, ended[end > begins])):
                 state = self._decide(state, low, now, week)
+
+    def _next_week_with_jobs(self, state: State) -> int:
+        """Return the week of the next submission, 0 if there is none."""
+        if state.users is None:
+            coming = state.jobs.submit[state.at[ARRIVED] :]
+        else:
+            coming = state.users.agenda.time[: state.users.agenda.at[SIZE]]
+        return ceil((coming[0] - self.first) / WEEK) - 1 if coming.size else 0
 
     def _decide(self, state: State, low: int, now: Any, week: int) -> State:
         """Simulate each candidate for the coming weeks; switch to the best one."""

@@ -1,7 +1,7 @@
 """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class SelfAdaptiveScheduler(Scheduler):
         self.ended: list[JobView] = []
         self.first: Any = None
         self.week = 0  # weeks that are over
-        self.alarm: Any = -inf  # time of the next wake-up
+        self.alarm: Any = -inf  # time of the next wake-up, -inf for none
 
     @property
     def queue(self) -> list[JobView]:
@@ -57,8 +57,11 @@ class SelfAdaptiveScheduler(Scheduler):
         if self.first is None:
             self.first = self.now
             self._attach(self.inner)
-            self._set_alarm()
+        elif self.alarm == -inf:  # the weeks since the last job are over
+            passed = ceil((self.now - self.first) / WEEK) - 1
+            self.week = max(self.week, passed)
         self.inner.job_arrives(job)
+        self._set_alarm()
 
     def job_ends(self, job: JobView) -> None:
         """Record the service of a job."""
@@ -95,6 +98,7 @@ class SelfAdaptiveScheduler(Scheduler):
 
     def wake_up(self) -> None:
         """Start a week: simulate the candidates if the previous week exceeded the threshold."""
+        self.alarm = -inf
         if isinstance(self.inner, MultiQueueScheduler):
             self.inner.turn_week()
         self.week += 1
@@ -107,8 +111,9 @@ class SelfAdaptiveScheduler(Scheduler):
         self._set_alarm()
 
     def _set_alarm(self) -> None:
-        """Request a wake-up next week, unless the remaining jobs wait for ever."""
-        if self.alarm < self.next_week and (self.running or not self._at.is_idle):
+        """Request a wake-up next week, unless no job is there, or the others wait for ever."""
+        goes_on = self.running or (self.queue and not self._at.is_idle)
+        if self.alarm < self.next_week and goes_on:
             self.alarm = self.next_week
             self.sleep(self.alarm - self.now)
 

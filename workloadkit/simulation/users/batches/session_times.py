@@ -114,9 +114,11 @@ class Recycled:
         """Return all sessions up to the first repetition after a time."""
         first, last = self.local[0][0], self.local[-1][0]
         period = ((last - first) // WEEK + 1) * WEEK
-        found, moved = [], self.shift
+        sessions = range(len(self.local))
+        over = max(self.when(session, self.shift)[1] for session in sessions)
+        found, moved = [], self.shift + _passed(over, time, period)
         while True:
-            cycle = [self.when(session, moved) for session in range(len(self.local))]
+            cycle = [self.when(session, moved) for session in sessions]
             found += cycle
             if cycle[0][0] > time:
                 return found
@@ -176,20 +178,32 @@ class Reinserted(Recycled):
         if all(self.used):
             self.used = [False] * len(self.used)
             for session in self._unused():
-                while self.when(session, self.moved[session])[0] <= time:
-                    self.moved[session] += WEEK
+                self.moved[session] = self._begins_after(session, time)
 
     def _unused(self) -> list[int]:
         return [session for session, used in enumerate(self.used) if not used]
 
     def _skip(self, time: Any) -> None:
-        """Repeat sessions that are over and were not used, a week later."""
+        """Repeat sessions that are over and were not used, some weeks later."""
         for session in self._unused():
-            while self.when(session, self.moved[session])[1] < time:
-                self.moved[session] += WEEK
+            moved = self.moved[session]
+            moved += _passed(self.when(session, moved)[1], time, WEEK)
+            while self.when(session, moved)[1] < time:
+                moved += WEEK
+            self.moved[session] = moved
 
     def _begin_after(self, session: int, time: Any) -> Any:
+        return self.when(session, self._begins_after(session, time))[0]
+
+    def _begins_after(self, session: int, time: Any) -> Any:
+        """Return the shift with which a session begins after a time."""
         moved = self.moved[session]
+        moved += _passed(self.when(session, moved)[0], time, WEEK)
         while self.when(session, moved)[0] <= time:
             moved += WEEK
-        return self.when(session, moved)[0]
+        return moved
+
+
+def _passed(since: Any, until: Any, period: Any) -> Any:
+    """Return the whole periods that pass in a time, but one, as clocks may be changed. [s]."""
+    return max(int((until - since) // period) - 1, 0) * period
