@@ -98,7 +98,7 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
         aimed_at = scheduler not in ("fcfs", VARYING)
         goal = SPEED_GOAL.get((name, load), 0) if aimed_at else 0
         ratio = naive / time
-        speed, queue = n_jobs / time / 1e6, _mean_queue(workload.submit, start)
+        speed, queue = n_jobs / time / 1e6, mean_queue(workload.submit, start)
         yield Row(
             f"{scheduler}, kernel",
             label,
@@ -126,7 +126,7 @@ def _whole(trace: wk.Trace, load: float | None) -> wk.Schedule:
     return schedule
 
 
-def _mean_queue(submit: np.ndarray, start: np.ndarray) -> float:
+def mean_queue(submit: np.ndarray, start: np.ndarray) -> float:
     """Mean number of waiting jobs that an arriving one finds."""
     started = np.searchsorted(np.sort(start), submit, side="right")
     return float((np.arange(submit.size) - np.minimum(started, np.arange(submit.size))).mean())
