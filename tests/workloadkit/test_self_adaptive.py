@@ -119,13 +119,13 @@ def test_weeks_without_jobs_take_no_time_and_change_nothing(engine):
         policy = SelfAdaptive(threshold=1.0, forecast="replay")
         return wk.simulate(wk.Trace.from_columns(columns), policy, engine=engine, procs=4)
 
-    soon, late = after(200), after(10**7)
-    passed = (10**7 - 200) * WEEK
+    soon, late = after(200), after(10**6)
+    passed = (10**6 - 200) * WEEK
     assert late.start[:n_jobs].tolist() == soon.start[:n_jobs].tolist()
     assert late.start[n_jobs:].tolist() == (soon.start[n_jobs:] + passed).tolist()
     assert late.history["tests"] == soon.history["tests"] > 2
     weeks = [[change["week"] for change in run.history["changes"]] for run in (soon, late)]
-    assert weeks[1] == [week + 10**7 - 200 if week > 200 else week for week in weeks[0]]
+    assert weeks[1] == [week + 10**6 - 200 if week > 200 else week for week in weeks[0]]
 
 
 def two_weeks():
