@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from analysis import utilities
 from analysis.distributions import accuracy, correlation, marginals
@@ -56,10 +58,16 @@ SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
 # These sections get all jobs of the log, also those outside its window.
 _OF_ALL = ("overview", "load", "reading")
 
+#: The sections that compare jobs with many others use at most so many jobs.
+MOST_JOBS = 2_000_000
+
+_OF_SOME = ("session_methods", "reactions", "site", "locality")
+
 # These take longest. They start first, so that no process works on while the others are done.
 _LONG = ("fits", "locality", "correlations", "reactions", "site", "session_methods")
 
-_Logs = tuple[Trace, Trace] | Mapped  # the log, and its jobs submitted in its window
+# The log, its jobs submitted in its window, and some of these
+_Logs = tuple[Trace, Trace, Trace] | Mapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +122,8 @@ def characterize(
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
-    logs: _Logs = (trace, trace.within_window())
+    inside = trace.within_window()
+    logs: _Logs = (trace, inside, _some(inside))
     with ExitStack() as stack:
         if executor is not None:
             logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
@@ -123,8 +132,24 @@ def characterize(
     return Characterization(trace, tuple(filter(None, (found[name] for name in SECTIONS))))
 
 
+def _some(trace: Trace) -> Trace:
+    """Return the middle of a large log."""
+    if trace.n_jobs <= MOST_JOBS:
+        return trace
+    return trace.take((trace.n_jobs - MOST_JOBS) // 2 + np.arange(MOST_JOBS))
+
+
 def _section(task: tuple[str, _Logs]) -> Section | None:
-    """Return a section, by its name, of a log or of its jobs within the window."""
+    """Return a section, by its name, of a log, of its jobs within the window or of some of them."""
     name, logs = task
-    every, inside = logs.read() if isinstance(logs, Mapped) else logs
-    return SECTIONS[name](every if name in _OF_ALL else inside)
+    every, inside, some = logs.read() if isinstance(logs, Mapped) else logs
+    if name in _OF_ALL:
+        return SECTIONS[name](every)
+    if name not in _OF_SOME or some is inside:
+        return SECTIONS[name](inside)
+    section = SECTIONS[name](some)
+    note = (
+        f"This section uses {some.n_jobs:,} successive jobs, the middle of the {inside.n_jobs:,} "
+        "jobs of the log."
+    )
+    return section and replace(section, notes=(note, *section.notes))

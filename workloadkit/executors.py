@@ -7,7 +7,6 @@ from concurrent.futures import (
     BrokenExecutor,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from itertools import islice
@@ -86,6 +85,10 @@ def check_reach_workers(executor: Executor | None, kind: str, things: Mapping[st
     ParameterError
         If one cannot be pickled, or a worker cannot import it.
     """
+    if executor is None:
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
     if not isinstance(executor, ProcessPoolExecutor):
         return
     for name, thing in things.items():

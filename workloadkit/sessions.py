@@ -4,6 +4,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadWarning, among
 from workloadkit.fields import UNKNOWN
@@ -112,6 +113,18 @@ def delimit_sessions(
     """
     import pandas as pd
 
+    rows, columns = label_jobs(trace, method=method, threshold=threshold, cut=cut)
+    return pd.DataFrame(columns, index=trace.jobs.index[rows])
+
+
+def label_jobs(
+    trace: Trace,
+    *,
+    method: str = "arrival",
+    threshold: float | None = None,
+    cut: float | None = None,
+) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
+    """Return the rows of the jobs that ran, and the columns of `delimit_sessions`."""
     from workloadkit._kernels.sessions import label_sessions
 
     check_trace(trace)
@@ -129,15 +142,14 @@ def delimit_sessions(
         if not cut >= 0:
             raise ParameterError(f"cut must be 0 s or more, not {cut:g}")
 
-    submit, end, user, n_users, index = _work_of_users(trace)
+    rows, submit, end, user, n_users = _work_of_users(trace)
     reach = submit if method == "arrival" else end
     if cut is not None:
         reach = np.minimum(end, submit + cut)
     session, batch, think_time = label_sessions(
         submit, reach, end, user, n_users, float(threshold), method != "last"
     )
-    columns = {"session": session, "batch": batch, "think_time": think_time}
-    return pd.DataFrame(columns, index=index)
+    return rows, {"session": session, "batch": batch, "think_time": think_time}
 
 
 def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
@@ -186,7 +198,8 @@ def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
     check_trace(trace)
     if method not in ("last", "max"):
         raise ParameterError(f"unknown method {method!r} to measure think times; known: last, max")
-    submit, end, user, _, index = _work_of_users(trace)
+    rows, submit, end, user, _ = _work_of_users(trace)
+    index = trace.jobs.index[rows]
     order = np.argsort(user, kind="stable")
     of_user = pd.Series(end[order]).groupby(user[order])
     until = end[order] if method == "last" else of_user.cummax().to_numpy()
@@ -202,19 +215,20 @@ def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
     return rows
 
 
-def _work_of_users(trace: Trace) -> tuple:
-    """Return submit, end and user code of the jobs that ran, number of users, and row labels."""
-    import pandas as pd
-
-    jobs = trace.jobs.loc[trace.ran, ["submit", "user"]]
-    unknown = int((jobs["user"] == UNKNOWN).sum())
+def _work_of_users(trace: Trace) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
+    """Return rows, submit, end and user code of the jobs that ran, and the number of codes."""
+    rows = np.flatnonzero(trace.ran)
+    submit, end, user = trace.column("submit")[rows], trace.end[rows], trace.column("user")[rows]
+    unknown = int((user == UNKNOWN).sum())
     if unknown:
         warnings.warn(
             f"{trace.name}: jobs of unknown user ({unknown:,}) count as jobs of one user",
             WorkloadWarning,
             stacklevel=3,
         )
-    submit, end = jobs["submit"].to_numpy(), trace.end[trace.ran]
     check_ascending(submit)
-    user, users = pd.factorize(jobs["user"])
-    return submit, end, user, users.size, jobs.index
+    if user.size and int(user.max()) - int(user.min()) < 2 * user.size:
+        code = user - user.min()
+    else:
+        code = np.unique(user, return_inverse=True)[1]
+    return rows, submit, end, code, int(code.max(initial=-1)) + 1

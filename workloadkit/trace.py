@@ -311,19 +311,23 @@ class Trace(Displayed):
         rows = np.asarray(rows, dtype=np.int64)
         if np.unique(rows).size < rows.size:
             raise WorkloadError("a job cannot be taken twice")
-        jobs = self.jobs.take(rows).reset_index(drop=True)
+        jobs = _rows_of(self.table("jobs"), rows)
         new_row = np.full(self.n_jobs, -1)
         new_row[rows] = np.arange(rows.size)
-        utility = self.utility.assign(row=new_row[self.utility["row"].to_numpy()])
-        utility = utility[utility["row"] >= 0].reset_index(drop=True)
-        bursts = self.bursts[self.bursts["job"].isin(jobs["job"])].reset_index(drop=True)
+        utility, bursts = self.table("utility"), self.table("bursts")
+        if len(utility):
+            row = new_row[np.asarray(utility["row"])]
+            utility = _rows_of(utility, np.flatnonzero(row >= 0))
+            utility = _with(utility, {"row": row[row >= 0]})
+        if len(bursts):
+            kept = np.isin(np.asarray(bursts["job"]), np.asarray(jobs["job"]))
+            bursts = _rows_of(bursts, np.flatnonzero(kept))
         sidecar = self.sidecar
         if sidecar is not None:
             sidecar = sidecar.take(rows).reset_index(drop=True)
         changes = (*self.changes, f"{rows.size:,} of {plural(self.n_jobs, 'job')}")
-        return replace(
-            self, jobs=jobs, bursts=bursts, utility=utility, sidecar=sidecar, changes=changes
-        )
+        tables = {"jobs": jobs, "bursts": bursts, "utility": utility}
+        return replace(self, **tables, sidecar=sidecar, changes=changes)
 
     def select(self, keep: ArrayLike) -> "Trace":
         """Return the jobs for which `keep` is true, with their bursts and utility functions.
@@ -405,7 +409,23 @@ class Trace(Displayed):
         moved = not new.keys().isdisjoint({"submit", "wait", "run"})
         sidecar = None if moved else self.sidecar
         changes = (*self.changes, f"other values of {' and '.join(new)}")
-        return replace(self, jobs=self.jobs.assign(**new), sidecar=sidecar, changes=changes)
+        tables = {
+            name: self.table(name) for name in _TABLES
+        }  # `replace` makes DataFrames of others
+        tables["jobs"] = _with(tables["jobs"], new)
+        return replace(self, **tables, sidecar=sidecar, changes=changes)
+
+
+def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of a table, numbered from 0."""
+    if isinstance(table, Columns):
+        return Columns({name: column[rows] for name, column in table.items()})
+    return table.take(rows).reset_index(drop=True)
+
+
+def _with(table: Any, columns: Mapping[str, NDArray]) -> Any:
+    """Return a table with other values in some columns."""
+    return Columns({**table, **columns}) if isinstance(table, Columns) else table.assign(**columns)
 
 
 def check_trace(trace: object, name: str = "trace") -> None:

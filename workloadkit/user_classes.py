@@ -1,7 +1,7 @@
 """Long-term and temporary users of a log."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,31 +149,58 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
     import pandas as pd
 
     check_trace(trace)
-    options = Classify.of(settings, keywords)
+    found = classes_of(trace, Classify.of(settings, keywords))
+    columns: dict[str, NDArray] = {
+        "first": found.first,
+        "last": found.last,
+        "period": found.last - found.first,
+    }
+    columns |= {"jobs": found.jobs, "class": np.array(CLASSES, dtype=object)[found.kind]}
+    users = pd.DataFrame(columns, pd.Index(found.user, name="user"))
+    week = np.floor((found.first - found.begin) / WEEK).astype(np.int64)
+    n_weeks = int((found.end - found.begin) // WEEK) + 1
+    return UserClasses(users, _count(users), _seen(week, n_weeks), found.begin, found.end)
+
+
+class ClassOfUsers(NamedTuple):
+    """The columns of `UserClasses.users`; `kind` is the place of the class in `CLASSES`."""
+
+    user: NDArray[np.int64]
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    jobs: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    begin: float
+    end: float
+
+    @property
+    def weeks(self) -> float:
+        """Weeks from the begin of logging to its end."""
+        return (self.end - self.begin) / WEEK
+
+
+def classes_of(trace: Trace, options: Classify) -> ClassOfUsers:
+    """Classify users as `classify_users` does."""
     begin, edge = options.begin, options.edge
     if begin is None:
         trace = trace.within_window()
-    chosen = trace.ran & (trace.column("user") != UNKNOWN)
-    jobs = trace.jobs.loc[chosen, ["user", "submit"]]
-    users = jobs.groupby("user", sort=False)["submit"].agg(["min", "max", "size"])
-    users.columns = pd.Index(["first", "last", "jobs"])
     submit = trace.column("submit")
-    first, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
-    if begin is None:
-        begin = first
+    chosen = trace.ran & (trace.column("user") != UNKNOWN)
+    users, at, who = np.unique(trace.column("user")[chosen], return_index=True, return_inverse=True)
+    of_user = np.argsort(at)
+    first, last = submit[chosen][at], np.zeros(users.size)
+    last[who] = submit[chosen]  # the last of a user's times stays
+    user, first, last = users[of_user], first[of_user], last[of_user]
+    jobs = np.bincount(who, minlength=users.size)[of_user]
+    earliest, end = (float(submit[i]) if submit.size else 0.0 for i in (0, -1))
+    begin = earliest if begin is None else begin
     if not -np.inf < begin <= end:
         raise ParameterError(f"logging began at {begin:g} s, after the last submission, {end:g} s")
-    period = users["last"] - users["first"]
-    near_begin, near_end = (
-        ("last", "first") if options.end_effects == "whole" else ("first", "last")
-    )
-    at_an_end = (users[near_begin] <= begin + edge) | (users[near_end] >= end - edge)
-    kind = np.where(period > options.long_term, 0, np.where(at_an_end, 2, 1))
-    users.insert(2, "period", period)
-    users["class"] = np.array(CLASSES, dtype=object)[kind]
-    week = np.floor((users["first"].to_numpy() - begin) / WEEK).astype(np.int64)
-    n_weeks = int((end - begin) // WEEK) + 1
-    return UserClasses(users, _count(users), _seen(week, n_weeks), begin, end)
+    whole = options.end_effects == "whole"
+    near_begin, near_end = (last, first) if whole else (first, last)
+    at_an_end = (near_begin <= begin + edge) | (near_end >= end - edge)
+    kind = np.where(last - first > options.long_term, 0, np.where(at_an_end, 2, 1))
+    return ClassOfUsers(user, first, last, jobs, kind, begin, end)
 
 
 def _count(users: "pd.DataFrame") -> "pd.DataFrame":

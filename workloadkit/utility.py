@@ -156,7 +156,7 @@ after the 0 before it
     """
     check_trace(trace)
     try:
-        found = first_fault(pack(trace.utility, trace.n_jobs))
+        found = first_fault(pack(trace.table("utility"), trace.n_jobs))
     except WorkloadError as error:
         raise WorkloadError(f"{trace.name}: {error}") from None
     if found:

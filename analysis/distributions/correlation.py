@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,10 +130,10 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
         elif seen.min() == seen.max():
             left_out[name] = "it is the same for all jobs"
     user, weights = _draws(trace.column("user")[ran], rng)
-    names = [name for name in PROPERTIES if name not in left_out]
+    coded = {name: _Coded.of(values[name]) for name in PROPERTIES if name not in left_out}
     rows = [
-        {"first": first, "second": second, **_pair(values[first], values[second], user, weights)}
-        for first, second in combinations(names, 2)
+        {"first": first, "second": second, **_pair(coded[first], coded[second], user, weights)}
+        for first, second in combinations(coded, 2)
     ]
     table = pd.DataFrame(rows, columns=["first", "second", *_COLUMNS])
     return Correlations(table, _sizes(values["procs"], values["run"], user, weights), left_out)
@@ -314,23 +315,45 @@ def _draws(
     return place, resample_users(users.size, rng=rng)
 
 
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """Values, and the place of each among the distinct ones, so that each pair need not sort."""
+
+    values: NDArray[np.float64]
+    code: NDArray[Any]  # -1: unknown
+    n_distinct: int
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> "_Coded":
+        known = np.isfinite(values)
+        distinct, place = np.unique(values[known], return_inverse=True)
+        small = distinct.size <= np.iinfo(np.int16).max  # short integers are sorted by radix
+        code = np.full(values.size, -1, np.int16 if small else np.int64)
+        code[known] = place
+        return cls(values, code, distinct.size)
+
+    def ranks(self, jobs: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return ranks from 1 among some jobs; ties have their mean rank."""
+        counts = np.bincount(self.code[jobs], minlength=self.n_distinct)
+        return (np.cumsum(counts) - counts + (counts + 1) / 2)[self.code[jobs]]
+
+
 def _pair(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    user: NDArray[np.int64],
-    weights: NDArray[np.float64],
+    first: _Coded, second: _Coded, user: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> dict[str, float]:
     """Return the three correlations of two properties, with intervals."""
     from scipy import stats
 
-    both = np.isfinite(x) & np.isfinite(y)
-    x, y, user = x[both], y[both], user[both]
+    both = (first.code >= 0) & (second.code >= 0)
+    x, y, user = first.values[both], second.values[both], user[both]
     above = (x > 0) & (y > 0)
     found: dict[str, float] = {"n": x.size, "n_log": int(above.sum())}
-    rank_x, rank_y = stats.rankdata(x), stats.rankdata(y)
+    rank_x, rank_y = first.ranks(both), second.ranks(both)
     found["spearman"] = _linear(rank_x, rank_y)
     varies = not np.isnan(found["spearman"])
-    found["kendall"] = float(stats.kendalltau(x, y).statistic) if varies else np.nan
+    found["kendall"] = np.nan
+    if varies:
+        found["kendall"] = float(stats.kendalltau(first.code[both], second.code[both]).statistic)
     log_x, log_y = np.log(x[above]), np.log(y[above])
     found["pearson_log"] = _linear(log_x, log_y)
     draws = dict.fromkeys(_KINDS, np.full(len(weights), np.nan))

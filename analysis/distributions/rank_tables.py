@@ -95,13 +95,11 @@ def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
     [1.0, 0.0]
     """
     tables = np.asarray(tables, dtype=np.float64)
-    before = np.zeros_like(tables)  # for each cell, the counts above it to its left
-    before[:, 1:, 1:] = np.cumsum(np.cumsum(tables, axis=1), axis=2)[:, :-1, :-1]
-    across = np.zeros_like(tables)  # for each cell, the counts above it to its right
-    turned = tables[:, :, ::-1]
-    across[:, 1:, 1:] = np.cumsum(np.cumsum(turned, axis=1), axis=2)[:, :-1, :-1]
-    concordant = (tables * before).sum(axis=(1, 2))
-    discordant = (turned * across).sum(axis=(1, 2))
+    lower = np.tril(np.ones((tables.shape[1],) * 2), -1)
+    upper = np.triu(np.ones((tables.shape[2],) * 2), 1)
+    above = lower @ tables  # for each cell, the counts above it; then those to its left, or right
+    concordant = np.einsum("kij,kij->k", tables, above @ upper)
+    discordant = np.einsum("kij,kij->k", tables, above @ upper.T)
     total = tables.sum(axis=(1, 2))
     x, y = (total**2 - (tables.sum(axis=a) ** 2).sum(axis=1) for a in (2, 1))
     spread = np.sqrt(np.maximum(x, 0) * np.maximum(y, 0)) / 2

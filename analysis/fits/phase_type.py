@@ -11,6 +11,7 @@ from workloadkit.models.hyper_erlang import (
     as_floats,
     balanced_hyper_exponential,
     log_branches,
+    log_powers,
     match_moments,
     normalized,
 )
@@ -100,11 +101,10 @@ def fit_orders(
     if start is None:
         start = _equal_parts(x, share, n)
     weights, rates = np.array(start.weights), np.array(start.rates)
-    weighted = share * x
+    weighted, powers = share * x, log_powers(x, n)
     history: list[float] = []
     while True:
-        branches = log_branches(x, weights, n, rates)
-        of_branch, total = normalized(branches)
+        of_branch, total = normalized(log_branches(x, weights, n, rates, powers))
         history.append(float(share @ total))
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):
@@ -112,7 +112,8 @@ def fit_orders(
         weights = of_branch @ share  # posterior probability of each branch
         amount = of_branch @ weighted
         alive = (weights > 1e-12) & (amount > 0)
-        weights, n, amount = weights[alive], n[alive], amount[alive]
+        if not alive.all():
+            weights, n, amount, powers = weights[alive], n[alive], amount[alive], powers[alive]
         rates = n * weights / amount
         weights = weights / weights.sum()
     order = np.argsort(-rates / n, kind="stable")

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
-from analysis import characterize, style
+from analysis import characterize, report, style
 from analysis.distributions import accuracy, correlation, marginals
 from analysis.load import over_time, overview
 from analysis.page import Report, each_named
@@ -107,6 +107,22 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
         assert calls[-1][-1] == ""
         with pytest.raises(WorkloadError, match="no section of 3"):
             each_named(fail, {"a": 0, "b": 3}, pool)
+
+
+def test_sections_of_some_jobs_say_so(ordinary, page, monkeypatch):
+    monkeypatch.setattr(report, "MOST_JOBS", N)
+    assert characterize(ordinary.source).to_html() == page
+    monkeypatch.setattr(report, "MOST_JOBS", N - 11)
+    note = f"This section uses {N - 11} successive jobs, the middle of the {N} jobs of the log."
+    found = characterize(ordinary.source)
+    noted = {section.name for section in found.sections if note in section.notes}
+    assert noted == {"session_methods", "reactions", "site", "locality"}
+    middle = characterize(ordinary.source.take(range(5, N - 6)))
+    for section, of_middle in zip(found.sections, middle.sections, strict=True):
+        if section.name in noted:
+            assert section.notes[1:] == of_middle.notes
+            assert section.finding == of_middle.finding
+    assert found.to_html().count(note) == len(noted)
 
 
 class Page(HTMLParser):

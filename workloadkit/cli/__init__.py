@@ -4,6 +4,7 @@ A command imports pandas and other large packages when it runs, so that help, co
 usage answer at once.
 """
 
+import gc
 import io
 import os
 import sys
@@ -120,9 +121,14 @@ app.add_typer(experiment.app, name="experiment", rich_help_panel="Simulation")
 add_command(app, explain.explain, explain.EXAMPLES, name="help", panel="Help")
 
 
+# Objects allocated between two searches for garbage. Most are modules and figures, which stay.
+_ALLOCATED = 100_000
+
+
 def main() -> None:
     """Run the command that the arguments name."""
     stop_at_signals()
+    gc.set_threshold(_ALLOCATED)
     if sys.stdout is None:  # it is closed: writing to it is an error
         nowhere = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
         sys.stdout = io.TextIOWrapper(nowhere, write_through=True)

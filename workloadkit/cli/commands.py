@@ -1,12 +1,14 @@
 """How commands are listed, explained and run: headings, help of one screen, errors in one line."""
 
+import os
 import re
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from platform import python_version
 from textwrap import indent, wrap
 from time import monotonic
-from typing import Any
+from typing import Any, get_args
 
 import typer
 import typer.core
@@ -32,7 +34,50 @@ def panel_of(parameter: Any) -> str:
     return getattr(parameter, "rich_help_panel", None) or usual
 
 
-class Command(typer.core.TyperCommand):
+class _PlainValues:
+    """Converts values in the usual form without pydantic, which takes as long to load as numpy."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with this conversion."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            parameter.get_runtime_param = _Conversion
+        return parameters
+
+
+class _Conversion:
+    """The conversion of values of parameters."""
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """Convert a value; typer converts all that are not in the usual form."""
+        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        if value == param.default and type(value) is kind:
+            return value
+        if info.parser is None and several:
+            items = [_usual(get_args(kind)[0], info, item) for item in value]
+            if None not in items:
+                return items
+        elif info.parser is None and (converted := _usual(kind, info, value)) is not None:
+            return converted
+        return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
+
+
+def _usual(kind: Any, info: Any, text: Any) -> str | Path | int | None:
+    """Return the value of a text in the usual form; None for any other."""
+    if type(text) is not str:
+        return None
+    if kind is Path:
+        readable = not info.readable or os.access(text, os.R_OK) or not os.path.lexists(text)
+        return Path(text) if readable else None
+    if kind is int:
+        return int(text) if text.isdecimal() and int(text) >= (info.min or 0) else None
+    return text if kind is str else None
+
+
+class Command(_PlainValues, typer.core.TyperCommand):
     """A command: its help fits a screen; an empty name is wrong usage."""
 
     @property
@@ -149,7 +194,7 @@ def help_of(ctx: typer.Context, words: list[str], *, whole: bool) -> str | None:
     return str(found.get_help())
 
 
-class Commands(typer.core.TyperGroup):
+class Commands(_PlainValues, typer.core.TyperGroup):
     """The commands under headings; warnings and the toolkit's errors become one line each."""
 
     def invoke(self, ctx: Any) -> Any:

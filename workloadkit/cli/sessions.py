@@ -65,16 +65,18 @@ def sessions(
     Writes CSV with one row for each job that ran: job, user, session, batch, and, for the first
     job of a batch, think_time in seconds.
     """
-    import workloadkit as wk
+    from workloadkit.sessions import label_jobs
 
     check_outputs(output, inputs=[trace])
     log = load(trace, strict=strict, bursts=bursts)
-    found = wk.delimit_sessions(log, method=method, threshold=threshold, cut=cut)
-    table = log.jobs[["job", "user"]].join(found, how="inner")
-    write(output, table.to_csv(index=False, float_format=_shortest))
-    n_batches, n_sessions = found["batch"].nunique(), found["session"].nunique()
-    note(f"jobs {len(found):,}, batches {n_batches:,}, sessions {n_sessions:,}")
+    rows, found = label_jobs(log, method=method, threshold=threshold, cut=cut)
+    columns = {"job": log.column("job")[rows], "user": log.column("user")[rows], **found}
+    texts = [map(_shortest, column.tolist()) for column in columns.values()]
+    write(output, "\n".join([",".join(columns), *map(",".join, zip(*texts, strict=True)), ""]))
+    n_batches, n_sessions = (found[x].max(initial=-1) + 1 for x in ("batch", "session"))
+    note(f"jobs {rows.size:,}, batches {n_batches:,}, sessions {n_sessions:,}")
 
 
 def _shortest(number: float) -> str:
-    return str(number).removesuffix(".0")
+    """Write a number in the shortest form; an unknown one is empty."""
+    return "" if number != number else str(number).removesuffix(".0")

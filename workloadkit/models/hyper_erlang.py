@@ -257,23 +257,39 @@ def log_branches(
     weights: NDArray[np.float64],
     orders: NDArray[np.int64],
     rates: NDArray[np.float64],
+    powers: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the logarithm of each branch's weighted density, shape (n_branches, n_values)."""
+    """Return the logarithm of each branch's weighted density, shape (n_branches, n_values).
+
+    `powers`, as `log_powers` returns them, are computed if they are not given.
+    """
     from scipy.special import gammaln
 
     with np.errstate(divide="ignore"):  # a weight of 0
         constant = np.log(weights) + orders * np.log(rates) - gammaln(orders)
-    return constant[:, None] + np.outer(orders - 1, np.log(x)) - np.outer(rates, x)
+    branches = constant[:, None] + (log_powers(x, orders) if powers is None else powers)
+    branches -= rates[:, None] * x
+    return branches
+
+
+def log_powers(x: NDArray[np.float64], orders: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the logarithm of the power of x in each branch's density."""
+    return np.outer(orders - 1, np.log(x))
 
 
 def normalized(
     branches: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the share of each branch in the density, and the logarithm of the density."""
-    largest = branches.max(axis=0)
-    parts = np.exp(branches - largest)
-    total = parts.sum(axis=0)
-    return parts / total, largest + np.log(total)
+    """Return the share of each branch in the density, and the logarithm of the density.
+
+    The shares take the place of the branches.
+    """
+    largest = np.maximum.reduce(branches)
+    branches -= largest
+    np.exp(branches, out=branches)
+    total = np.add.reduce(branches)
+    branches /= total
+    return branches, largest + np.log(total)
 
 
 def as_floats(values: Any) -> tuple[float, ...]:

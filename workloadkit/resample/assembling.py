@@ -7,7 +7,7 @@ from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.resample.drawing import Draw
 from workloadkit.resample.pools import RARE_USER, Pools
-from workloadkit.trace import Trace, check_trace
+from workloadkit.trace import Columns, Trace, check_trace
 from workloadkit.utility import unpack
 
 _RARE_LABEL = "RareUsers"
@@ -38,8 +38,6 @@ def assemble(
     -------
     Trace
     """
-    import pandas as pd
-
     user = _users(drawn) if user is None else user
     new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}
     new |= _preceding(pools, drawn)
@@ -56,7 +54,7 @@ def assemble(
     end = drawn.submit + np.nan_to_num(jobs["wait"]) + jobs["run"]
     last = float(end.max(initial=-np.inf))
     header = _header(pools.logs[0].header, drawn.job.size, last, rare, note)
-    table = pd.DataFrame(jobs, copy=False)
+    table = Columns(jobs)
     if pools.utilities is None:
         return Trace(table, header, name=name)
     return Trace(table, header, utility=unpack(pools.utilities.take(drawn.job)), name=name)

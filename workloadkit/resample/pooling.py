@@ -18,10 +18,10 @@ from workloadkit.errors import (
 from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.preceding import find_preceding
 from workloadkit.resample.pools import Members, Pieces, PooledLog, Pools
-from workloadkit.sessions import delimit_sessions
+from workloadkit.sessions import label_jobs
 from workloadkit.settings.resampling import Classify, Resample, Unit
 from workloadkit.trace import Trace, check_ascending, list_of_logs
-from workloadkit.user_classes import classify_users
+from workloadkit.user_classes import CLASSES, classes_of
 from workloadkit.utility import Utilities, pack
 
 #: A rare behaviour: a user, and the first and last second of the log in which it occurs.
@@ -77,8 +77,6 @@ def _pool(
     rare: Sequence[RareBehaviour],
 ) -> _LogPools:
     """Divide the users of one log into its pools."""
-    import pandas as pd
-
     identity, n_jobs, begin = trace.identity, trace.n_jobs, settings.begin
     if begin is None:
         trace = trace.within_window()
@@ -92,7 +90,7 @@ def _pool(
         )
     behaviour = _rare_behaviours(trace, chosen, rare)
     apart = trace.with_columns(user=np.where(chosen & (behaviour < 0), user, UNKNOWN))
-    classes = classify_users(apart, settings.into(Classify))
+    classes = classes_of(apart, settings.into(Classify))
     clock = Clock.between(trace.header, min(classes.begin, submit[0]), classes.end)
     origin = float(clock.local(classes.begin))
     if first_origin is not None:  # align the weeks of all logs
@@ -100,13 +98,12 @@ def _pool(
     log = PooledLog(trace.name, identity, trace.header, classes.begin, classes.end, origin)
     _check_length(log)
 
-    users = classes.users.index.to_numpy(dtype=np.int64)
-    kinds = [classes.users["class"].to_numpy() == name for name in ("long-term", "temporary")]
-    pool = [users[kind] for kind in kinds] + [np.array([b[0] for b in rare], dtype=np.int64)]
-    notes += _check_pools(trace.name, pool, users.size, settings.end_effects)
+    pool = [classes.user[classes.kind == CLASSES.index(x)] for x in ("long-term", "temporary")]
+    pool.append(np.array([b[0] for b in rare], dtype=np.int64))
+    notes += _check_pools(trace.name, pool, classes.user.size, settings.end_effects)
     kind = np.repeat(np.arange(3), [members.size for members in pool])
     regular = np.concatenate(pool[:2])
-    member = pd.Index(regular).get_indexer(apart.column("user"))  # -1: not in a pool
+    member = _places(apart.column("user"), regular)
     member = np.where(behaviour >= 0, regular.size + behaviour, member)
 
     row = np.flatnonzero(member >= 0)
@@ -128,10 +125,19 @@ def _pool(
         first=first,
     )
     columns = {field.name: trace.column(field.name)[row] for field in FIELDS}
-    utilities = pack(trace.utility, trace.n_jobs).take(row)
+    utilities = pack(trace.table("utility"), trace.n_jobs).take(row)
     label = _labels(trace, chosen, settings.unit)[row]
     before = _before(trace, row, of)
     return _LogPools(log, members, row, time, columns, before, utilities, label, notes)
+
+
+def _places(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each value among different ones, -1 for none."""
+    if not among.size:
+        return np.full(values.size, -1)
+    order = np.argsort(among)
+    place = order[np.minimum(np.searchsorted(among, values, sorter=order), among.size - 1)]
+    return np.where(among[place] == values, place, -1)
 
 
 def _check_log(trace: Trace, chosen: NDArray[np.bool_], outside: int) -> list[str]:
@@ -243,7 +249,7 @@ def _never_falling(
 ) -> NDArray[np.float64]:
     """Return each member's running maximum of local time, to keep the order of jobs."""
     back = np.flatnonzero((np.diff(local) < 0) & (member[1:] == member[:-1]))
-    for m in np.unique(member[back]):
+    for m in set(member[back].tolist()):
         part = slice(first[m], first[m + 1])
         local[part] = np.maximum.accumulate(local[part])
     return local
@@ -254,7 +260,7 @@ def _labels(trace: Trace, chosen: NDArray[np.bool_], unit: Unit) -> NDArray[np.i
     label = np.arange(trace.n_jobs)
     if unit in ("session", "batch"):
         rows = np.flatnonzero(chosen)
-        label[rows] = delimit_sessions(trace.select(chosen))[unit].to_numpy()
+        label[rows] = label_jobs(trace.select(chosen))[1][unit]
     return label
 
 
