@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sized
 from dataclasses import fields, is_dataclass
-from html import escape
 from math import isnan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -77,6 +76,8 @@ class Displayed:
 
     def _repr_html_(self) -> str:
         """Return name, summary and the first rows of the table, for notebooks."""
+        from html import escape
+
         table = self.to_frame()
         units = table.attrs["units"]
         shown = table.head(_ROWS).rename(

@@ -409,9 +409,7 @@ class Trace(Displayed):
         moved = not new.keys().isdisjoint({"submit", "wait", "run"})
         sidecar = None if moved else self.sidecar
         changes = (*self.changes, f"other values of {' and '.join(new)}")
-        tables = {
-            name: self.table(name) for name in _TABLES
-        }  # `replace` makes DataFrames of others
+        tables: Any = {name: self.table(name) for name in _TABLES}  # no DataFrames of them
         tables["jobs"] = _with(tables["jobs"], new)
         return replace(self, **tables, sidecar=sidecar, changes=changes)
 

@@ -190,9 +190,9 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch):
     for stream in (Screen(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
         with messages.progress("sweeping") as count:
-            count(3, 4)
+            count(3, 4, "locality")
         shown.append(stream.getvalue())
-    assert "sweeping" in shown[0]
+    assert "sweeping: locality" in shown[0]
     assert "3 of 4" in shown[0]
     assert shown[1] == ""
 

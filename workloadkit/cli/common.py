@@ -1,6 +1,5 @@
 """What the commands share: arguments, durations, reading and writing."""
 
-import json
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -247,6 +246,8 @@ def write_json(target: Path, data: Any) -> None:
 
     The provenance records the defaults that come from a configuration file.
     """
+    import json
+
     if configured():
         data = data | {"provenance": data.get("provenance", {}) | {"configured": configured()}}
     write(target, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

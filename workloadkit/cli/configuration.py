@@ -6,7 +6,6 @@ option. The working directory is never searched.
 """
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,8 @@ def configure(ctx: typer.Context, file: Path | None) -> Path | None:
 
 def _read(file: Path, root: Any, path: list[str]) -> dict[str, Any]:
     """Return the defaults of the command with that path, by the names of its parameters."""
+    import tomllib
+
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,7 +1,6 @@
 """Executors for the tasks of a command: this process, several, or a Dask cluster."""
 
 import gc
-import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -107,6 +106,7 @@ def _begin_work(modules: list[str]) -> None:
 @contextmanager
 def _cluster(address: str) -> "Iterator[Executor]":
     """Yield a Dask cluster."""
+    import logging
     from concurrent.futures import CancelledError
 
     try:

@@ -267,14 +267,14 @@ def log_branches(
 
     with np.errstate(divide="ignore"):  # a weight of 0
         constant = np.log(weights) + orders * np.log(rates) - gammaln(orders)
-    branches = constant[:, None] + (log_powers(x, orders) if powers is None else powers)
-    branches -= rates[:, None] * x
+    powers = log_powers(x, orders) if powers is None else powers
+    branches: NDArray[np.float64] = constant[:, None] + powers - rates[:, None] * x
     return branches
 
 
 def log_powers(x: NDArray[np.float64], orders: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the logarithm of the power of x in each branch's density."""
-    return np.outer(orders - 1, np.log(x))
+    return np.outer(orders - 1.0, np.log(x))
 
 
 def normalized(

@@ -61,7 +61,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     check_trace(trace)
     header = header_text(trace.header)
     check(trace)
-    utilities = pack(trace.utility, trace.n_jobs)
+    utilities = pack(trace.table("utility"), trace.n_jobs)
     bursts = _bursts_behind(trace)
     digest = hashlib.sha256()
     sidecar_file: Path | None = None
