@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import matplotlib as mpl
@@ -109,20 +110,20 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
             each_named(fail, {"a": 0, "b": 3}, pool)
 
 
-def test_sections_of_some_jobs_say_so(ordinary, page, monkeypatch):
-    monkeypatch.setattr(report, "MOST_JOBS", N)
-    assert characterize(ordinary.source).to_html() == page
+def test_sections_of_some_jobs_say_so(ordinary, monkeypatch):
     monkeypatch.setattr(report, "MOST_JOBS", N - 11)
+    monkeypatch.setattr(
+        report, "SECTIONS", {name: SECTIONS[name] for name in ("users", "session_methods")}
+    )
+    monkeypatch.setattr(report, "_LONG", ())
+    users, methods = characterize(ordinary.source).sections
+    of_middle = SECTIONS["session_methods"](ordinary.source.take(range(5, N - 6)))
     note = f"This section uses {N - 11} successive jobs, the middle of the {N} jobs of the log."
-    found = characterize(ordinary.source)
-    noted = {section.name for section in found.sections if note in section.notes}
-    assert noted == {"session_methods", "reactions", "site", "locality"}
-    middle = characterize(ordinary.source.take(range(5, N - 6)))
-    for section, of_middle in zip(found.sections, middle.sections, strict=True):
-        if section.name in noted:
-            assert section.notes[1:] == of_middle.notes
-            assert section.finding == of_middle.finding
-    assert found.to_html().count(note) == len(noted)
+    assert methods.notes == (note, *of_middle.notes)
+    assert methods.finding == of_middle.finding
+    assert users.to_dict() == ordinary.to_dict()["users"]
+    without = replace(methods, figures=())
+    assert report.Characterization(ordinary.source, (without,)).to_html().count(note) == 1
 
 
 class Page(HTMLParser):
