@@ -91,10 +91,13 @@ class OrderedScheduler(Scheduler):
         if self.reservations > 1:
             self.backfill_around(waiting)
             return
-        level, now = self.level, self.now
+        fits, now = self.level.fits, self.now
+        fitting = [job for job in self.to_backfill(waiting[1:]) if fits(job)]
+        if not fitting:
+            return
         shadow, spare = self.reservation(waiting[0])
-        for job in self.to_backfill(waiting[1:]):
-            if level.fits(job):
+        for job in fitting:
+            if fits(job):
                 end = now + job.estimate
                 if not (self.ends_in_time(end, shadow) or (self.spares and spare.fits(job))):
                     continue
