@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from numba.core.compiler_lock import global_compiler_lock
+
 #: Memory that a case may take beyond what was in use before. [bytes]
 MOST_MEMORY = 300 << 20
 
@@ -48,6 +50,9 @@ def bounded(seconds: float, patience: int = 1) -> Iterator[None]:
 
 
 def _too_long(*_: Any) -> None:
+    if global_compiler_lock.is_locked():  # its callbacks bear no exception
+        signal.setitimer(signal.ITIMER_PROF, 1)
+        return
     raise TooMuch("took too long")
 
 
