@@ -17,6 +17,7 @@ from workloadkit.simulation.policies.conservative.plain import ConservativeSched
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
 MACHINE = 8
+OUTAGES = wk.Outages((wk.Outage(1, 20, 45, 3), wk.Outage(2, 200, 260, 8)))
 
 
 @st.composite
@@ -63,19 +64,27 @@ def test_engines_agree(trace, overrun, passes, compression):
 
 
 @pytest.mark.parametrize("scale", [1, 0.1])
-def test_engines_agree_when_many_jobs_wait(scale):
-    """The plan then has an index of its slots."""
-    rng = np.random.default_rng(7)
-    for n_jobs, span in ((100, 60), (120, 300)):
+@pytest.mark.parametrize("n_logs", [6, pytest.param(180, marks=pytest.mark.slow)])
+def test_engines_agree_when_many_jobs_wait(n_logs, scale):
+    """The plan then has an index of its slots: under each option, on small and large machines."""
+    options = [*product(["full", "start", "none"], OVERRUNS, PASSES, [None, OUTAGES])]
+    crowded = 0
+    for seed in range(n_logs):
+        rng = np.random.default_rng(seed)
+        compression, overrun, passes, outages = options[rng.integers(len(options))]
+        n_jobs, machine = int(rng.integers(100, 200)), int(rng.choice([8, 50, 1000]))
         run = rng.integers(1, 40, n_jobs)
         columns = {
-            "submit": np.sort(rng.integers(0, span, n_jobs)) * scale,
+            "submit": np.sort(rng.integers(0, rng.choice([60, 300]), n_jobs)) * scale,
             "run": run * scale,
             "requested_time": (run + rng.integers(0, 60, n_jobs)) * scale,
-            "procs": rng.choice([1, 1, 2, 3, 4, 7, 8], n_jobs),
+            "procs": np.maximum(machine * rng.random(n_jobs) ** 2, 1).astype(int),
         }
-        schedule = agree(wk.Trace.from_columns(columns))
-        assert (schedule.start > schedule.workload.submit[-1]).sum() > kernel.CROWD, n_jobs
+        trace, scheduler = wk.Trace.from_columns(columns), wk.schedulers.Conservative(compression)
+        choices = {"overrun": overrun, "passes": passes, "outages": outages}
+        schedule = agree(trace, scheduler, machine, **choices)
+        crowded += (schedule.start > schedule.workload.submit[-1]).sum() > kernel.CROWD
+    assert crowded > n_logs / 2
 
 
 @pytest.mark.parametrize("compression", ["full", "start", "none"])
