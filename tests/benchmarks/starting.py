@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from tests.benchmarks.measure import Row
 from tests.data import trace_path
@@ -20,32 +19,30 @@ _YARDSTICK = (sys.executable, "-c", "import numpy, typer")
 def rows() -> Iterator[Row]:
     """Run commands in processes of their own, in turn with the yardstick."""
     log = str(trace_path(_LOG))
-    with tempfile.TemporaryDirectory() as folder:
-        commands = (
-            ("simulate", "sample", ("simulate",), 3),
-            ("simulate", _LOG, ("simulate", log), 3),
-            ("validate", _LOG, ("validate", log), 4),
-            ("sessions", _LOG, ("sessions", log, "-o", f"{folder}/sessions.csv"), 4),
-            ("resample --count 1", _LOG, ("resample", log, "--count", "1", "-o", folder), 4),
-        )
-        for what, name, arguments, goal in commands:
-            _cpu_time(*_COMMAND, *arguments)  # compiles what was not yet
-            times = [
-                (_cpu_time(*_COMMAND, *arguments), _cpu_time(*_YARDSTICK)) for _ in range(_ROUNDS)
-            ]
-            spent, unit = map(min, zip(*times, strict=True))
-            yield Row(
-                f"{what}, the whole command", name,
-                f"{spent:.2f} s of CPU",
-                f"{spent / unit:.1f} × `python -c 'import numpy, typer'`",
-                f"≤ {goal}", spent <= goal * unit,
-            )  # fmt: skip
+    commands = (
+        ("simulate", "sample", ("simulate",), 3),
+        ("simulate", _LOG, ("simulate", log), 3),
+        ("validate", _LOG, ("validate", log), 4),
+        ("sessions", _LOG, ("sessions", log, "-o", "sessions.csv"), 4),
+        ("resample --count 1", _LOG, ("resample", log, "--count", "1", "-o", "logs"), 4),
+    )
+    for what, name, arguments, goal in commands:
+        _cpu_time(*_COMMAND, *arguments)  # compiles what was not yet
+        times = [(_cpu_time(*_COMMAND, *arguments), _cpu_time(*_YARDSTICK)) for _ in range(_ROUNDS)]
+        spent, unit = map(min, zip(*times, strict=True))
+        yield Row(
+            f"{what}, the whole command", name,
+            f"{spent:.2f} s of CPU",
+            f"{spent / unit:.1f} × `python -c 'import numpy, typer'`",
+            f"≤ {goal}", spent <= goal * unit,
+        )  # fmt: skip
 
 
 def _cpu_time(*command: str) -> float:
-    """Return the CPU time of a process. [s]."""
+    """Return the CPU time of a process in a folder of its own. [s]."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=Path.cwd())
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return sum(getattr(after, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))

@@ -1,4 +1,4 @@
-"""What stands beside a log: it comes back, it belongs to that log alone, it has the names."""
+"""The side-car of a log: it is read back, belongs to that log alone, and has the names."""
 
 import gzip
 import hashlib

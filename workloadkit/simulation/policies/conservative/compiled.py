@@ -3,7 +3,7 @@
 import numpy as np
 
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.conservative import kernel, plan
+from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -25,7 +25,7 @@ class CompiledConservative(CompiledPolicy):
 
     def n_planned(self, n_jobs: int) -> int:
         """Return how many rows of the machine the plan needs."""
-        return plan.n_rows(n_jobs)
+        return slots.n_rows(n_jobs)
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""

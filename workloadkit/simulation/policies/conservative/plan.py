@@ -26,6 +26,7 @@ from workloadkit.simulation.policies.conservative.slots import (
     NONE,
     enter,
     leave,
+    n_rows,
     see_begin,
     see_release,
 )
@@ -62,11 +63,6 @@ class Plan(NamedTuple):
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     at: NDArray[np.int64]
-
-
-def n_rows(n_jobs: int) -> int:
-    """Return the number of rows for this many jobs."""
-    return 2 * n_jobs + 2
 
 
 def new_plan(n_jobs: int, dtype: np.dtype) -> Plan:

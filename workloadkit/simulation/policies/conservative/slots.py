@@ -2,7 +2,7 @@
 
 For classes of rooms and periods of time, the index contains an upper limit of the lengths of the
 slots that begin in the period and offer at least the smallest room of the class. A limit grows when
-a slot begins or grows. When a search finds a limit too high, it computes it anew.
+a slot begins or grows. A search that finds a limit too high computes it again.
 """
 
 from typing import Any, NamedTuple
@@ -65,6 +65,11 @@ class Slots(NamedTuple):
     at: NDArray[np.int64]
 
 
+def n_rows(n_jobs: int) -> int:
+    """Return the number of steps, and of rows of the machine, for this many jobs."""
+    return 2 * n_jobs + 2
+
+
 def new_slots(procs: int, n_jobs: int, dtype: np.dtype) -> Slots:
     """Return an index that is not in use yet."""
     sizes = [0, 1]
@@ -77,7 +82,7 @@ def new_slots(procs: int, n_jobs: int, dtype: np.dtype) -> Slots:
         longest=np.zeros((len(sizes), N_PERIODS), dtype),
         by_then=np.zeros((len(sizes), N_PERIODS), dtype),
         first=np.empty(N_PERIODS, np.int32),
-        period=np.empty(2 * n_jobs + 2, np.int32),
+        period=np.empty(n_rows(n_jobs), np.int32),
         changed=np.zeros(N_PERIODS, np.int64),
         searched=np.zeros(n_jobs, np.int64),
         when=np.zeros(2, dtype),
@@ -302,7 +307,7 @@ def _find_in_period(state, need, duration, steps, until, kind):
 
 @bare
 def _measure(state, kind, period, duration, head):
-    """Compute the limit of a period anew, unless it is at least `duration`."""
+    """Compute the limit of a period again, unless it is at least `duration`."""
     slots, plan = state.policy.slots, state.policy.plan
     size, step, longest = slots.sizes[kind], slots.first[period], 0
     while step != NONE and slots.period[step] == period:
