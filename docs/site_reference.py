@@ -27,7 +27,7 @@ from workloadkit.cli.commands import Command
 from workloadkit.cli.topics import TOPICS
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
-from workloadkit.io.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import RECORD_FIELDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 
 PACKAGES = (workloadkit, analysis, queueing)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.header import Header
-from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit._kernels.local_time import ZoneArrays
+    from workloadkit.trace import Trace
 
 DAY = 86400
 WEEK = 7 * DAY
@@ -47,7 +47,7 @@ class Clock:
     note: str = ""
 
     @classmethod
-    def of(cls, trace: Trace, *, beyond: float = 0.0) -> "Clock":
+    def of(cls, trace: "Trace", *, beyond: float = 0.0) -> "Clock":
         """Return the clock of a log.
 
         Parameters
@@ -187,7 +187,7 @@ class Clock:
         return list(zip(self.begins.tolist(), ends.tolist(), self.offsets.tolist(), strict=True))
 
 
-def span(trace: Trace) -> tuple[float, float]:
+def span(trace: "Trace") -> tuple[float, float]:
     """Return the first submission, and the later of the last submission and the last end. [s].
 
     Examples

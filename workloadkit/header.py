@@ -229,6 +229,18 @@ class Header(Displayed):
         found = (NUMBER_AND_NAME.match(value) for value in self.get_all(label))
         return [int(match[1]) for match in found if match]
 
+    def names(self, label: str) -> dict[int, str]:
+        """Return the names of listed queues or partitions by number: the first words.
+
+        Examples
+        --------
+        >>> Header(("; Queue: 0 interactive", "; Queue: 3  batch (8 nodes)")).names("Queue")
+        {0: 'interactive', 3: 'batch'}
+        """
+        parts = (value.split() for value in self.get_all(label))
+        found = ((whole_number(part[0]), part[1]) for part in parts if len(part) > 1)
+        return {number: name for number, name in found if number is not None}
+
     @property
     def partition_procs(self) -> dict[int, int]:
         """Processors of each partition, if MaxProcs states them for all listed partitions.

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.checkpoints import unfold
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, among, plural
-from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN, Field
+from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
+from workloadkit.job_columns import column_of, names_of
 from workloadkit.window import Window, window_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Trace(Displayed):
         Repairs made while reading.
     sidecar : DataFrame, optional
         Accounting data without a field in the standard, one row per job in the same order: the
-        columns of `workloadkit.io.record_fields`.
+        columns of `workloadkit.record_fields`.
     intake : Intake, optional
         How the rows of accounting data became these jobs.
 
@@ -213,14 +214,59 @@ class Trace(Displayed):
     def column(self, name: str) -> NDArray:
         """Return one column as a read-only array, shape (n_jobs,).
 
+        Parameters
+        ----------
+        name : str
+            A field of the standard (`workloadkit.fields`); a column of the side-car, such as
+            `account`, `qos`, `state`, `reason`, `eligible` or `gpus`; or `start` and `end` of the
+            execution, and `hour`, the hour of the day of the submission. Unknown numbers are NaN,
+            or -1 among integers, unknown words are empty. Times are seconds of the log. A name in
+            both, such as `user`, is the number in the log; see `names`.
+
         Raises
         ------
         WorkloadError
-            If there is no such field.
+            If there is no such field, or the log does not have it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> trace = Trace.from_columns({"submit": [0, 60], "user": [1, 2]})
+        >>> trace = replace(trace, sidecar=pd.DataFrame({"account": ["bio", ""]}))
+        >>> trace.column("user").tolist(), trace.column("account").tolist()
+        ([1, 2], ['bio', ''])
         """
-        if name not in BY_NAME:
-            raise WorkloadError(f"not a field of a job: {name}; {among(name, NAMES)}")
-        return _frozen(np.asarray(self.table("jobs")[name]))
+        return _frozen(column_of(self, name))
+
+    def names(self, field: str) -> "pd.Categorical":
+        """Return the name of each job's user, account, state, …, shape (n_jobs,).
+
+        Parameters
+        ----------
+        field : str
+            A column of words in the side-car; or `user`, `group`, `executable`, `queue`,
+            `partition` or `status`. Numbers without known names are named "user 3"; the header
+            may name queues and partitions.
+
+        Returns
+        -------
+        Categorical
+            Its code -1 is unknown.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such field, the log does not have it, or it is unknown for all jobs.
+
+        Examples
+        --------
+        >>> header = Header(("; Queue: 1 night", "; Queue: 2 day"))
+        >>> columns = {"submit": [0, 60, 90], "queue": [2, -1, 1], "user": [3, 3, 5]}
+        >>> trace = Trace.from_columns(columns, header=header)
+        >>> trace.names("queue").tolist(), trace.names("user").tolist()
+        (['day', nan, 'night'], ['user 3', 'user 3', 'user 5'])
+        """
+        return names_of(self, field)
 
     @cached_property
     def used_procs(self) -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, check_choice, check_count
-from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 
 #: Groupings of jobs; SWF has no field for accounts.
@@ -90,25 +89,7 @@ def names_of(trace: Trace, by: str) -> pd.Categorical:
         If the log has no such groups.
     """
     check_choice("by", by, By)
-    sidecar = trace.sidecar
-    if sidecar is not None and by in sidecar:
-        words = pd.Categorical(sidecar[by])
-        words = words.remove_categories([word for word in words.categories if word == ""])
-        words = words.remove_unused_categories()
-        if words.categories.size:
-            known = [str(word) for word in words.categories]
-            if all(map(str.isdecimal, known)):  # anonymized names
-                known = [f"{by} {word}" for word in known]
-            return words.rename_categories(known)
-    if by == "account":
-        raise WorkloadError(f"{trace.name}: no account is known; SWF has no field for accounts")
-    numbers = trace.column(by)
-    if (numbers == UNKNOWN).all():
-        raise WorkloadError(f"{trace.name}: no {by} is known")
-    distinct, code = np.unique(numbers[numbers != UNKNOWN], return_inverse=True)
-    codes = np.full(numbers.size, -1)
-    codes[numbers != UNKNOWN] = code
-    return pd.Categorical.from_codes(codes, [f"{by} {number}" for number in distinct.tolist()])
+    return trace.names(by)
 
 
 def waits_over_time(

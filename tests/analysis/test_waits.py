@@ -143,7 +143,7 @@ def test_jobs_of_an_unknown_queue_are_left_out():
     assert measures.names_of(trace, "queue").codes.tolist() == [-1, 1, 0, -1]
     reported = waits_over_time(trace, "queue")
     assert reported[["name", "mean"]].to_numpy().tolist() == [["queue 1", 7], ["queue 3", 6]]
-    with pytest.raises(WorkloadError, match="no account is known; SWF has no field for accounts"):
+    with pytest.raises(WorkloadError, match="no account is known; SWF has no field for it"):
         waits_over_time(trace, "account")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import workloadkit as wk
 from tests.fuzz.good import SECRET
 from workloadkit.fields import BY_NAME, FIELDS, NAMES
-from workloadkit.io.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import RECORD_FIELDS
 
 
 class BrokenError(Exception):

@@ -19,7 +19,7 @@ from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
-from workloadkit.io.sidecar import NUMBERED
+from workloadkit.job_columns import NUMBERED
 from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
 from workloadkit.window import Window, window_of

@@ -5,8 +5,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import BURST_STATUS, COMPLETED, UNKNOWN
-from workloadkit.io.record_fields import RECORD_FIELDS
 from workloadkit.io.records import Records
+from workloadkit.record_fields import RECORD_FIELDS
 from workloadkit.trace import Trace
 
 _TO_BE_CONTINUED, _LAST, _KILLED = BURST_STATUS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workloadkit.errors import FormatError
-from workloadkit.io.record_fields import BY_NAME
+from workloadkit.record_fields import BY_NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def reading_parquet(name: str, read: Callable[[], Any]) -> Any:
 
 
 def with_kinds(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
-    """Convert the columns that `workloadkit.io.record_fields` defines to their types.
+    """Convert the columns that `workloadkit.record_fields` defines to their types.
 
     Raises
     ------

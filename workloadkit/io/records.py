@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
-from workloadkit.io.record_fields import RECORD_FIELDS, RecordField
+from workloadkit.record_fields import RECORD_FIELDS, RecordField
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,14 +15,12 @@ from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.files import text_chunks, writing
 from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
+from workloadkit.job_columns import NUMBERED
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit.trace import Trace
-
-#: Fields with numbers in the log and names in the side-car.
-NUMBERED = ("user", "group", "executable", "queue", "partition")
 
 _NO_SIDECAR = "is not the side-car of a log"
 
@@ -147,7 +145,7 @@ def read_sidecar(
     Returns
     -------
     table : DataFrame
-        One row per job: `job` and the columns of `workloadkit.io.record_fields`.
+        One row per job: `job` and the columns of `workloadkit.record_fields`.
     origin : dict
         Metadata: ``log_sha256``, the ``numbers`` of names by field, and the ``window`` in which the
         log is complete [s].
