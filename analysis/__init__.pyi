@@ -5,6 +5,7 @@ from . import load as load
 from . import locality as locality
 from . import logs as logs
 from . import memory as memory
+from . import operations as operations
 from . import queue_models as queue_models
 from . import reactions as reactions
 from . import reproduction as reproduction

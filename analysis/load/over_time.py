@@ -130,7 +130,7 @@ def load_between(
     capacity = machine * np.diff(edges)
     work = (end - start) * procs
     offered = np.diff(np.append(0, np.cumsum(work[_order(submit)]))[_before(submit, edges)])
-    used = np.diff(_held(start, procs, edges) - _held(end, procs, edges))
+    used = held_between(edges, start, end, procs)
     return pd.DataFrame(
         {
             "begin": edges[:-1],
@@ -139,6 +139,13 @@ def load_between(
             "utilization": used / capacity,
         }
     )
+
+
+def held_between(
+    edges: NDArray, start: NDArray, end: NDArray, held: NDArray
+) -> NDArray[np.float64]:
+    """Return how much was held in each interval, of `held` from `start` to `end`. [s x held]."""
+    return np.diff(_held(start, held, edges) - _held(end, held, edges))
 
 
 def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, check_choice, check_count
 from workloadkit.trace import Trace, check_trace
 
-#: Groupings of jobs; SWF has no field for accounts.
-By = Literal["partition", "account", "user", "queue"]
+#: Groupings of jobs; SWF has no field for accounts and qualities of service.
+By = Literal["partition", "account", "user", "queue", "qos"]
 
 #: Lengths of a period.
 Period = Literal["day", "week", "month"]
@@ -107,7 +107,7 @@ def waits_over_time(
     ----------
     trace : Trace
         Jobs with an unknown wait, and jobs that never started, are left out.
-    by : {"partition", "account", "user", "queue"}
+    by : {"partition", "account", "user", "queue", "qos"}
         Grouping; jobs of unknown groups are left out.
     percentiles : sequence of int, default (50, 90, 99)
         Nearest-rank percentiles, see `workloadkit.metrics.percentile`.

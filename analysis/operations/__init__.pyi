@@ -1,0 +1,12 @@
+from .accounting import accounted_jobs as accounted_jobs
+from .accounting import outcomes_of as outcomes_of
+from .causes import reasons as reasons
+from .causes import wait_causes as wait_causes
+from .groups import efficiency as efficiency
+from .groups import outcomes as outcomes
+from .groups import usage as usage
+from .groups import waits_by as waits_by
+from .machine import full_days as full_days
+from .machine import full_hours as full_hours
+from .machine import larger_machine as larger_machine
+from .machine import of_hours as of_hours

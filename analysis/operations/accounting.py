@@ -1,0 +1,139 @@
+"""The jobs of a log as a site accounts for them: hours, outcomes and names."""
+
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.waits.measures import wait_intervals
+from workloadkit.errors import WorkloadError
+from workloadkit.fields import CANCELLED, COMPLETED, FAILED
+from workloadkit.trace import Trace, check_trace
+
+HOUR = 3600
+
+#: What accounting is grouped by.
+By = Literal["user", "account", "partition", "queue", "qos"]
+
+#: How jobs end.
+Outcome = Literal[
+    "completed",
+    "failed",
+    "timed out",
+    "out of memory",
+    "node failure",
+    "preempted",
+    "cancelled",
+    "unknown",
+]
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+
+#: Outcomes without a result, in the order of the tables; a cancelled job may have served its user.
+WITHOUT_RESULT = ("failed", "timed out", "out of memory", "node failure")
+
+# States of Slurm, and termination reasons of LSF. Other systems only have a status.
+_BY_STATE = {
+    "COMPLETED": "completed",
+    "FAILED": "failed",
+    "LAUNCH_FAILED": "failed",
+    "TIMEOUT": "timed out",
+    "DEADLINE": "timed out",
+    "OUT_OF_MEMORY": "out of memory",
+    "NODE_FAIL": "node failure",
+    "BOOT_FAIL": "node failure",
+    "PREEMPTED": "preempted",
+    "REVOKED": "cancelled",
+    "CANCELLED": "cancelled",
+}
+_BY_REASON = {
+    "TERM_RUNLIMIT": "timed out",
+    "TERM_DEADLINE": "timed out",
+    "TERM_MEMLIMIT": "out of memory",
+    "TERM_PREEMPT": "preempted",
+}
+_BY_STATUS = {COMPLETED: "completed", FAILED: "failed", CANCELLED: "cancelled"}
+
+_SUMMED = ("procs", "nodes", "gpus")
+
+
+def accounted_jobs(trace: Trace) -> pd.DataFrame:
+    """Return what a site accounts for, job by job.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        One row per job of `trace.jobs`: `submit`, `start` and `end` [s of the log], `wait` and
+        `held`, its part before the job was eligible [s]; `started`; `procs`, `nodes`, `gpus`;
+        `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number; `cpu_hours`, CPU time;
+        `limit_hours`, requested time × processors; `memory` and `requested_memory`, in KB per
+        processor; and the `outcome`. NaN is unknown; a job that never started has no hours.
+
+    Examples
+    --------
+    >>> log = {"submit": [0, 60], "wait": [0, 9], "run": [3600, 60], "procs": [4, 1]}
+    >>> jobs = accounted_jobs(Trace.from_columns(log | {"status": [1, 0]}))
+    >>> jobs[["core_hours", "outcome"]].to_numpy().tolist()
+    [[4.0, 'completed'], [0.016666666666666666, 'failed']]
+    """
+    check_trace(trace)
+    intervals = wait_intervals(trace)
+    started, submit = intervals["start_to_end"].notna().to_numpy(), trace.column("submit")
+    run = np.where(started, trace.column("run"), np.nan)
+    counts = {name: _counts(trace, name) for name in _SUMMED}
+    hours = run / HOUR
+    core_hours = hours * counts["procs"]
+    jobs = {
+        "submit": submit,
+        "start": trace.end - run,
+        "end": np.where(started, trace.end, np.nan),
+        "wait": np.maximum(intervals["submit_to_start"].to_numpy(), 0),
+        "held": intervals["submit_to_eligible"].to_numpy(),
+        "run": run,
+        "started": started,
+        **counts,
+        "core_hours": core_hours,
+        "node_hours": hours * counts["nodes"],
+        "gpu_hours": hours * counts["gpus"],
+        "cpu_hours": trace.column("cpu") * counts["procs"] / HOUR,
+        "limit_hours": trace.column("requested_time") * counts["procs"] / HOUR,
+        "memory": trace.column("memory"),
+        "requested_memory": trace.column("requested_memory"),
+        "outcome": outcomes_of(trace),
+    }
+    return pd.DataFrame(jobs)
+
+
+def outcomes_of(trace: Trace) -> pd.Categorical:
+    """Return how each job ended, one of `OUTCOMES`: by its state, else by its status."""
+    status = trace.column("status")
+    code = np.full(trace.n_jobs, OUTCOMES.index("unknown"))
+    for number, outcome in _BY_STATUS.items():
+        code[status == number] = OUTCOMES.index(outcome)
+    for column, meaning in (("state", _BY_STATE), ("reason", _BY_REASON)):
+        if (words := names_of(trace, column)) is not None:
+            known = [OUTCOMES.index(meaning[w]) if w in meaning else -1 for w in words.categories]
+            found = np.array([*known, -1])[words.codes]
+            code = np.where(found >= 0, found, code)
+    return pd.Categorical.from_codes(code, list(OUTCOMES))
+
+
+def names_of(trace: Trace, field: str) -> pd.Categorical | None:
+    """Return the names of a field, None if the log does not have them."""
+    try:
+        return trace.names(field)
+    except WorkloadError:
+        return None
+
+
+def _counts(trace: Trace, name: str) -> NDArray[np.float64]:
+    """Return allocated processors, nodes or GPUs, NaN for unknown."""
+    if name == "procs":
+        return np.where(trace.used_procs > 0, trace.used_procs, np.nan)
+    if trace.sidecar is None or name not in trace.sidecar:
+        return np.full(trace.n_jobs, np.nan)
+    return trace.sidecar[name].to_numpy(dtype=np.float64)

@@ -1,0 +1,254 @@
+"""Whether the machine is big enough: its use and its queue, and what more processors would do."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.load.over_time import held_between
+from analysis.operations.accounting import HOUR, accounted_jobs
+from analysis.operations.groups import enough
+from workloadkit import metrics
+from workloadkit.clock import Clock
+from workloadkit.errors import WorkloadError, check_positive
+from workloadkit.trace import Trace
+
+#: Percentiles of hours.
+OF_HOURS = (10, 25, 50, 75, 90, 99)
+
+#: Percentiles of the waits of a simulation.
+_OF_WAITS = (50, 90, 99)
+
+#: A simulation reproduces the recorded waits if its mean wait differs by at most this factor.
+CALIBRATED = 2.0
+
+_CLASSES = 24  # of sizes, for what fits
+
+
+def full_days(trace: Trace) -> pd.DataFrame:
+    """Return jobs and hours of each day that lies wholly in the log's window.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        One row per local day: `begin` and `end` [s], `date` if local time is known; `jobs`
+        submitted; `core_hours`, `node_hours` and `gpu_hours` that jobs spent in it, NaN if unknown;
+        `utilization`, the core-hours as a share of the machine's, NaN if its size is unknown.
+
+    Examples
+    --------
+    >>> from workloadkit import Header
+    >>> log = {"submit": [0, 172800], "wait": [0, 0], "run": [43200, 60], "procs": [4, 1]}
+    >>> header = Header(("; MaxProcs: 8",))
+    >>> days = full_days(Trace.from_columns(log, header=header))
+    >>> days[["jobs", "core_hours", "utilization"]].to_numpy().tolist()
+    [[1.0, 48.0, 0.25], [0.0, 0.0, 0.0]]
+    """
+    jobs, clock, window = accounted_jobs(trace), Clock.of(trace), trace.window
+    edges = clock.midnights(window.begin, window.until)
+    edges = edges[(edges >= window.begin) & (edges <= window.until)]
+    if edges.size < 2:
+        edges = np.empty(0)
+    submit = jobs["submit"].to_numpy()
+    table = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
+    if clock.known:
+        table["date"] = clock.dates(table["begin"])
+    table["jobs"] = np.diff(np.searchsorted(submit, edges)) if edges.size else np.empty(0, int)
+    for name, counted in (("core", "procs"), ("node", "nodes"), ("gpu", "gpus")):
+        table[f"{name}_hours"] = _held(jobs, counted, edges) / HOUR
+    capacity = (trace.header.procs or np.nan) * (table["end"] - table["begin"]) / HOUR
+    table["utilization"] = table["core_hours"] / capacity
+    return table
+
+
+def full_hours(trace: Trace) -> pd.DataFrame:
+    """Return the use of the machine and its queue in each hour of the log's window.
+
+    A job is in the queue from when it is eligible, else from its submission, until it starts.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        One row per hour: `begin` [s]; `in_use` and `gpus_in_use`, mean processors and GPUs in use;
+        `waiting` and `waiting_procs`, mean jobs and processors in the queue; and at the begin of
+        the hour `free`, processors not in use, and `fits`, whether a job in the queue requests no
+        more than these. Both are NaN if the size of the machine is unknown.
+    """
+    jobs, window = accounted_jobs(trace), trace.window
+    n_hours = int(window.length // HOUR) if window.length >= HOUR else 0
+    edges = window.begin + HOUR * np.arange(n_hours + 1)
+    queued = jobs["submit"] + jobs["held"].fillna(0)
+    with_procs = (jobs["started"] & jobs["procs"].notna()).to_numpy()
+    chosen = with_procs & jobs["wait"].notna().to_numpy()
+    since, start = queued[chosen].to_numpy(), jobs.loc[chosen, "start"].to_numpy()
+    start = np.maximum(start, since)
+    procs = jobs.loc[chosen, "procs"].to_numpy()
+    table = pd.DataFrame({"begin": edges[:-1]})
+    table["in_use"] = _held(jobs, "procs", edges) / HOUR
+    table["gpus_in_use"] = _held(jobs, "gpus", edges) / HOUR
+    table["waiting"] = held_between(edges, since, start, np.ones(since.size)) / HOUR
+    table["waiting_procs"] = held_between(edges, since, start, procs) / HOUR
+    at = edges[:-1]
+    begin, end, each = (jobs.loc[with_procs, name].to_numpy() for name in ("start", "end", "procs"))
+    free = (trace.header.procs or np.nan) - (_at(begin, each, at) - _at(end, each, at))
+    table["free"] = free
+    table["fits"] = np.where(np.isnan(free), np.nan, _fits(since, start, procs, at, free))
+    return table
+
+
+def of_hours(trace: Trace) -> pd.DataFrame:
+    """Return the use and the queue at percentiles of the hours.
+
+    Returns
+    -------
+    DataFrame
+        By percentile of the hours, each column by itself: `in_use`, `used_share` of the machine,
+        `gpus_in_use`, `waiting`, `waiting_procs`, and `backlog`, waiting processors relative to
+        the machine. Percentiles that fewer than five hours exceed are left out.
+    """
+    hours = full_hours(trace)
+    machine = trace.header.procs or np.nan
+    hours["used_share"] = hours["in_use"] / machine
+    hours["backlog"] = hours["waiting_procs"] / machine
+    columns = ["in_use", "used_share", "gpus_in_use", "waiting", "waiting_procs", "backlog"]
+    chosen = [percent for percent in OF_HOURS if enough(len(hours), percent)]
+    rows = [[metrics.percentile(hours[c].to_numpy(), p) for c in columns] for p in chosen]
+    return pd.DataFrame(rows, index=pd.Index(chosen, name="percentile"), columns=columns)
+
+
+class Simulated(NamedTuple):
+    """What a larger machine would do, by simulation: see `larger_machine`.
+
+    Parameters
+    ----------
+    waits : DataFrame
+        By `case` (recorded, simulated, and simulated with more processors): `procs`, `jobs`, the
+        `mean`, `p50`, `p90` and `p99` of their waits from eligible to start, and `longest` [s].
+    n_left_out : int
+        Jobs that did not run, have no known wait, or are larger than the machine.
+    ratio : float
+        Mean simulated wait over mean recorded wait.
+    """
+
+    waits: pd.DataFrame
+    n_left_out: int
+    ratio: float
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the simulation of the same machine reproduces the recorded mean wait."""
+        return 1 / CALIBRATED <= self.ratio <= CALIBRATED
+
+
+def larger_machine(trace: Trace, *, more: float = 0.1) -> Simulated:
+    """Simulate the jobs on the machine as it is and on a larger one.
+
+    Jobs arrive when they became eligible, and EASY backfilling serves them on one pool of
+    processors. Partitions, limits, priorities and reservations are not in accounting, so the
+    recorded waits next to the simulated ones show how far the simulation is from the site.
+
+    Parameters
+    ----------
+    trace : Trace
+    more : float, default 0.1
+        Additional processors, as a share of the machine.
+
+    Returns
+    -------
+    Simulated
+
+    Raises
+    ------
+    WorkloadError
+        If the size of the machine is unknown, or no job can be simulated.
+    """
+    import workloadkit as wk
+
+    check_positive(more=more)
+    machine = trace.header.procs
+    if machine is None:
+        raise WorkloadError(f"{trace.name}: the size of the machine is unknown; give procs")
+    jobs = accounted_jobs(trace)
+    chosen = (jobs["started"] & jobs["wait"].notna() & (jobs["procs"] <= machine)).to_numpy()
+    if not chosen.any():
+        raise WorkloadError(f"{trace.name}: no job has a known wait and fits into the machine")
+    jobs = jobs[chosen]
+    queued = (jobs["submit"] + jobs["held"].fillna(0)).to_numpy()
+    recorded = np.maximum(jobs["start"].to_numpy() - queued, 0)
+    log = Trace.from_columns(
+        {
+            "submit": queued,
+            "run": jobs["run"],
+            "procs": jobs["procs"],
+            "requested_time": trace.column("requested_time")[chosen],
+            "user": trace.column("user")[chosen],
+        },
+        name=trace.name,
+    )
+    larger = int(np.ceil(machine * (1 + more)))
+    cases = {"recorded": (machine, recorded)}
+    for title, procs in (("simulated", machine), (f"with {100 * more:g} % more", larger)):
+        schedule = wk.simulate(log, "easy", procs=procs)
+        cases[title] = (procs, schedule.jobs["wait"].to_numpy(dtype=np.float64))
+    rows = {title: _waits(procs, waits) for title, (procs, waits) in cases.items()}
+    waits = pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
+    means = waits["mean"]
+    ratio = 1.0 if means.iloc[0] == means.iloc[1] else float(means.iloc[1] / means.iloc[0])
+    return Simulated(waits, trace.n_jobs - log.n_jobs, ratio)
+
+
+def _waits(procs: int, waits: NDArray[np.float64]) -> dict[str, float]:
+    return {
+        "procs": procs,
+        "jobs": waits.size,
+        "mean": float(waits.mean()),
+        **{
+            f"p{p}": metrics.percentile(waits, p) if enough(waits.size, p) else np.nan
+            for p in _OF_WAITS
+        },
+        "longest": float(waits.max()),
+    }
+
+
+def _held(jobs: pd.DataFrame, counted: str, edges: NDArray) -> NDArray[np.float64]:
+    """Return what jobs held in each interval, NaN if it is known of none."""
+    chosen = (jobs["started"] & jobs[counted].notna()).to_numpy()
+    if edges.size < 2 or not chosen.any():
+        return np.full(max(edges.size - 1, 0), np.nan)
+    return held_between(edges, *(jobs.loc[chosen, c].to_numpy() for c in ("start", "end", counted)))
+
+
+def _at(times: NDArray, procs: NDArray, at: NDArray) -> NDArray[np.float64]:
+    """Return the sum of `procs` over the times up to each instant."""
+    order = np.argsort(times, kind="stable")
+    total = np.append(0, np.cumsum(procs[order]))
+    return total[np.searchsorted(times[order], at, side="right")]
+
+
+def _fits(
+    since: NDArray, start: NDArray, procs: NDArray, at: NDArray, free: NDArray
+) -> NDArray[np.bool_]:
+    """Whether a job waits at each instant that needs at most the free processors.
+
+    Sizes are in classes, each with its largest size, so that some fitting jobs may be missed.
+    """
+    found = np.zeros(at.size, dtype=bool)
+    if not procs.size:
+        return found
+    edges = np.unique(np.quantile(np.unique(procs), np.linspace(0, 1, _CLASSES), method="higher"))
+    code = np.searchsorted(edges, procs, side="left")
+    for i, largest in enumerate(edges):
+        mine = code == i
+        waiting = np.searchsorted(np.sort(since[mine]), at, side="right")
+        waiting -= np.searchsorted(np.sort(start[mine]), at, side="right")
+        found |= (waiting > 0) & (free >= largest)
+    return found
