@@ -154,10 +154,21 @@ def among(word: object, known: Iterable[str]) -> str:
     ('did you mean easy? known: fcfs, easy', 'known: fcfs', 'known: none')
     """
     words = list(known)
-    by_lower = {each.lower(): each for each in words}
-    near = [by_lower[each] for each in get_close_matches(str(word).lower(), by_lower)]
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{meant}known: {', '.join(words) or 'none'}"
+    meant = near(word, words)
+    return f"{meant}{' ' * bool(meant)}known: {', '.join(words) or 'none'}"
+
+
+def near(word: object, known: Iterable[str]) -> str:
+    """Return the known words that `word` may be meant to be, as a question; empty without any.
+
+    Examples
+    --------
+    >>> near("eazy", ["fcfs", "easy"]), near("x", ["fcfs"])
+    ('did you mean easy?', '')
+    """
+    by_lower = {each.lower(): each for each in known}
+    found = [by_lower[each] for each in get_close_matches(str(word).lower(), by_lower)]
+    return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 def plural(number: float, one: str, many: str = "") -> str:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
+from math import ceil, floor
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -272,6 +273,18 @@ class Header(Displayed):
         match = _WINDOW.match(self.get("Window") or "")
         begin, until = (float(match[1]), float(match[2])) if match else (0.0, -1.0)
         return (begin, until) if begin <= until else None
+
+    def window_text(self, begin: float, until: float) -> str:
+        """Return the value of the label Window, with dates if local time is known.
+
+        Examples
+        --------
+        >>> Header().window_text(0.5, 99.5)
+        '0 100'
+        """
+        first, last = floor(begin), ceil(until)
+        dates = f" ({self.date(first)} to {self.date(last)})" if self.date(last) else ""
+        return f"{first} {last}{dates}"
 
     @cached_property
     def time_zone(self) -> tzinfo | None:

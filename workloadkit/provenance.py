@@ -13,7 +13,7 @@ from workloadkit.header import Header
 from workloadkit.trace import Trace
 
 # Operations that keep the recorded times of jobs.
-_KEEP_TIMES = ("dependencies", "estimates of a model", "segment", "utility functions")
+_KEEP_TIMES = ("chosen", "dependencies", "estimates of a model", "segment", "utility functions")
 
 
 def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:

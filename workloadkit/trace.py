@@ -1,6 +1,7 @@
 """A log of jobs: its header and its job table."""
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workloadkit import __version__
 from workloadkit.checkpoints import unfold
+from workloadkit.clock import span
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
 from workloadkit.job_columns import column_of, names_of
+from workloadkit.select import choose
 from workloadkit.window import Window, window_of
 
 if TYPE_CHECKING:
@@ -394,6 +398,70 @@ class Trace(Displayed):
             )
         return self.take(np.flatnonzero(mask))
 
+    def where(
+        self, expression: str | None = None, *, since: object = None, until: object = None
+    ) -> "Trace":
+        """Return the jobs that an expression or a period chooses, as a log of its own.
+
+        The header records what was chosen: it has a note, the number of jobs, and the window, which
+        is that of this log, narrowed to the period. Jobs keep their numbers and submit times; their
+        bursts, utility functions and rows of the side-car go with them.
+
+        Parameters
+        ----------
+        expression : str, optional
+            A condition on the columns of `column` and the names of `names`, see the reference page
+            on choosing jobs. A comparison with an unknown value is neither true nor false.
+        since, until : str or date, optional
+            Jobs submitted at or after the one, and before the other: a date in the log's time zone
+            such as 2024-03, 2024-03-01 or 2024-03-01T12:00, or a time since second 0 such as 2d.
+
+        Raises
+        ------
+        ParameterError
+            If the expression is invalid, with its position, or a date is.
+        WorkloadError
+            If no job is chosen, the log lacks a field, or a date requires an unknown local time.
+
+        Warns
+        -----
+        WorkloadWarning
+            If no job has a name in the expression; if chosen jobs name a job that is not chosen as
+            their preceding job.
+
+        Examples
+        --------
+        >>> columns = {"submit": [0, 60, 90], "user": [3, 3, 5], "run": [5, -1, 7]}
+        >>> trace = Trace.from_columns(columns)
+        >>> trace.where("user in (3, 4)").column("submit").tolist()
+        [0.0, 60.0]
+        >>> trace.where("run<1h", since="1min").column("submit").tolist()
+        [90.0]
+        """
+        choice = choose(self, expression, since, until)
+        if not choice.keep.any():
+            why = "; ".join(("", *choice.absent[:1]))
+            raise WorkloadError(f"{self.name}: no job is chosen: {choice.how}{why}")
+        for message in choice.absent:
+            warnings.warn(message, WorkloadWarning, stacklevel=2)
+        kept = self.select(choice.keep)
+        if lost := lost_predecessors(self, choice.keep):
+            name = plural(lost, "chosen job names", "chosen jobs name")
+            message = f"{self.name}: {name} a job that is not chosen as preceding job"
+            warnings.warn(message, WorkloadWarning, stacklevel=2)
+        number = f"jobs {kept.n_jobs:,} of {self.n_jobs:,}"
+        made = f"workloadkit {__version__}, log {self.name} ({self.identity})"
+        header = kept.header.with_jobs(kept.n_jobs, EndTime=span(kept)[1])
+        if header.get("MaxRecords") is not None:
+            header = header.replaced("MaxRecords", str(kept.n_jobs + kept.n_bursts))
+        begin = max(self.window.begin, choice.since)
+        end = min(self.window.until, choice.until)
+        if begin <= end:
+            header = header.replaced("Window", header.window_text(begin, end))
+        header = header.appended(("Note", f"chosen: {made}, {choice.how}, {number}"))
+        changes = (*self.changes, f"{choice.how}: {number}")
+        return replace(kept, header=header, changes=changes)
+
     def as_bursts(self) -> "Trace":
         """Return a trace in which each burst of a checkpointed job is a job.
 
@@ -470,6 +538,13 @@ def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
 def _with(table: Any, columns: Mapping[str, NDArray]) -> Any:
     """Return a table with other values in some columns."""
     return Columns({**table, **columns}) if isinstance(table, Columns) else table.assign(**columns)
+
+
+def lost_predecessors(trace: Trace, keep: NDArray[np.bool_]) -> int:
+    """Return how many of the kept jobs have a preceding job of whose number none is kept."""
+    job = trace.column("job")
+    gone = np.setdiff1d(job[~keep], job[keep])
+    return int(np.isin(trace.column("preceding_job")[keep], gone[gone >= 0]).sum())
 
 
 def check_trace(trace: object, name: str = "trace") -> None:

@@ -236,6 +236,7 @@ def test_the_section_of_a_log_by_itself_is_by_queue():
     if (sample.column("queue") == -1).all():
         assert section is None
     queued = sample.with_columns(queue=np.arange(sample.n_jobs) % 3)
+    queued = replace(queued, header=Header())  # which names queues
     section = summary.section(queued)
     assert [figure.name for figure in section.figures] == ["by_queue"]
     assert "eligible" not in section.finding

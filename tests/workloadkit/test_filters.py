@@ -108,17 +108,17 @@ def test_the_archives_text_is_written_as_it_was(text):
 
 def test_what_is_no_filter_is_refused_where_it_stands():
     for text, at, what in (
-        ("", 1, "a field is expected, not its end"),
-        ("   ", 1, "a field is expected"),
+        ("", 1, "a field such as user, job, proc or app is expected, not its end"),
+        ("   ", 1, "a field such as user"),
         ("user", 5, "an operator"),
-        ("user=", 6, "a number is expected, not its end"),
-        ("user=x", 6, "a number is expected, not 'x'"),
-        ("user=nan", 6, "a number"),
-        ("user=inf", 6, "a number"),
+        ("user=", 6, "a number or a name is expected, not its end"),
+        ("job=x", 5, "a number is expected, not 'x'"),
+        ("job=nan", 5, "a number"),
+        ("job=inf", 5, "a number"),
         ("user=1e999", 6, "a number"),
         ("user=1_0", 6, "a number"),
         ("user=1h", 6, "a number"),
-        ("user=1 and", 11, "a field is expected, not its end"),
+        ("user=1 and", 11, "a field such as user, job, proc or app is expected, not its end"),
         ("user=1 user=2", 8, "'and', 'or' or the end is expected, not 'user'"),
         ("user=1)", 7, "'and', 'or' or the end"),
         ("(user=1", 8, "a closing parenthesis"),
@@ -278,7 +278,7 @@ def test_a_header_that_names_no_filter_is_refused():
 
 def test_files_without_filters_are_refused():
     for text, said in (
-        (b"user=3\nuser=x # what\n", "line 2: not a filter"),
+        (b"user=3\njob=x # what\n", "line 2: not a filter"),
         (b"# nothing\n\n", "contains no filter outside of comments"),
         (b"", "contains no filter outside of comments"),
         (b"; MaxProcs: 8\n1 0 0 1 1\n", "the header contains no filter"),
@@ -342,7 +342,8 @@ def test_the_command_shows_the_filters_that_it_applied(run, source, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["--filter", "user=x"], 2),
+        (["--filter", "job=x"], 2),
+        (["--filter", "user=x"], 1),  # the log has no names
         ([], 2),
         (["--filter", "user>0"], 1),
         (["--filters-of", "none"], 1),

@@ -16,8 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
-from workloadkit.cleaning.filters import FieldComparison, Filter
+from workloadkit.cleaning.filters import Filter
 from workloadkit.clock import DAY, WEEK
+from workloadkit.select import FieldComparison
 from workloadkit.trace import Trace
 
 #: Significance level, over all quantities together.

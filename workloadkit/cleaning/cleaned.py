@@ -22,7 +22,7 @@ from workloadkit.header import Header
 from workloadkit.io.files import Source
 from workloadkit.io.lines import line_blocks
 from workloadkit.io.swf.reading import MAX_COMMENT_LINES
-from workloadkit.trace import Trace, check_trace
+from workloadkit.trace import Trace, check_trace, lost_predecessors
 
 CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"
 ONE_FILTER = ";       The filter used to produce it was"
@@ -229,9 +229,7 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
     if not keep.any():
         raise WorkloadError(f"{trace.name}: the filters remove every job")
     kept = trace.select(keep)
-    gone = np.setdiff1d(trace.column("job")[~keep], kept.column("job"))
-    lost = int(np.isin(kept.column("preceding_job"), gone[gone >= 0]).sum())
-    if lost:
+    if lost := lost_predecessors(trace, keep):
         name = plural(lost, "remaining job names", "remaining jobs name")
         _warn(f"{trace.name}: {name} a removed job as preceding job")
     header = trace.header

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from workloadkit.cleaning.activity import day_of
 from workloadkit.cleaning.anomaly import FLURRY, Anomaly
-from workloadkit.cleaning.filters import Condition, FieldComparison, Filter, Junction
+from workloadkit.cleaning.filters import Filter
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import plural
+from workloadkit.select import Condition, FieldComparison, Junction
 from workloadkit.trace import Trace
 
 #: Each pass over the log finds the largest flurry of each user; the next pass, without these jobs,

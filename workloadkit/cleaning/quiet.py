@@ -8,8 +8,9 @@ from scipy.special import pdtr
 
 from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Anomaly
-from workloadkit.cleaning.filters import FieldComparison, Filter
+from workloadkit.cleaning.filters import Filter
 from workloadkit.clock import DAY, WEEK
+from workloadkit.select import FieldComparison
 from workloadkit.trace import Trace
 
 #: Below this fraction of the usual number, jobs are few.

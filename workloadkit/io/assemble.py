@@ -173,9 +173,7 @@ def _header(
         entries.append(("StartTime", date))
     if date := dated.date(last):
         entries.append(("EndTime", date))
-    begin, until = np.floor(window.begin), np.ceil(window.until)
-    dates = f" ({dated.date(begin)} to {dated.date(until)})" if dated.date(until) else ""
-    entries.append(("Window", f"{begin:.0f} {until:.0f}{dates}"))
+    entries.append(("Window", dated.window_text(window.begin, window.until)))
     if options.procs is not None:
         entries.append(("MaxProcs", str(options.procs)))
     for label, field in (("Queue", "queue"), ("Partition", "partition")):
