@@ -13,7 +13,8 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as declared
 from datetime import datetime, timedelta
 from math import inf
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
@@ -36,6 +37,8 @@ MAX_LENGTH = 20_000
 
 #: Deepest accepted nesting of parentheses.
 MAX_DEPTH = 50
+
+_FEW = 10  # names that a message lists
 
 # `_WRITTEN` has the archive's name of a field where it differs from ours; conditions are written
 # with it. `_ALIASES` has every other accepted spelling.
@@ -159,8 +162,8 @@ class Date:
         match = _DATE.fullmatch(self.text)
         if match is None:
             raise ValueError(self.text)
-        year, month, day, *clock = (int(part) if part else None for part in match.groups())
-        return datetime(year or 0, month or 0, day or 1, *(part or 0 for part in clock))
+        year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
+        return datetime(year, month, day if match[3] else 1, hour, minute, second)
 
     @property
     def end(self) -> datetime:
@@ -208,7 +211,7 @@ class FieldComparison:
     field: str
     operator: str
     value: Value
-    at: int = field(default=0, compare=False, repr=False)  # character of the value
+    at: int = declared(default=0, compare=False, repr=False)  # character of the value
 
     def __str__(self) -> str:
         return f"{_WRITTEN.get(self.field, self.field)}{self.operator}{_written(self.value)}"
@@ -240,7 +243,7 @@ class OneOf:
 
     field: str
     items: "tuple[Value | Range, ...]"
-    at: tuple[int, ...] = field(default=(), compare=False, repr=False)  # characters of the items
+    at: tuple[int, ...] = declared(default=(), compare=False, repr=False)  # characters of the items
 
     def __str__(self) -> str:
         items = ", ".join(map(_written, self.items))
@@ -301,13 +304,13 @@ class Junction:
 
     def of(self, jobs: "Jobs") -> Truth:
         """Return for which jobs the combination is true and false."""
-        of_yes, of_no = np.logical_and, np.logical_or
-        if self.word == "or":
-            of_yes, of_no = of_no, of_yes
         yes, no = self.parts[0].of(jobs)
         for part in self.parts[1:]:
             also = part.of(jobs)
-            yes, no = of_yes(yes, also.yes), of_no(no, also.no)
+            if self.word == "and":
+                yes, no = yes & also.yes, no | also.no
+            else:
+                yes, no = yes | also.yes, no & also.no
         return Truth(yes, no)
 
 
@@ -359,7 +362,9 @@ class Jobs:
             return Truth(nothing, ~nothing if self.as_coded else nothing)
         place = words.categories.get_indexer([word])[0]
         if place < 0:
-            meant = near(word, map(str, words.categories))
+            known = [str(each) for each in words.categories]
+            few = f"known: {', '.join(known)}" if 0 < len(known) <= _FEW else ""
+            meant = near(word, known) or few
             message = f"no job has the {name} {shorten(word, 40)}"
             self.absent.append((at, f"{message}; {meant}" if meant else message))
         yes = words.codes == place if place >= 0 else np.zeros(self.trace.n_jobs, bool)
@@ -551,18 +556,14 @@ class _Parser:
         places = []
         while True:
             places.append(self.at)
-            item: Value | Range = self.value(name)
-            if self.token == "..":
-                if isinstance(item, str):
-                    self.refuse(
-                        "names have no ranges; a comma or a closing parenthesis is expected"
-                    )
+            low = self.value(name)
+            if self.token != "..":
+                items.append(low)
+            elif isinstance(low, str):
+                self.refuse("names have no ranges; a comma or a closing parenthesis is expected")
+            else:
                 self.take()
-                item = Range(item, self.value(name))
-                if isinstance(item.high, str):
-                    self.next -= 1
-                    self.refuse("the end of a range is expected")
-            items.append(item)
+                items.append(Range(low, self.value(name)))
             if not self.accept(","):
                 break
         self.expect(")", "a comma or a closing parenthesis is expected")
@@ -571,7 +572,7 @@ class _Parser:
     def field(self) -> str:
         """Parse the name of a field."""
         if self.token not in self.fields:
-            meant = near(self.token, self.fields)
+            meant = near(self.token, self.kinds)
             expected = "a field such as user, job, proc or app is expected"
             self.refuse(f"{expected} ({meant})" if meant else expected)
         return self.fields[self.take().lower()]
@@ -646,7 +647,9 @@ class Choice(NamedTuple):
     since, until : float
         Submitted at or after the one and before the other; infinite without a limit. [s]
     absent : tuple of str
-        Names in the expression that no job has.
+        Names in the expression that no job has, each as a message.
+    submitted : str
+        When the jobs of the log were submitted, for messages; empty without a limit.
     """
 
     keep: NDArray[np.bool_]
@@ -654,6 +657,7 @@ class Choice(NamedTuple):
     since: float
     until: float
     absent: tuple[str, ...]
+    submitted: str
 
 
 def choose(
@@ -676,7 +680,11 @@ def choose(
         raise ParameterError(f"until is {str(until)!r}; it must be after since, {str(since)!r}")
     submit = trace.column("submit")
     keep = keep & (submit >= limits[0]) & (submit < limits[1])
-    return Choice(keep, ", ".join(how), limits[0], limits[1], tuple(absent))
+    submitted = ""
+    if submit.size and limits != [-inf, inf]:
+        first, last = (trace.header.date(x) or f"second {x:g}" for x in submit[[0, -1]].tolist())
+        submitted = f"; jobs were submitted from {first} to {last}"
+    return Choice(keep, ", ".join(how), limits[0], limits[1], tuple(absent), submitted)
 
 
 def _limit(trace: "Trace", name: str, given: object) -> float:

@@ -440,8 +440,9 @@ class Trace(Displayed):
         """
         choice = choose(self, expression, since, until)
         if not choice.keep.any():
-            why = "; ".join(("", *choice.absent[:1]))
-            raise WorkloadError(f"{self.name}: no job is chosen: {choice.how}{why}")
+            if choice.absent:
+                raise WorkloadError(f"{choice.absent[0]}; no job of {self.name} is chosen")
+            raise WorkloadError(f"{self.name}: no job is chosen: {choice.how}{choice.submitted}")
         for message in choice.absent:
             warnings.warn(message, WorkloadWarning, stacklevel=2)
         kept = self.select(choice.keep)

@@ -114,8 +114,9 @@ _PANELS: dict[str, tuple[tuple[Callable[..., None], str, tuple[str, ...]], ...]]
 
 for panel, commands in _PANELS.items():
     for command, examples, topics in commands:
-        add_command(app, command, examples, topics, panel=panel)
-add_command(experiment.app, experiment.run, experiment.RUN_EXAMPLES, ("custom",))
+        whole_logs = command is study.study
+        add_command(app, command, examples, topics, panel=panel, whole_logs=whole_logs)
+add_command(experiment.app, experiment.run, experiment.RUN_EXAMPLES, ("custom",), whole_logs=True)
 add_command(experiment.app, experiment.merge, experiment.MERGE_EXAMPLES)
 app.add_typer(experiment.app, name="experiment", rich_help_panel="Simulation")
 add_command(app, explain.explain, explain.EXAMPLES, name="help", panel="Help")

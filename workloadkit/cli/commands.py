@@ -21,6 +21,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 
 #: Headings of options that only the whole help explains.
 RARE = "More options"
+CHOICE = "Choice of jobs"
 SHARED = "Options of every command"
 
 _WHOLE = "workloadkit.whole_help"  # in the context: all options are explained
@@ -115,11 +116,13 @@ class Command(_PlainValues, typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the usual options, and the names of the others; or all in full."""
-        panels: dict[str, list[Any]] = {"Arguments": [], "Options": [], RARE: [], SHARED: []}
+        panels: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+        folded: dict[str, list[Any]] = {RARE: [], CHOICE: [], SHARED: []}
+        panels |= folded
         for parameter in self.get_params(ctx):
             panels.setdefault(panel_of(parameter), []).append(parameter)
         whole = ctx.meta.get(_WHOLE)
-        shown = panels if whole else {**panels, RARE: [], SHARED: []}
+        shown = panels if whole else {**panels, **{heading: [] for heading in folded}}
         for heading, parameters in shown.items():
             records = [r for p in parameters if (r := p.get_help_record(ctx)) is not None]
             if records:
@@ -131,7 +134,9 @@ class Command(_PlainValues, typer.core.TyperCommand):
                         formatter.write_dl(short, col_max=22, col_spacing=1)
         if not whole:
             with formatter.section(RARE):
-                names = [max(p.opts, key=len) for p in (*panels[RARE], *panels[SHARED])]
+                names = [
+                    max(p.opts, key=len) for folded_panel in folded.values() for p in folded_panel
+                ]
                 text = ", ".join(names)
                 _write_lines(formatter, wrap(text, formatter.width - 2, break_on_hyphens=False))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli.choosing import chosen
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.configuration import as_words, configured
 from workloadkit.cli.messages import detail, note, progress
@@ -108,16 +109,17 @@ SeedOption = Annotated[
 ]
 
 
-def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
+def load(trace: Path | None, *, strict: bool, bursts: bool = False, whole: bool = False) -> "Trace":
     """Read the log named on the command line, or the sample; report repairs.
 
-    With `bursts`, checkpointed jobs are replaced by their bursts.
+    Returns the jobs that --where, --since and --until choose, or with `whole` all. With `bursts`,
+    checkpointed jobs are replaced by their bursts.
     """
     import workloadkit as wk
 
     if trace is None:
         note("no TRACE given: using the built-in sample")
-        return wk.load_sample()
+        return chosen(wk.load_sample())
     with progress(f"reading {trace}"):
         log = _read(trace, strict=strict)
     detail(f"{log.name}: jobs {log.n_jobs:,}, sha256 {log.digest}")
@@ -125,6 +127,8 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False) -> "Trace":
         note(f"{log.name}: repairs made while reading:")
         for repair in log.repairs:
             note(f"  {repair}")
+    if not whole:
+        log = chosen(log)
     if bursts:
         n_jobs = log.bursts["job"].nunique()
         note(f"{log.name}: checkpointed jobs {n_jobs:,}, replaced by bursts {len(log.bursts):,}")

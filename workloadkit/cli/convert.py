@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli.choosing import chosen
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -118,6 +119,7 @@ def convert(
             columns=columns,
             strict=strict,
         )
+    trace = chosen(trace)
     with progress(f"writing {output}"):
         sidecar = formats.write_log(trace, output)
     typer.echo(_summary(trace), err="-" in (str(output), str(json)))

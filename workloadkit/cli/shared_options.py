@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workloadkit.cli import choosing
 from workloadkit.cli.commands import SHARED, Command, show_whole_help
 from workloadkit.cli.configuration import configure
 from workloadkit.cli.messages import set_verbosity
@@ -88,20 +89,23 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of every command, which act by themselves."""
+def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Callable[..., None]:
+    """Give a command the options of every command, and those that choose jobs of its logs."""
     own = signature(command)
+    added = dict.fromkeys(choosing.OPTIONS if chooses else ())
+    options = {name: (choosing.OPTIONS[name], None) for name in added} | _SHARED
     parameters = [
         *own.parameters.values(),
         *(
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
-            for name, (option, default) in _SHARED.items()
+            for name, (option, default) in options.items()
         ),
     ]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(**{name: value for name, value in given.items() if name not in _SHARED})
+        with choosing.choosing(**{name: given[name] for name in added}):
+            command(**{name: value for name, value in given.items() if name not in options})
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -116,8 +120,14 @@ def add_command(
     *,
     name: str | None = None,
     panel: str | None = None,
+    whole_logs: bool = False,
 ) -> None:
-    """Add a command to the program, with its examples and the topics that explain more."""
-    run: Any = with_shared_options(command)
-    run.examples, run.topics = examples, topics
+    """Add a command to the program, with its examples and the topics that explain more.
+
+    A command that reads logs, and may be strict about them, may choose jobs of them, unless it
+    requires whole logs.
+    """
+    chooses = "strict" in signature(command).parameters and not whole_logs
+    run: Any = with_shared_options(command, chooses=chooses)
+    run.examples, run.topics = examples, (*topics, *["where"] * chooses)
     app.command(name, cls=Command, rich_help_panel=panel)(run)

@@ -158,15 +158,38 @@ With last and max, --cut C limits how long a job holds a session open: to C
 after its submission.
 """
 
+_WHERE = """
+user=3 and run>2h
+account in (physics, chem) and not state=COMPLETED
+16 <= procs < 64 and submit>=2024-03-01
+user in (3, 5..9) or eligible is unknown
+
+--where takes the jobs for which an expression is true: tests of fields, joined
+by and, or, not and parentheses. A test is FIELD =, !=, <, <=, > or >= VALUE; a
+range; FIELD in (...), FIELD not in (...); FIELD is unknown, is not unknown. A
+comparison with an unknown value is neither true nor false.
+
+Fields: job, submit, wait, run, procs, user, group, executable, queue,
+partition, status and the others of the format; start, end, hour; account, qos,
+state, reason, eligible, nodes, gpus and the others of imported accounting.
+
+Values: numbers; names, in quotes if they have blanks or begin with a digit;
+times 90, 20min, 2h, 1d; sizes 4GB; dates 2024-03, 2024-03-01,
+2024-03-01T12:00 in the log's time zone. A date is a period: submit=2024-03 is
+all of March, submit<=2024-03-01 includes that day.
+
+--since DATE takes the jobs submitted at or after DATE, --until DATE those
+before; the window of the log is narrowed to them.
+"""
+
 _FILTERS = """
 user=374 and job>=14969 and job<=28552
 (queue=0 or run<60) and not proc=1
 hour>=8 and hour<18
 
-A filter compares fields with numbers (= != < <= > >=), joined by and, or,
-not and parentheses. Fields: user, job, proc, app, queue, partition, group,
-status, submit, wait, run and the other fields of the format; hour is the hour
-of the day of the submission.
+A filter names the jobs to remove by an expression as for --where, see
+`workloadkit help where`; only here an unknown value compares as -1, its code
+in a file. Fields may have the archive's names: proc, app, subtime, runtime.
 """
 
 _FORMATS = """
@@ -243,6 +266,7 @@ TOPICS = {
     "crosscheck-models": Topic("Queueing models (crosscheck)", lambda: CROSSCHECK),
     "parameters": Topic("Parameters of queueing models", lambda: PARAMETERS),
     "methods": Topic("Methods to delimit sessions", lambda: _METHODS),
+    "where": Topic("Choosing jobs (--where, --since, --until)", lambda: _WHERE),
     "filters": Topic("Filters (clean, anomalies)", lambda: _FILTERS),
     "exports": Topic("Exports of accounting (convert)", lambda: EXPORTS),
     "formats": Topic("Formats of files, durations", lambda: _FORMATS),

@@ -30,6 +30,9 @@ from workloadkit.trace import Trace
 #: Keys of an experiment that are not settings.
 _AXES = ("logs", "schedulers", "users", "loads", "readings")
 
+#: Keys that choose jobs of the logs, see `Trace.where`, and its parameters.
+_CHOICE = {"where": "expression", "since": "since", "until": "until"}
+
 #: Settings with another name in the file than in Python.
 _RENAMED = {"seed": "rng"}
 
@@ -38,9 +41,10 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     """Read an experiment from a TOML file.
 
     The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
-    name; `schedulers` and `users`, lists as for `simulate`, or tables by name; `loads`, a list;
-    `readings`, a table of settings for each reading; `seed`; and the settings of
-    `workloadkit.settings.ExperimentSettings`, with times in seconds or such as "1w".
+    name; `where`, `since` and `until`, which choose jobs of the logs; `schedulers` and `users`,
+    lists as for `simulate`, or tables by name; `loads`, a list; `readings`, a table of settings for
+    each reading; `seed`; and the settings of `workloadkit.settings.ExperimentSettings`, with times
+    in seconds or such as "1w".
 
     Parameters
     ----------
@@ -81,6 +85,7 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
 
 def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experiment:
     axes = {name: keys.pop(name) for name in _AXES if name in keys}
+    choice = {name: keys.pop(key) for key, name in _CHOICE.items() if key in keys}
     for needed in ("logs", "schedulers"):
         if needed not in axes:
             raise ParameterError(f"no {needed} given")
@@ -98,7 +103,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
             else metrics_named(words)
         )
         keys = keys | {"metrics": metrics}
-    settings = ExperimentSettings(**_settings(keys, known=_AXES))
+    settings = ExperimentSettings(**_settings(keys, known=(*_AXES, *_CHOICE)))
     others = {
         name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes
     }
@@ -108,15 +113,20 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
             named = words if isinstance(words, dict) else dict(zip(words, words, strict=True))
             if len(named) == len(words):  # otherwise a name is repeated, which is reported later
                 others[name] = {key: part(word) for key, word in named.items()}
-    logs = _logs(_words("logs", axes.pop("logs")), folder, strict=strict)
+    logs = _logs(_words("logs", axes.pop("logs")), folder, choice, strict=strict)
     return Experiment(logs, readings=readings, settings=settings, **others, **axes)
 
 
-def _logs(paths: Any, folder: Path, *, strict: bool) -> dict[str, Trace]:
+def _logs(paths: Any, folder: Path, choice: dict[str, Any], *, strict: bool) -> dict[str, Trace]:
     """Read logs; those in a list have the names of their files."""
+
+    def read(path: str) -> Trace:
+        trace = _read(folder / path, strict=strict)
+        return trace.where(**choice) if choice else trace
+
     if isinstance(paths, dict):
-        return {name: _read(folder / path, strict=strict) for name, path in paths.items()}
-    traces = [_read(folder / path, strict=strict) for path in paths]
+        return {name: read(path) for name, path in paths.items()}
+    traces = [read(path) for path in paths]
     found = {trace.name: trace for trace in traces}
     if len(found) < len(traces):
         raise ParameterError("two logs have the same name; use a table to name them")
