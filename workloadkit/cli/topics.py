@@ -164,22 +164,23 @@ account in (physics, chem) and not state=COMPLETED
 16 <= procs < 64 and submit>=2024-03-01
 user in (3, 5..9) or eligible is unknown
 
---where takes the jobs for which an expression is true: tests of fields, joined
-by and, or, not and parentheses. A test is FIELD =, !=, <, <=, > or >= VALUE; a
-range; FIELD in (...), FIELD not in (...); FIELD is unknown, is not unknown. A
-comparison with an unknown value is neither true nor false.
+--where takes the jobs for which an expression is true: tests of fields,
+joined by and, or, not and parentheses. A test is FIELD =, !=, <, <=, > or >=
+VALUE; a range; FIELD in (...), FIELD not in (...); FIELD is unknown, is not
+unknown. A comparison with an unknown value is neither true nor false.
 
 Fields: job, submit, wait, run, procs, user, group, executable, queue,
-partition, status and the others of the format; start, end, hour; account, qos,
-state, reason, eligible, nodes, gpus and the others of imported accounting.
+partition, status and the others of the format; start, end, hour; account,
+qos, state, reason, eligible, nodes, gpus and the others of imported
+accounting.
 
 Values: numbers; names, in quotes if they have blanks or begin with a digit;
-times 90, 20min, 2h, 1d; sizes 4GB; dates 2024-03, 2024-03-01,
-2024-03-01T12:00 in the log's time zone. A date is a period: submit=2024-03 is
-all of March, submit<=2024-03-01 includes that day.
+times 90, 20min, 2h, 1d; sizes 4GB; dates 2024-03, 2024-03-01 and
+2024-03-01T12:00 in the log's time zone. A date is a period: submit=2024-03
+is all of March, submit<=2024-03-01 includes that day.
 
 --since DATE takes the jobs submitted at or after DATE, --until DATE those
-before; the window of the log is narrowed to them.
+before it; the window of the log is narrowed to them.
 """
 
 _FILTERS = """
