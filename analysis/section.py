@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from analysis.finding import Finding
 from analysis.formats import share, with_interval
 from workloadkit.display import Displayed
 from workloadkit.provenance import plain
@@ -107,6 +108,8 @@ class Figure:
         The numbers.
     plot : callable
         ``plot(data, ax=None) -> Axes``.
+    alt : str, default ""
+        What the figure shows, for readers who do not see it; by default the finding of its section.
     """
 
     name: str
@@ -114,6 +117,7 @@ class Figure:
     caption: str
     data: pd.DataFrame
     plot: Callable[..., Axes]
+    alt: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return title, caption and the columns of the data, as plain Python values."""
@@ -141,6 +145,10 @@ class Section:
     figures : tuple of Figure
     parameters : mapping
         Parameters of the computation. Times are floats [s], counts and seeds integers.
+    findings : tuple of Finding
+        Measures with thresholds, which the page ranks.
+    gaps : tuple of str
+        Sentences on what the log cannot answer, for the top of the page.
     """
 
     name: str
@@ -151,9 +159,11 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    gaps: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything except the parameters, as plain Python values."""
+        """Return title, finding, notes, values, tables and figures, as plain Python values."""
         return {
             "title": self.title,
             "finding": self.finding,

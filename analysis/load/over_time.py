@@ -236,14 +236,14 @@ def section(trace: Trace) -> Section:
     if last - first < DAY:
         notes.append("The log spans less than a day, so no time series are shown.")
     else:
-        days = _interval(first, last)
+        days = interval_days(first, last)
         figures.append(_jobs_figure(trace, clock, days))
         per_day = figures[0].data["jobs"] / days
         inside = trace.window.contains(trace.column("submit")).sum()
         mean = float(inside) / (last - first) * DAY  # the first and the last day are partial
         values |= {"jobs_per_day_mean": mean, "jobs_per_day_max": per_day.max()}
         if trace.ran.any():
-            days = _interval(first, last, shortest=7 if last - first >= 56 * DAY else 1)
+            days = interval_days(first, last, shortest=7 if last - first >= 56 * DAY else 1)
             figures.insert(0, _load_figure(trace, clock, days))
             busiest = float(figures[0].data["offered_load"].max())
             values |= {"interval_days": days, "busiest_offered_load": busiest}
@@ -303,7 +303,7 @@ def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
         + f". The log covers only a part of the first and the last {each}."
     )
     plot = partial(plot_load, machine=machine is not None)
-    return Figure("load", "Load over time", caption, _dated(data, clock), plot)
+    return Figure("load", "Load over time", caption, dated(data, clock), plot)
 
 
 def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
@@ -314,7 +314,7 @@ def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
         "of seven such intervals. Jobs that never ran are included."
     )
     plot = partial(plot_jobs, days=days)
-    return Figure("jobs", "Jobs submitted", caption, _dated(data, clock), plot)
+    return Figure("jobs", "Jobs submitted", caption, dated(data, clock), plot)
 
 
 def _finding(values: dict[str, Any]) -> str:
@@ -350,8 +350,8 @@ def _table(values: dict[str, Any]) -> Table:
     return facts("summary", "Load and utilization of the whole log.", rows)
 
 
-def _interval(first: float, last: float, *, shortest: int = 1) -> int:
-    """Choose the days per interval: a multiple of `shortest` with few enough intervals."""
+def interval_days(first: float, last: float, *, shortest: int = 1) -> int:
+    """Return the days per interval: a multiple of `shortest` with few enough intervals."""
     return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * _MOST_INTERVALS))))
 
 
@@ -359,7 +359,8 @@ def _name_of(days: int) -> str:
     return {1: "day", 7: "week"}.get(days, f"{days} days")
 
 
-def _dated(data: pd.DataFrame, clock: Clock) -> pd.DataFrame:
+def dated(data: pd.DataFrame, clock: Clock) -> pd.DataFrame:
+    """Return a table with the local `date` of each `begin`, if local time is known."""
     return data.assign(date=clock.dates(data["begin"])) if clock.known else data
 
 

@@ -10,3 +10,6 @@ from .machine import full_days as full_days
 from .machine import full_hours as full_hours
 from .machine import larger_machine as larger_machine
 from .machine import of_hours as of_hours
+from .shares import fair_share as fair_share
+from .shares import read_shares as read_shares
+from .unusual import unusual as unusual

@@ -16,7 +16,7 @@ from analysis.operations.accounting import (
     accounted_jobs,
     names_of,
 )
-from analysis.waits.measures import periods
+from analysis.waits.measures import enough, periods
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, check_choice
@@ -24,9 +24,6 @@ from workloadkit.trace import Trace
 
 #: Percentiles of waits.
 PERCENTILES = (50, 90, 99)
-
-#: A percentile is measured if at least so many values exceed it: below, single jobs decide it.
-FEWEST_BEYOND = 5
 
 #: What waits are grouped by.
 WaitsBy = Literal["size", "run time", "hour"]
@@ -65,17 +62,6 @@ class Groups(NamedTuple):
         )
 
 
-def enough(n: ArrayLike, percent: int) -> NDArray[np.bool_]:
-    """Whether a percentile of `n` values is measured: at least `FEWEST_BEYOND` exceed it.
-
-    Examples
-    --------
-    >>> enough([9, 10, 49, 50], 50).tolist(), enough([9, 10, 49, 50], 90).tolist()
-    ([False, True, True, True], [False, False, False, True])
-    """
-    return np.asarray(n) * (100 - percent) >= 100 * FEWEST_BEYOND
-
-
 def usage(trace: Trace, by: By | Literal["month"]) -> pd.DataFrame:
     """Return the hours, jobs and waits of each group.
 
@@ -111,9 +97,11 @@ def usage(trace: Trace, by: By | Literal["month"]) -> pd.DataFrame:
     """
     jobs = accounted_jobs(trace)
     groups = _months(trace) if by == "month" else groups_by(trace, by)
-    hours = {name: groups.sums(jobs[name]) for name in _HOURS}
-    if by == "month":
-        hours = _hours_in(trace, jobs, groups)
+    hours = (
+        _hours_in(trace, jobs)
+        if by == "month"
+        else {name: groups.sums(jobs[name]) for name in _HOURS}
+    )
     total = np.nansum(hours["core_hours"])
     table = pd.DataFrame(
         {
@@ -378,15 +366,32 @@ def _months(trace: Trace) -> Groups:
     return Groups(np.searchsorted(edges, submit, side="right") - 1, names)
 
 
-def _hours_in(trace: Trace, jobs: pd.DataFrame, groups: Groups) -> dict[str, NDArray]:
+def _hours_in(trace: Trace, jobs: pd.DataFrame) -> dict[str, NDArray]:
     """Return the core-, node- and GPU-hours spent in each month."""
     edges = _month_edges(trace, float(np.fmax(jobs["end"].max(), jobs["submit"].max())))
-    hours = {}
-    for name, counted in zip(_HOURS, ("procs", "nodes", "gpus"), strict=True):
-        chosen = jobs[name].notna()
-        found = np.full(len(groups.names), np.nan)
-        if chosen.any():
-            start, end, each = (jobs.loc[chosen, c].to_numpy() for c in ("start", "end", counted))
-            found = held_between(edges, start, end, each) / HOUR
-        hours[name] = found
-    return hours
+    return {
+        name: hours_between(jobs, counted, edges)
+        for name, counted in zip(_HOURS, ("procs", "nodes", "gpus"), strict=True)
+    }
+
+
+def hours_between(jobs: pd.DataFrame, counted: str, edges: NDArray) -> NDArray[np.float64]:
+    """Return what accounted jobs held in each interval, such as core-hours for `procs`.
+
+    It is NaN if jobs ran in the interval and it is known of none of them.
+    """
+    started = jobs["started"].to_numpy()
+    known = jobs[counted].notna().to_numpy()
+
+    def held(chosen: NDArray, number: NDArray) -> NDArray[np.float64]:
+        start, end = (jobs.loc[chosen, name].to_numpy() for name in ("start", "end"))
+        return held_between(edges, start, end, number[chosen]) / HOUR
+
+    if edges.size < 2 or not (started & known).any():
+        return np.full(max(edges.size - 1, 0), np.nan)
+    found = held(started & known, jobs[counted].to_numpy())
+    one = np.ones(len(jobs))
+    least = 1e-4  # h; sums of times are rounded
+    only_unknown = held(started & known, one) < least
+    only_unknown &= held(started & ~known, one) >= least
+    return np.where(only_unknown, np.nan, found)

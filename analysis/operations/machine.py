@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from analysis.load.over_time import held_between
 from analysis.operations.accounting import HOUR, accounted_jobs
-from analysis.operations.groups import enough
+from analysis.operations.groups import hours_between
+from analysis.waits.measures import enough
 from workloadkit import metrics
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, check_positive
@@ -60,7 +61,7 @@ def full_days(trace: Trace) -> pd.DataFrame:
         table["date"] = clock.dates(table["begin"])
     table["jobs"] = np.diff(np.searchsorted(submit, edges)) if edges.size else np.empty(0, int)
     for name, counted in (("core", "procs"), ("node", "nodes"), ("gpu", "gpus")):
-        table[f"{name}_hours"] = _held(jobs, counted, edges) / HOUR
+        table[f"{name}_hours"] = hours_between(jobs, counted, edges)
     capacity = (trace.header.procs or np.nan) * (table["end"] - table["begin"]) / HOUR
     table["utilization"] = table["core_hours"] / capacity
     return table
@@ -93,8 +94,8 @@ def full_hours(trace: Trace) -> pd.DataFrame:
     start = np.maximum(start, since)
     procs = jobs.loc[chosen, "procs"].to_numpy()
     table = pd.DataFrame({"begin": edges[:-1]})
-    table["in_use"] = _held(jobs, "procs", edges) / HOUR
-    table["gpus_in_use"] = _held(jobs, "gpus", edges) / HOUR
+    table["in_use"] = hours_between(jobs, "procs", edges)
+    table["gpus_in_use"] = hours_between(jobs, "gpus", edges)
     table["waiting"] = held_between(edges, since, start, np.ones(since.size)) / HOUR
     table["waiting_procs"] = held_between(edges, since, start, procs) / HOUR
     at = edges[:-1]
@@ -217,14 +218,6 @@ def _waits(procs: int, waits: NDArray[np.float64]) -> dict[str, float]:
         },
         "longest": float(waits.max()),
     }
-
-
-def _held(jobs: pd.DataFrame, counted: str, edges: NDArray) -> NDArray[np.float64]:
-    """Return what jobs held in each interval, NaN if it is known of none."""
-    chosen = (jobs["started"] & jobs[counted].notna()).to_numpy()
-    if edges.size < 2 or not chosen.any():
-        return np.full(max(edges.size - 1, 0), np.nan)
-    return held_between(edges, *(jobs.loc[chosen, c].to_numpy() for c in ("start", "end", counted)))
 
 
 def _at(times: NDArray, procs: NDArray, at: NDArray) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock
@@ -23,6 +23,9 @@ Interval = Literal["submit_to_start", "submit_to_eligible", "eligible_to_start"]
 
 #: Name of the combined small groups.
 OTHERS = "others"
+
+#: A percentile is measured if at least so many values exceed it: below, single jobs decide it.
+FEWEST_BEYOND = 5
 
 _SHORT, _LONG = 28 * DAY, 182 * DAY
 
@@ -191,6 +194,17 @@ def ranked(names: pd.Categorical, largest: int | None = None) -> tuple[NDArray, 
     while rest in ordered:  # if a site uses this name
         rest = f"({rest})"
     return np.minimum(code, largest), [*ordered[:largest], rest]
+
+
+def enough(n: ArrayLike, percent: int) -> NDArray[np.bool_]:
+    """Whether a percentile of `n` values is measured: at least `FEWEST_BEYOND` exceed it.
+
+    Examples
+    --------
+    >>> enough([9, 10, 49, 50], 50).tolist(), enough([9, 10, 49, 50], 90).tolist()
+    ([False, True, True, True], [False, False, False, True])
+    """
+    return np.asarray(n) * (100 - percent) >= 100 * FEWEST_BEYOND
 
 
 def period_of(length: float) -> Period:

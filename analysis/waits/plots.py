@@ -6,7 +6,7 @@ from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.waits.measures import OTHERS
+from analysis.waits.measures import OTHERS, enough
 from workloadkit.clock import DAY
 from workloadkit.errors import ParameterError
 
@@ -15,6 +15,8 @@ _SHORTEST = 1.0  # a logarithmic axis has no 0 [s]
 
 def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90) -> Axes:
     """Draw a percentile of waits over time, one line per group.
+
+    Periods in which too few waits exceed the percentile are left out, see `enough`.
 
     Parameters
     ----------
@@ -43,7 +45,8 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
     order = [name for name in names.index if name != OTHERS]
     order += [OTHERS] * (OTHERS in names.index)
     for name, line in zip(order, style.LINES, strict=False):
-        waits = data[data["name"] == name].set_index("begin")[column].reindex(each.index)
+        of_it = data[(data["name"] == name) & enough(data["jobs"], percent)]
+        waits = of_it.set_index("begin")[column].reindex(each.index)
         shown = np.maximum(waits.to_numpy(), _SHORTEST)
         ax.plot(
             place,
@@ -55,7 +58,7 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
             **{**line, "linewidth": 1.2},
         )
     style.time_axis(ax.yaxis)
-    ax.set_ylabel(f"wait, {percent}th percentile")
+    ax.set_ylabel("median wait" if percent == 50 else f"wait, {percent}th percentile")
     ax.margins(x=0.02)
     style.date_axis(ax.xaxis, data)
     style.legend_above(ax)

@@ -12,6 +12,7 @@ from analysis.section import Columns, Figure, Section, Table, shown
 from analysis.waits.measures import (
     By,
     Interval,
+    enough,
     names_of,
     period_of,
     ranked,
@@ -111,6 +112,12 @@ def _measures(waits: NDArray[np.float64]) -> dict[str, float]:
     return found | {f"p{percent}": metrics.percentile(known, percent) for percent in _PERCENTILES}
 
 
+def _shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """Return formatted cells, without percentiles that too few jobs exceed."""
+    masked = {f"p{p}": data[f"p{p}"].where(enough(data["jobs"], p)) for p in _PERCENTILES}
+    return shown(data.assign(**masked), columns)
+
+
 def _share_before_eligible(intervals: pd.DataFrame) -> float:
     """Return the share of the waiting time before jobs were eligible."""
     known = intervals[intervals["submit_to_eligible"].notna()]
@@ -126,7 +133,7 @@ def _table_of_intervals(intervals: pd.DataFrame) -> Table:
     }
     data = pd.DataFrame.from_dict(rows, orient="index")
     caption = "Intervals of the jobs with a known start: mean and percentiles."
-    return Table("intervals", caption, data, shown(data, _COLUMNS))
+    return Table("intervals", caption, data, _shown(data, _COLUMNS))
 
 
 def _table_by(by: str, names: pd.Categorical, intervals: pd.DataFrame, interval: Interval) -> Table:
@@ -142,7 +149,7 @@ def _table_by(by: str, names: pd.Categorical, intervals: pd.DataFrame, interval:
     columns = dict(_COLUMNS)
     if interval == "eligible_to_start":
         columns["before_eligible"] = ("before eligible", share)
-    text = shown(data, columns)
+    text = _shown(data, columns)
     text.index = [printable(name, _LONGEST_NAME) for name in ordered]
     caption = f"Wait {_INTERVALS[interval]}, by {by}; largest number of jobs first."
     if "before_eligible" in columns:
@@ -155,7 +162,7 @@ def _table_over_time(by: str, data: pd.DataFrame, period: str) -> Table:
         begins = data["date"].dt.strftime("%Y-%m-%d").tolist()
     else:
         begins = [f"day {begin / DAY:,.0f}" for begin in data["begin"]]
-    text = shown(data, _COLUMNS)
+    text = _shown(data, _COLUMNS)
     text.insert(0, by, [printable(name, _LONGEST_NAME) for name in data["name"]])
     text.index = begins
     caption = f"Wait by {by} and {period} of submission."
@@ -165,7 +172,7 @@ def _table_over_time(by: str, data: pd.DataFrame, period: str) -> Table:
 def _figure(by: str, data: pd.DataFrame, interval: Interval, period: str) -> Figure:
     caption = (
         f"90th percentile of the time {_INTERVALS[interval]}, by {period} of submission. "
-        "Less than 1 s is drawn as 1 s."
+        "Less than 1 s is drawn as 1 s; a group with fewer than 50 jobs is not drawn."
     )
     return Figure(f"by_{by}", f"Wait by {by}", caption, data, plot_waits)
 
@@ -190,7 +197,7 @@ def _notes(trace: Trace, *, eligible: bool) -> list[str]:
     if eligible:
         return [
             "Before a job is eligible, it depends on another job, is held, or has a later begin "
-            "time. Only afterwards does it wait for processors."
+            "time. Afterwards it waits for limits, priority or resources."
         ]
     if _is_accounted(trace):
         return ["Eligible times are unknown, so waits are not split."]

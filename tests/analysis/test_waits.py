@@ -117,6 +117,17 @@ def test_periods_follow_the_calendar():
     assert lengths == ["day", "week", "week", "month"]
 
 
+def test_a_percentile_that_few_jobs_exceed_is_neither_drawn_nor_shown():
+    jobs = [(0, 0, i + 60, i + 90) for i in range(51)]
+    section = summary.section(site(*jobs, partition=["a"] * 50 + ["b"]))
+    by_partition = {table.name: table for table in section.tables}["by_partition"]
+    assert by_partition.shown["90th percentile"].tolist() == ["1 min 44 s", "–"]
+    assert by_partition.shown["99th percentile"].tolist() == ["–", "–"]
+    (figure,) = section.figures
+    drawn = [line.get_ydata() for line in figure.plot(figure.data, Figure().add_subplot()).lines]
+    assert [values[~np.isnan(values)].tolist() for values in drawn] == [[104], []]
+
+
 def test_few_are_distinguished_from_others():
     code, ordered = measures.ranked(pd.Categorical([*"abbccc", "others"]), 2)
     assert ordered == ["c", "b", "(others)"]
@@ -241,18 +252,16 @@ def test_the_section_of_a_log_by_itself_is_by_queue():
     assert [figure.name for figure in section.figures] == ["by_queue"]
     assert "eligible" not in section.finding
     ax = analysis.waits.plot_waits(waits_over_time(queued, "queue"))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "queue 0",
-        "queue 1",
-        "queue 2",
-    ]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sorted(labels) == sorted(queued.names("queue").categories)
     with pytest.raises(ParameterError, match="p75"):
         analysis.waits.plot_waits(waits_over_time(queued, "queue"), percent=75)
 
 
 def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     log = {"submit": [0, 0, 0, 0, DAY], "wait": [0, 5, 7, 9, 3], "run": [1] * 5, "procs": [1] * 5}
-    trace = wk.Trace.from_columns(log | {"queue": [1, 1, 2, 3, 4]})
+    log |= {"queue": [1, 1, 2, 3, 4]}
+    trace = wk.Trace.from_columns({name: np.repeat(column, 10) for name, column in log.items()})
     reported = waits_over_time(trace, "queue", (50, 90), largest=1, period="day")
     ax = analysis.waits.plot_waits(reported, Figure().add_subplot(), percent=50)
     assert [line.get_label() for line in ax.lines] == ["queue 1", "others"]
@@ -260,7 +269,7 @@ def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
     assert others == [7, 3]
     assert ax.lines[0].get_xdata().tolist() == [0.5, 1.5]
-    assert ax.get_ylabel() == "wait, 50th percentile"
+    assert ax.get_ylabel() == "median wait"
 
 
 def test_the_summary_of_an_import_is_shown():

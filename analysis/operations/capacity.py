@@ -1,0 +1,225 @@
+"""Report section on whether the machine is big enough."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import count, duration, number, share
+from analysis.load.over_time import dated, waits_known
+from analysis.operations.machine import (
+    CALIBRATED,
+    Simulated,
+    full_hours,
+    larger_machine,
+    of_hours,
+)
+from analysis.operations.parts import listed
+from analysis.operations.rules import judged
+from analysis.section import Columns, Figure, Section
+from workloadkit.clock import Clock
+from workloadkit.errors import WorkloadError, plural
+from workloadkit.trace import Trace
+
+_NAME, _TITLE = "capacity", "Is the machine big enough?"
+_FEWEST_HOURS, _FEWEST_JOBS = 24, 100
+_POINTS = 500  # of a figure
+
+
+def section(trace: Trace) -> Section:
+    """Report use and queue at percentiles of the hours, and what a larger machine would do."""
+    hours = full_hours(trace)
+    if len(hours) < _FEWEST_HOURS or not waits_known(trace):
+        why = (
+            "its waits are unknown"
+            if len(hours) >= _FEWEST_HOURS
+            else f"its window has {plural(len(hours), 'full hour')}, less than a day"
+        )
+        gap = f"Whether the machine is big enough cannot be answered: {why}."
+        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
+    machine = trace.header.procs
+    table = of_hours(trace)
+    table.index = [f"{percent} % of the hours, at most" for percent in table.index]
+    columns: Columns = {
+        "in_use": ("processors in use", number),
+        "used_share": ("of the machine", share),
+        "gpus_in_use": ("GPUs in use", number),
+        "waiting": ("jobs waiting", number),
+        "waiting_procs": ("processors requested", number),
+        "backlog": ("in machines", number),
+    }
+    caption = "Use and queue at percentiles of the full hours, each column by itself."
+    tables = [listed("hours", caption, table, columns)]
+    values: dict[str, Any] = {
+        "hours": len(hours),
+        "waiting_hours": int((hours["waiting"] > 0).sum()),
+    }
+    findings, gaps, notes = [], [], []
+    if machine is None:
+        gaps.append("Free capacity and a larger machine require the size of the machine.")
+    else:
+        idle = float((hours["free"].clip(lower=0) * hours["fits"]).sum() / (machine * len(hours)))
+        fitting = float(hours["fits"].mean())
+        values |= {"idle_while_waiting": idle, "hours_with_a_fitting_job": fitting}
+        findings.append(
+            judged(
+                "idle_while_waiting",
+                idle,
+                f"In {share(fitting)} of the hours a job waited that needed no more than the free "
+                f"processors; {share(idle)} of the capacity was free then.",
+                _NAME,
+                n=trace.n_jobs,
+                weight=idle,
+                series=_shorter(hours["free"].clip(lower=0) * hours["fits"] / machine),
+                series_title="share of the machine free while a job waited that fits",
+            )
+        )
+        if "backlog" in table and (at := [i for i in table.index if i.startswith("90 %")]):
+            backlog = float(table.loc[at[0], "backlog"])
+            findings.append(
+                judged(
+                    "backlog",
+                    backlog,
+                    f"In a tenth of the hours, waiting jobs requested {number(backlog)} times the "
+                    "machine or more.",
+                    _NAME,
+                    n=trace.n_jobs,
+                    weight=min(backlog, 1.0),
+                    series=_shorter(hours["waiting_procs"] / machine),
+                    series_title="processors requested by waiting jobs, in machines",
+                )
+            )
+        notes.append(
+            "A free processor next to a waiting job that fits is not always an error of the "
+            "scheduler: partitions, memory, limits and reservations are not in accounting."
+        )
+        try:
+            simulated = larger_machine(trace) if trace.n_jobs >= _FEWEST_JOBS else None
+        except WorkloadError as error:
+            simulated = None
+            gaps.append(f"A larger machine cannot be simulated: {error}.")
+        if simulated is not None:
+            tables.append(_simulated(simulated))
+            values |= {"simulated_over_recorded": simulated.ratio}
+            text, finding = _larger(simulated)
+            notes.append(text)
+            findings += [finding] if finding else []
+    mean = float(hours["in_use"].mean())
+    used = f"{share(mean / machine)} of the processors" if machine else f"{number(mean)} processors"
+    waiting = float((hours["waiting"] > 0).mean())
+    return Section(
+        _NAME,
+        _TITLE,
+        f"On average {used} were in use; jobs waited in {share(waiting)} of the hours.",
+        (*notes, *gaps),
+        values,
+        tuple(tables),
+        (_figure(hours, trace),),
+        findings=tuple(findings),
+        gaps=tuple(gaps),
+    )
+
+
+def _larger(simulated: Simulated) -> tuple[str, Any]:
+    """Return what the simulation says, and the finding if it reproduces the recorded waits."""
+    means = simulated.waits["mean"]
+    before, after = (float(value) for value in means.iloc[1:3])
+    reduction = (before - after) / before if before > 0 else 0.0
+    left = f" {plural(simulated.n_left_out, 'job')} left out." if simulated.n_left_out else ""
+    if not simulated.is_calibrated:
+        return (
+            f"The simulation of the machine as it is does not reproduce the recorded waits (mean "
+            f"{duration(before)} instead of {duration(float(means.iloc[0]))}, a factor of more "
+            f"than {CALIBRATED:g}), so it does not forecast what more processors would do.{left}"
+        ), None
+    text = (
+        f"By simulation, 10 % more processors change the mean wait from {duration(before)} to "
+        f"{duration(after)}; the recorded mean wait is {duration(float(means.iloc[0]))}.{left}"
+    )
+    return text, judged(
+        "more_processors",
+        reduction,
+        text,
+        _NAME,
+        n=int(simulated.waits["jobs"].iloc[0]),
+        weight=max(reduction, 0.0),
+    )
+
+
+def _simulated(simulated: Simulated) -> Any:
+    columns: Columns = {
+        "procs": ("processors", count),
+        "jobs": ("jobs", count),
+        "mean": ("mean wait", duration),
+        "p50": ("median", duration),
+        "p90": ("90th percentile", duration),
+        "p99": ("99th percentile", duration),
+        "longest": ("longest", duration),
+    }
+    caption = (
+        "Waits after jobs were eligible: recorded, simulated on the same machine, and with more "
+        "processors. EASY backfilling on one pool, without partitions, limits and priorities."
+    )
+    return listed("larger_machine", caption, simulated.waits, columns)
+
+
+def _shorter(values: pd.Series, n: int = 60) -> tuple[float, ...]:
+    """Return the means of at most `n` parts of a series."""
+    parts = np.array_split(values.to_numpy(dtype=np.float64), min(n, len(values)))
+    return tuple(float(part.mean()) for part in parts)
+
+
+def _figure(hours: pd.DataFrame, trace: Trace) -> Figure:
+    each = int(np.ceil(len(hours) / _POINTS))
+    kept = hours[: len(hours) // each * each]
+    grouped = kept.groupby(np.arange(len(kept)) // each)
+    data = pd.DataFrame({"begin": grouped["begin"].first()})
+    data["end"] = data["begin"] + 3600 * each
+    data["in_use"] = grouped["in_use"].mean()
+    data["waiting_procs"] = grouped["waiting_procs"].mean()
+    data["machine"] = float(trace.header.procs or np.nan)
+    long = "hour" if each == 1 else f"{each} hours"
+    return Figure(
+        "use",
+        "Processors in use and requested by waiting jobs",
+        f"Mean of each {long}. The dashed line is the machine.",
+        dated(data, Clock.of(trace)),
+        plot_use,
+        alt=f"On average {number(hours['in_use'].mean())} processors are in use, at most "
+        f"{number(hours['in_use'].max())}; waiting jobs request "
+        f"{number(hours['waiting_procs'].mean())} on average, at most "
+        f"{number(hours['waiting_procs'].max())}.",
+    )
+
+
+def plot_use(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw processors in use, and those requested by waiting jobs.
+
+    Parameters
+    ----------
+    data : DataFrame
+        `begin` and `end` [s], `date` if known, `in_use`, `waiting_procs` and `machine`.
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    edges = style.date_edges(data)
+    ax.stairs(data["in_use"], edges, fill=True, color=style.PALE, label="in use")
+    ax.stairs(
+        data["waiting_procs"],
+        edges,
+        color=style.ORANGE,
+        linewidth=1,
+        label="requested by waiting jobs",
+    )
+    if (machine := float(data["machine"].iloc[0])) == machine:
+        ax.axhline(machine, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel("processors")
+    ax.margins(x=0)
+    style.count_axis(ax.yaxis)
+    style.date_axis(ax.xaxis, data)
+    style.legend_above(ax)
+    return ax

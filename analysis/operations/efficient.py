@@ -1,0 +1,135 @@
+"""Report section on efficiency: use of processors, memory and time limits, and idle core-hours."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.formats import count, share
+from analysis.operations.accounting import accounted_jobs
+from analysis.operations.groups import efficiency, efficiency_of, everyone
+from analysis.operations.parts import groupings, hours, listed, with_main
+from analysis.operations.rules import judged
+from analysis.section import Columns, Section
+from workloadkit.errors import plural
+from workloadkit.trace import Trace
+
+_NAME, _TITLE = "efficiency", "Efficiency"
+
+
+def section(trace: Trace) -> Section:
+    """Report how much of what jobs were given they used, and by whom the rest was held."""
+    jobs = accounted_jobs(trace)
+    all_jobs = efficiency_of(everyone(trace.n_jobs), jobs).iloc[0]
+    by_group = {by: efficiency(trace, by) for by in groupings(trace)}
+    values: dict[str, Any] = {str(name): value for name, value in all_jobs.items()}
+    columns: Columns = {
+        "jobs": ("jobs", count),
+        "core_hours": ("core-hours", hours),
+        "cpu_efficiency": ("CPU in use", share),
+        "idle_hours": ("idle core-hours", hours),
+        "memory_efficiency": ("memory in use", share),
+        "limit_use": ("time limit in use", share),
+    }
+    counted = {"cpu": "CPU", "memory": "memory", "limit": "time limit"}
+    columns |= {f"{name}_jobs": (f"n ({title})", count) for name, title in counted.items()}
+    tables = [
+        listed(
+            f"by_{by}",
+            f"Use of processors, memory and time limits by {by}; most idle core-hours first.",
+            table,
+            columns,
+            folded=by in ("partition", "queue", "qos"),
+        )
+        for by, table in by_group.items()
+    ]
+    gaps, findings, sentences = [], [], []
+    if all_jobs["cpu_jobs"]:
+        measured = float(all_jobs["idle_hours"])
+        of = float(jobs.loc[_known_cpu(jobs), "core_hours"].sum())
+        idle = measured / of if of > 0 else np.nan
+        who = with_main({by: t["idle_hours"].fillna(0) for by, t in by_group.items()})
+        used = float(all_jobs["cpu_efficiency"])
+        sentences.append(f"CPU time was {share(used)} of the allocated processor time.")
+        findings.append(
+            judged(
+                "cpu_idle",
+                idle,
+                f"{hours(measured)} of {hours(of)} core-hours had no CPU time{who} "
+                f"(n = {plural(int(all_jobs['cpu_jobs']), 'job')} with known CPU time).",
+                _NAME,
+                n=int(all_jobs["cpu_jobs"]),
+                weight=measured / float(all_jobs["core_hours"]),
+            )
+        )
+    else:
+        gaps.append(
+            "CPU times are unknown, so the efficiency of processors is unknown. Of Slurm, export "
+            "the steps too: sacct without -X, with TotalCPU and MaxRSS."
+        )
+    if all_jobs["memory_jobs"]:
+        used = float(all_jobs["memory_efficiency"])
+        sentences.append(f"{share(used)} of the requested memory was used.")
+        findings.append(
+            judged(
+                "memory_use",
+                used,
+                f"Jobs used {share(used)} of the memory that they requested, weighted by "
+                f"core-hours (n = {plural(int(all_jobs['memory_jobs']), 'job')}).",
+                _NAME,
+                n=int(all_jobs["memory_jobs"]),
+                weight=1 - used,
+            )
+        )
+    else:
+        gaps.append("Used or requested memory is unknown, so the efficiency of memory is unknown.")
+    if all_jobs["limit_jobs"]:
+        used = float(all_jobs["limit_use"])
+        sentences.append(f"Jobs ran for {share(used)} of their requested time.")
+        least = min(
+            (t for t in by_group.items() if t[0] in ("account", "user")),
+            key=lambda pair: pair[0] != "account",
+            default=None,
+        )
+        who = "" if least is None else _loosest(*least)
+        findings.append(
+            judged(
+                "limit_use",
+                used,
+                f"Jobs ran for {share(used)} of the time that they requested, weighted by "
+                f"processors (n = {plural(int(all_jobs['limit_jobs']), 'job')}){who}.",
+                _NAME,
+                n=int(all_jobs["limit_jobs"]),
+                weight=1 - used,
+            )
+        )
+    else:
+        gaps.append("Requested times are unknown, so the use of time limits is unknown.")
+    return Section(
+        _NAME,
+        _TITLE,
+        " ".join(sentences),
+        (
+            "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
+            "than 100 %. Memory and time limits: used over requested, weighted by core-hours and "
+            "by processors.",
+            *gaps,
+        ),
+        values,
+        tuple(tables),
+        findings=tuple(findings),
+        gaps=tuple(gaps),
+    )
+
+
+def _known_cpu(jobs: pd.DataFrame) -> np.ndarray:
+    known: np.ndarray = ((jobs["core_hours"] > 0) & (jobs["cpu_hours"] > 0)).to_numpy()
+    return known
+
+
+def _loosest(by: str, table: pd.DataFrame) -> str:
+    """Return which of the groups with a tenth of the core-hours uses least of its limits."""
+    large = table[table["core_hours"] >= 0.1 * table["core_hours"].sum()]["limit_use"].dropna()
+    if len(large) < 2:
+        return ""
+    return f"; least of them {by} {large.idxmin()}, {share(large.min())}"

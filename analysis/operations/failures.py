@@ -1,0 +1,205 @@
+"""Report section on work without a result: failed, timed out and cancelled jobs."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import count, share
+from analysis.load.over_time import dated, interval_days
+from analysis.operations.accounting import OUTCOMES, WITHOUT_RESULT, accounted_jobs
+from analysis.operations.groups import outcomes
+from analysis.operations.parts import (
+    groupings,
+    hours,
+    listed,
+    of_jobs,
+    series,
+    with_main,
+)
+from analysis.operations.rules import judged
+from analysis.section import Columns, Figure, Section, shown
+from analysis.section import Table as Shown
+from workloadkit.clock import Clock
+from workloadkit.errors import plural
+from workloadkit.trace import Trace
+
+_NAME = "failures"
+_DRAWN = {"completed": style.PALE, "without a result": style.ORANGE, "cancelled": style.MUTED}
+
+
+def section(trace: Trace) -> Section:
+    """Report how jobs ended, and the core-hours without a result by whom."""
+    jobs = accounted_jobs(trace)
+    title = "Failed, timed-out and cancelled work"
+    if (jobs["outcome"] == "unknown").all():
+        gap = "How jobs ended is unknown: the log has neither states nor status."
+        return Section(_NAME, title, notes=(gap,), gaps=(gap,))
+    tables = {by: outcomes(trace, by) for by in groupings(trace)}
+    without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
+    cancelled = (jobs["outcome"] == "cancelled").to_numpy()
+    work = jobs["core_hours"].to_numpy()
+    total = float(np.nansum(work))
+    lost, stopped = (float(np.nansum(work[chosen])) for chosen in (without, cancelled))
+    values = {
+        "jobs": len(jobs),
+        "failed_jobs": int(without.sum()),
+        "core_hours": total,
+        "lost_core_hours": lost,
+        "cancelled_core_hours": stopped,
+    }
+    failed_share = float(without.mean())
+    who = with_main({by: table["failed_jobs"] for by, table in tables.items()})
+    lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
+    of_lost = with_main({by: table["lost_hours"] for by, table in tables.items()})
+    of_stopped = with_main({by: table["cancelled"] for by, table in tables.items()})
+    kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
+    main = kinds.sum().sort_values(ascending=False)
+    most = f" Most of it {main.index[0]}." if len(main) > 1 and main.iloc[0] > 0 else ""
+    end = jobs["end"].fillna(jobs["submit"]).to_numpy()
+    findings = (
+        judged(
+            "lost_core_hours",
+            lost_share,
+            f"{share(lost_share)} of the core-hours ended without a result: {hours(lost)} of "
+            f"{hours(total)}{of_lost}.{most}",
+            _NAME,
+            n=len(jobs),
+            weight=lost_share,
+            series=series(trace, end, work * without, work),
+            series_title="share of core-hours without a result, by time of the end",
+        ),
+        judged(
+            "failed_jobs",
+            failed_share,
+            f"{of_jobs(int(without.sum()), len(jobs))} had no result{who}: {_kinds(jobs)}. They "
+            f"used {share(lost_share)} of the core-hours.",
+            _NAME,
+            n=len(jobs),
+            weight=failed_share,
+            series=series(trace, end, without * 1.0, np.ones(len(jobs))),
+            series_title="share of jobs without a result, by time of the end",
+        ),
+        judged(
+            "cancelled_core_hours",
+            stopped_share,
+            f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
+            f"{hours(stopped)} of {hours(total)}{of_stopped}.",
+            _NAME,
+            n=len(jobs),
+            weight=stopped_share,
+        ),
+    )
+    notes = [
+        "Without a result: failed, timed out, out of memory, or stopped by a node failure. A "
+        "cancelled or preempted job may have served its user, and is counted separately."
+    ]
+    if not (jobs["outcome"].isin(("timed out", "out of memory", "node failure"))).any():
+        notes.append("The log does not separate time limits, memory and nodes from other failures.")
+    figure = _figure(trace, jobs, without)
+    return Section(
+        _NAME,
+        title,
+        f"{of_jobs(int(without.sum()), len(jobs))} had no result; they used "
+        f"{share(lost_share)} of the core-hours.",
+        tuple(notes),
+        values,
+        (_by_outcome(jobs, total), *(_by(by, table) for by, table in tables.items())),
+        (figure,) if figure else (),
+        findings=findings,
+    )
+
+
+def _kinds(jobs: pd.DataFrame) -> str:
+    """Return the number of jobs of each kind of failure, largest first."""
+    counts = jobs["outcome"].value_counts().reindex(WITHOUT_RESULT)
+    counts = counts[counts > 0].sort_values(ascending=False, kind="stable")
+    return ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) or "none"
+
+
+def _by_outcome(jobs: pd.DataFrame, total: float) -> Shown:
+    grouped = jobs.groupby("outcome", observed=False)
+    data = pd.DataFrame({"jobs": grouped.size(), "core_hours": grouped["core_hours"].sum()})
+    data.insert(1, "jobs_share", data["jobs"] / len(jobs))
+    data["core_share"] = data["core_hours"] / total if total > 0 else np.nan
+    data = data[data["jobs"] > 0]
+    columns: Columns = {
+        "jobs": ("jobs", count),
+        "jobs_share": ("share", share),
+        "core_hours": ("core-hours", hours),
+        "core_share": ("share of core-hours", share),
+    }
+    text = shown(data, columns)
+    text.index = text.index.astype(str)
+    return Shown("outcomes", "How the jobs ended.", data, text)
+
+
+def _by(by: str, table: pd.DataFrame) -> Shown:
+    columns: Columns = {
+        "jobs": ("jobs", count),
+        "failed_jobs": ("without a result", count),
+        "core_hours": ("core-hours", hours),
+        **{o: (o, hours) for o in OUTCOMES if o != "completed" and table[o].any()},
+        "lost_share": ("share without a result", share),
+    }
+    caption = f"Core-hours by how the jobs ended, by {by}; most without a result first."
+    return listed(f"by_{by}", caption, table, columns, folded=by != "account")
+
+
+def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | None:
+    window = trace.window
+    ended = jobs["end"].between(window.begin, window.until).to_numpy()
+    if not window.length > 0 or not ended.any():
+        return None
+    clock, days = Clock.of(trace), interval_days(window.begin, window.until)
+    edges = clock.midnights(window.begin, window.until, days=days)
+    place = np.searchsorted(edges, jobs.loc[ended, "end"].to_numpy(), side="right") - 1
+    kind = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
+    work = np.nan_to_num(jobs.loc[ended, "core_hours"].to_numpy())
+    data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
+    for code, name in enumerate(_DRAWN):
+        data[name] = np.bincount(place[kind == code], work[kind == code], edges.size - 1)
+    lost = float(data["without a result"].sum())
+    worst = data.loc[data["without a result"].idxmax()]
+    each = "day" if days == 1 else f"{days} days"
+    return Figure(
+        "by_time",
+        "Core-hours by how jobs ended",
+        f"Core-hours of the jobs that ended in each {each} of the window, by how they ended. "
+        "Preempted and unknown jobs count as completed.",
+        dated(data, clock),
+        partial(plot_outcomes, each=each),
+        alt=f"{share(lost / max(work.sum(), 1e-9))} of the core-hours of jobs that ended in the "
+        f"window had no result; the worst {each} lost "
+        f"{plural(float(worst['without a result']), 'core-hour')}.",
+    )
+
+
+def plot_outcomes(data: pd.DataFrame, ax: Axes | None = None, *, each: str = "day") -> Axes:
+    """Draw the core-hours of each period, stacked by how jobs ended.
+
+    Parameters
+    ----------
+    data : DataFrame
+        `begin` and `end` [s], `date` if known, and the core-hours of each outcome.
+    ax : Axes, optional
+        Default: the current Axes.
+    each : str, default "day"
+        Length of a period, for the label.
+    """
+    ax = style.current_axes(ax)
+    edges = style.date_edges(data)
+    base = np.zeros(len(data))
+    for name, colour in _DRAWN.items():
+        top = base + data[name].to_numpy()
+        ax.stairs(top, edges, baseline=base, fill=True, color=colour, label=name)
+        base = top
+    ax.set_ylabel(f"core-hours per {each}")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    style.count_axis(ax.yaxis)
+    style.date_axis(ax.xaxis, data)
+    style.legend_above(ax)
+    return ax

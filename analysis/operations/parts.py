@@ -1,0 +1,128 @@
+"""What the sections on operations share: tables of groups, main groups in words, series."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.formats import count, duration, number, printable, share
+from analysis.operations.accounting import By, names_of
+from analysis.section import Columns, Table, shown
+from workloadkit.errors import plural
+from workloadkit.trace import Trace
+
+#: Groupings in the order of the page.
+GROUPINGS: tuple[By, ...] = ("account", "user", "partition", "queue", "qos")
+
+_LISTED = 25  # rows of a table on the page
+_LONGEST_NAME = 40
+_POINTS = 60  # of a series
+
+
+def hours(value: float) -> str:
+    """Format core-, node- or GPU-hours.
+
+    Examples
+    --------
+    >>> hours(0.25), hours(1234.4), hours(0.0003)
+    ('0.25', '1,234', '< 0.01')
+    """
+    return "< 0.01" if 0 < value < 0.01 else number(value)
+
+
+WAITS: Columns = {
+    "waits": ("n", count),
+    "mean": ("mean", duration),
+    "p50": ("median", duration),
+    "p90": ("90th percentile", duration),
+    "p99": ("99th percentile", duration),
+    "longest": ("longest", duration),
+}
+
+#: What to know about the percentiles of `WAITS`.
+NOTE_ON_PERCENTILES = (
+    "A percentile is left out (–) if fewer than five waits exceed it: it needs 10 jobs for the "
+    "median, 50 for the 90th and 500 for the 99th percentile."
+)
+
+
+def groupings(trace: Trace) -> Iterator[By]:
+    """Return the groupings that the log has."""
+    return (by for by in GROUPINGS if names_of(trace, by) is not None)
+
+
+def listed(
+    name: str, caption: str, data: pd.DataFrame, columns: Columns, *, folded: bool = False
+) -> Table:
+    """Return a table that shows the first rows on the page, and those columns that are known."""
+    known = {column: how for column, how in columns.items() if data[column].notna().any()}
+    text = shown(data.head(_LISTED), known)
+    text.index = [printable(str(label), _LONGEST_NAME) for label in text.index]
+    if len(data) > _LISTED:
+        caption = (
+            f"{caption.removesuffix('.')}; the first {_LISTED} of {len(data):,} rows, all of them "
+            "with --tables."
+        )
+    return Table(name, caption, data, text, folded=folded)
+
+
+def mainly(values: pd.Series, by: str) -> str:
+    """Return which group has most of a quantity, in words; empty if nothing is known.
+
+    Examples
+    --------
+    >>> mainly(pd.Series({"bio": 6.0, "art": 3.0}), "account")
+    '67 % of them of account bio'
+    >>> mainly(pd.Series({"bio": 6.0}), "account")
+    'all of them of account bio'
+    """
+    total = float(values.sum())
+    if not total > 0:
+        return ""
+    name, largest = str(values.idxmax()), float(values.max())
+    name = printable(name, _LONGEST_NAME)
+    title = name if name.startswith(f"{by} ") else f"{by} {name}"
+    part = "all" if largest == total else share(largest / total)
+    return f"{part} of them of {title}"
+
+
+def with_main(values: Mapping[str, pd.Series]) -> str:
+    """Return the main account and user of a quantity, given by grouping, as the end of a sentence.
+
+    Examples
+    --------
+    >>> with_main({"account": pd.Series({"bio": 6.0}), "user": pd.Series({"al": 6.0})})
+    ', all of them of account bio and all of user al'
+    """
+    found = [mainly(values[by], by) for by in ("account", "user") if by in values]
+    first, *rest = [text for text in found if text] or [""]
+    rest = [text.replace(" of them", "", 1) for text in rest]
+    return f", {' and '.join([first, *rest])}" if first else ""
+
+
+def series(
+    trace: Trace, time: NDArray, values: NDArray, of: NDArray | None = None
+) -> tuple[float, ...]:
+    """Return sums over equal parts of the window, or their ratio to the sums of `of`."""
+    window = trace.window
+    if not window.length > 0:
+        return ()
+    parts = int(min(_POINTS, max(window.length // 3600, 1)))
+    place = np.floor((time - window.begin) / window.length * parts)
+    inside = (place >= 0) & (place <= parts)
+    code = np.minimum(place[inside], parts - 1).astype(np.int64)
+
+    def sums(column: NDArray) -> NDArray[np.float64]:
+        return np.bincount(code, np.nan_to_num(column[inside]), parts)
+
+    found = sums(values)
+    if of is not None:
+        total = sums(of)
+        found = np.divide(found, total, out=np.zeros(parts), where=total > 0)
+    return tuple(found.tolist())
+
+
+def of_jobs(part: int, whole: int) -> str:
+    """Return "12 of 20 jobs (60 %)"."""
+    return f"{part:,} of {plural(whole, 'job')} ({share(part / max(whole, 1))})"

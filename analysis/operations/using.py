@@ -1,0 +1,236 @@
+"""Report sections on who used the machine: hours by group and month, and fair-share."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import count, number, printable, share
+from analysis.load.over_time import dated
+from analysis.operations.accounting import accounted_jobs
+from analysis.operations.groups import usage
+from analysis.operations.machine import full_days
+from analysis.operations.parts import WAITS, groupings, hours, listed, with_main
+from analysis.operations.rules import judged
+from analysis.operations.shares import fair_share
+from analysis.section import Columns, Figure, Section
+from workloadkit.clock import Clock
+from workloadkit.errors import WorkloadError, plural
+from workloadkit.trace import Trace
+
+_HOURS: Columns = {
+    "core_hours": ("core-hours", hours),
+    "core_share": ("share", share),
+    "node_hours": ("node-hours", hours),
+    "gpu_hours": ("GPU-hours", hours),
+}
+
+
+def section(trace: Trace) -> Section:
+    """Report jobs, core-, node- and GPU-hours by group, month and day."""
+    jobs = accounted_jobs(trace)
+    groups: dict[str, pd.DataFrame] = {by: usage(trace, by) for by in groupings(trace)}
+    tables = [
+        listed(
+            f"by_{by}",
+            f"Jobs and hours by {by}; most core-hours first.",
+            table,
+            {"jobs": ("jobs", count), "started": ("started", count), **_HOURS},
+            folded=by == "qos",
+        )
+        for by, table in groups.items()
+    ]
+    months = usage(trace, "month")
+    caption = (
+        "Jobs submitted in each month with their waits, and the hours that all jobs spent in it."
+    )
+    columns = {"jobs": ("jobs", count), **_HOURS, **WAITS}
+    tables.append(listed("by_month", caption, months, columns))
+    days = full_days(trace)
+    gaps, notes, figures, findings = [], [], [], []
+    if len(days):
+        clock = Clock.of(trace)
+        shown_days = dated(days, clock)
+        shown_days.index = (
+            shown_days["date"].dt.strftime("%Y-%m-%d")
+            if clock.known
+            else [f"day {begin / 86400:,.0f}" for begin in days["begin"]]
+        )
+        columns = {"jobs": ("jobs", count), **_HOURS, "utilization": ("utilization", share)}
+        del columns["core_share"]
+        caption = "Jobs submitted and hours spent on each full day of the window."
+        tables.append(listed("by_day", caption, shown_days, columns, folded=True))
+        figures.append(_figure(days, clock, trace))
+        mean = float(days["utilization"].mean())
+        if not np.isnan(mean):
+            text = (
+                f"On {plural(len(days), 'full day')} the machine was used to {share(mean)}, "
+                f"from {share(days['utilization'].min())} to {share(days['utilization'].max())} "
+                "a day."
+            )
+            findings.append(
+                judged(
+                    "unused",
+                    mean,
+                    text,
+                    "usage",
+                    n=len(jobs),
+                    weight=1 - mean,
+                    series=days["utilization"].tolist(),
+                    series_title="utilization of each full day",
+                )
+            )
+    else:
+        gaps.append(
+            "The window has no full day from midnight to midnight, so jobs a day and utilization "
+            "a day are not measured."
+        )
+    if trace.header.procs is None:
+        gaps.append(
+            "The size of the machine is unknown, so utilization, free capacity and a larger "
+            "machine are not measured: give it with --procs."
+        )
+    for name, title in (("node", "nodes"), ("gpu", "GPUs")):
+        known = int(jobs[f"{name}s"].notna().sum())
+        if not known:
+            gaps.append(f"Allocated {title} are unknown.")
+        elif known < len(jobs):
+            notes.append(f"Allocated {title} are known of {known:,} of {len(jobs):,} jobs.")
+    total = {name: float(jobs[name].sum(min_count=1)) for name in ("core_hours", "node_hours")}
+    total["gpu_hours"] = float(jobs["gpu_hours"].sum(min_count=1))
+    gpu = ""
+    if total["gpu_hours"] > 0:
+        by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
+        gpu = f" and {hours(total['gpu_hours'])} GPU-hours{with_main(by_hours)}"
+    if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
+        first = groups["user"].iloc[0]
+        findings.append(
+            judged(
+                "largest_user",
+                float(first["core_share"]),
+                f"{printable(str(groups['user'].index[0]), 40)} used {share(first['core_share'])} "
+                f"of the core-hours, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
+                "usage",
+                n=len(jobs),
+                weight=float(first["core_share"]),
+            )
+        )
+    notes.append(
+        "Hours are elapsed time × allocated number of all jobs of the log, also of those outside "
+        "its window. Jobs that had not ended when the log was exported are not in it, so the last "
+        "days lack their part."
+    )
+    return Section(
+        "usage",
+        "Core-, node- and GPU-hours",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours{gpu}.",
+        (*notes, *gaps),
+        {**total, "full_days": len(days)},
+        tuple(tables),
+        tuple(figures),
+        findings=tuple(findings),
+        gaps=tuple(gaps),
+    )
+
+
+def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> Section | None:
+    """Report the shares that accounts were given and used; None without accounts."""
+    try:
+        table = fair_share(trace, shares)
+    except WorkloadError:
+        return None
+    columns: Columns = {
+        "jobs": ("jobs", count),
+        "users": ("users", count),
+        "core_hours": ("core-hours", hours),
+        "given": ("share given", share),
+        "used": ("share used", share),
+        "ratio": ("used / given", number),
+    }
+    gaps: tuple[str, ...] = ()
+    findings: tuple[Any, ...] = ()
+    given = table["given"].notna()
+    if not given.any():
+        gaps = (
+            "The shares that accounts were given are not in accounting: give them with --shares "
+            "(the output of sshare -aP).",
+        )
+        finding = f"{table.index[0]} used {share(table['used'].iloc[0])} of the core-hours."
+    else:
+        large = table[given & (table["used"] >= 0.05)]
+        finding = f"Shares are known of {given.sum()} of {plural(len(table), 'account')}."
+        if len(large) and large["ratio"].notna().any():
+            name = large["ratio"].idxmax()
+            row = large.loc[name]
+            text = (
+                f"Account {printable(str(name), 40)} used {share(row['used'])} of the core-hours; "
+                f"its share is {share(row['given'])}."
+            )
+            finding = f"{finding} {text}"
+            findings = (
+                judged(
+                    "share_ratio",
+                    float(row["ratio"]),
+                    text,
+                    "shares",
+                    n=trace.n_jobs,
+                    weight=row["used"],
+                ),
+            )
+    return Section(
+        "shares",
+        "Fair-share: given and used",
+        finding,
+        gaps,
+        {"accounts": len(table), "accounts_with_share": int(given.sum())},
+        (listed("by_account", "Shares by account; most used first.", table, columns),),
+        findings=findings,
+        gaps=gaps,
+    )
+
+
+def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
+    known = trace.header.procs is not None
+    column = "utilization" if known else "core_hours"
+    form = share if known else hours
+    most = form(days[column].max())
+    what = "Utilization" if known else "Core-hours"
+    return Figure(
+        "by_day",
+        f"{what} of each full day",
+        f"{what} of each full day of the window, and the jobs submitted on it.",
+        dated(days, clock),
+        partial(plot_days, column=column),
+        alt=f"{what} a day: mean {form(days[column].mean())}, at most {most}; "
+        f"{number(days['jobs'].mean())} jobs a day on average.",
+    )
+
+
+def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, column: str = "utilization") -> Axes:
+    """Draw the utilization or the core-hours of each full day, from `full_days`.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    column : {"utilization", "core_hours"}
+    """
+    ax = style.current_axes(ax)
+    edges = style.date_edges(data)
+    ax.stairs(data[column], edges, fill=True, color=style.PALE)
+    ax.stairs(data[column], edges, color=style.BLUE, linewidth=0.8, baseline=None)
+    if column == "utilization":
+        style.share_axis(ax.yaxis)
+        ax.set_ylabel("share of the machine")
+    else:
+        style.count_axis(ax.yaxis)
+        ax.set_ylabel("core-hours per day")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    style.date_axis(ax.xaxis, data)
+    return ax

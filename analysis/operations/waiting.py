@@ -1,0 +1,309 @@
+"""Report section on waits: of whom, for what, and of which jobs."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.finding import Finding
+from analysis.formats import count, duration, printable, share
+from analysis.load.over_time import waits_known
+from analysis.operations.accounting import HOUR, accounted_jobs, names_of
+from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
+from analysis.operations.groups import everyone, usage, waits_by, waits_of
+from analysis.operations.parts import (
+    NOTE_ON_PERCENTILES,
+    WAITS,
+    groupings,
+    hours,
+    listed,
+    series,
+)
+from analysis.operations.rules import judged
+from analysis.section import Columns, Figure, Section, Table
+from analysis.waits.measures import enough, waits_over_time
+from analysis.waits.plots import plot_waits
+from workloadkit.errors import plural
+from workloadkit.trace import Trace
+
+_NAME, _TITLE = "waiting", "Waits"
+_DRAWN = 4  # groups in a figure
+_CLASSES = {
+    "size": "processors",
+    "run time": "run time",
+    "hour": "hour of submission",
+}
+
+
+def section(trace: Trace) -> Section:
+    """Report waits by group and class of jobs, and what jobs waited for."""
+    jobs = accounted_jobs(trace)
+    wait = jobs["wait"].to_numpy()
+    if not waits_known(trace) or np.isnan(wait).all():
+        gap = "Waits are unknown: the log has no submission times, or no starts."
+        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
+    whole = {name: float(column[0]) for name, column in waits_of(everyone(len(wait)), wait).items()}
+    causes = wait_causes(trace)
+    recorded = any(cause not in (HELD, NO_REASON) for cause in causes.index)
+    split = bool(jobs["held"].notna().any())
+    values: dict[str, Any] = dict(whole) | {
+        f"share_{cause.replace(' ', '_')}": float(row.share) for cause, row in causes.iterrows()
+    }
+    tables: list[Table] = []
+    by_group = {by: usage(trace, by) for by in groupings(trace)}
+    for by, table in by_group.items():
+        caption = f"Wait from submission to start by {by}; most core-hours first."
+        tables.append(listed(f"by_{by}", caption, table, WAITS, folded=by in ("user", "qos")))
+    tables.append(_causes(causes, split=split, recorded=recorded))
+    tables += [_causes_by(trace, by) for by in by_group if split or recorded]
+    columns: Columns
+    if len(words := reasons(trace)):
+        columns = {"cause": ("counts as", str), "hours": ("hours", hours), **WAITS}
+        caption = "Wait by the last reason that Slurm recorded; most hours of waiting first."
+        tables.append(listed("by_reason", caption, words, columns, folded=True))
+    classes = {by: waits_by(trace, by) for by in _CLASSES}
+    columns = {"jobs": ("jobs", count), **WAITS}
+    for by, table in classes.items():
+        name = f"by_{by.replace(' ', '_')}"
+        tables.append(listed(name, f"Wait by {_CLASSES[by]}.", table, columns))
+    notes = [NOTE_ON_PERCENTILES]
+    gaps = []
+    if split:
+        notes.append(
+            "Before a job is eligible, it depends on another job, is held, or has a later begin "
+            "time. After that it waits for limits, priority or resources."
+        )
+    else:
+        gaps.append("Eligible times are unknown, so the wait before it is not separated.")
+    if recorded:
+        notes.append(
+            "Slurm keeps one reason for each job: the last that blocked it, other than priority "
+            "and resources. All of the job's time after it was eligible counts for this reason. "
+            "A job without a reason waited for priority or resources."
+        )
+    else:
+        gaps.append("No reasons of waiting are recorded, so waits for limits are not separated.")
+    return Section(
+        _NAME,
+        _TITLE,
+        _finding(whole),
+        (*notes, *gaps),
+        values,
+        tuple(tables),
+        tuple(_figures(trace, classes)),
+        findings=tuple(_findings(trace, jobs, whole, causes, by_group, recorded=recorded)),
+        gaps=tuple(gaps),
+    )
+
+
+def _finding(whole: dict[str, float]) -> str:
+    if np.isnan(whole["p50"]):
+        longest = duration(whole["longest"])
+        return f"{plural(int(whole['waits']), 'wait is', 'waits are')} known, at most {longest}."
+    half = (
+        f"The median wait is {duration(whole['p50'])}"
+        if whole["p50"] > 0
+        else "Half of the jobs did not wait (median wait 0 s)"
+    )
+    more = "" if np.isnan(whole["p90"]) else f"; 10 % waited more than {duration(whole['p90'])}"
+    return f"{half}{more}. The longest wait is {duration(whole['longest'])}."
+
+
+def _findings(
+    trace: Trace,
+    jobs: pd.DataFrame,
+    whole: dict[str, float],
+    causes: pd.DataFrame,
+    by_group: dict[Any, pd.DataFrame],
+    *,
+    recorded: bool,
+) -> list[Finding]:
+    wait = jobs["wait"].to_numpy()
+    long = np.nan_to_num(wait) >= 4 * HOUR
+    late = float(long[~np.isnan(wait)].mean())
+    worst = _longest(by_group)
+    found = [
+        judged(
+            "wait_p90",
+            whole["p90"],
+            f"{_finding(whole)} {share(late)} of the jobs waited 4 h or more{worst}.",
+            _NAME,
+            n=int(whole["waits"]),
+            weight=late,
+            series=series(trace, jobs["submit"].to_numpy(), long * 1.0, np.ones(wait.size)),
+            series_title="share of jobs that waited 4 h or more, by submission",
+        )
+    ]
+    if (gap := _gap(by_group)) is not None:
+        found.append(gap)
+    split = {cause: causes.loc[cause] for cause in (HELD, LIMIT) if cause in causes.index}
+    total = float(causes["hours"].sum())
+    if jobs["held"].notna().any():
+        held = float(split[HELD]["share"]) if HELD in split else 0.0
+        n_held = int(split[HELD]["jobs"]) if HELD in split else 0
+        found.append(
+            judged(
+                "held_share",
+                held,
+                f"{share(held)} of the {hours(total)} hours of waiting, of "
+                f"{plural(n_held, 'job')}, came before jobs were eligible (dependency, hold or "
+                "begin time).",
+                _NAME,
+                n=int(whole["waits"]),
+                weight=held,
+            )
+        )
+    if recorded:
+        limited = float(split[LIMIT]["share"]) if LIMIT in split else 0.0
+        n_limited = int(split[LIMIT]["jobs"]) if LIMIT in split else 0
+        found.append(
+            judged(
+                "limit_share",
+                limited,
+                f"{share(limited)} of the {hours(total)} hours of waiting are of "
+                f"{plural(n_limited, 'job')} whose last reason is a limit of account, user, QOS or "
+                "licences.",
+                _NAME,
+                n=int(whole["waits"]),
+                weight=limited,
+            )
+        )
+    return found
+
+
+def _longest(by_group: dict[Any, pd.DataFrame]) -> str:
+    """Return the account or partition of the longest 90th percentile, if there are several."""
+    for by in ("account", "partition", "queue"):
+        if by in by_group and by_group[by]["p90"].notna().sum() > 1:
+            of = by_group[by]["p90"]
+            name = printable(str(of.idxmax()), 40)
+            return f"; the longest 90th percentile is that of {by} {name}, {duration(of.max())}"
+    return ""
+
+
+def _gap(by_group: dict[Any, pd.DataFrame]) -> Finding | None:
+    """Compare the median waits of accounts, else of users or partitions."""
+    for by in ("account", "partition", "queue", "user"):
+        known = by_group[by]["p50"].dropna() if by in by_group else ()
+        if len(known) < 2:
+            continue
+        shortest, longest = known.idxmin(), known.idxmax()
+        least = max(float(known[shortest]), 60.0)
+        ratio = float(known[longest]) / least if known[longest] >= HOUR else 1.0
+        text = (
+            f"Half of the jobs of {by} {printable(str(longest), 40)} waited "
+            f"{duration(known[longest])} or more, half of those of {by} "
+            f"{printable(str(shortest), 40)} {duration(known[shortest])} or less."
+        )
+        jobs = by_group[by]["waits"]
+        weight = float(jobs[longest] / jobs.sum())
+        return judged("wait_gap", ratio, text, _NAME, n=int(jobs.sum()), weight=weight)
+    return None
+
+
+def _causes(causes: pd.DataFrame, *, split: bool, recorded: bool) -> Table:
+    data = causes
+    if not recorded:
+        after = "after eligible" if split else "from submission to start"
+        data = causes.rename(index={NO_REASON: f"{after}: no reason recorded"})
+    columns: Columns = {
+        "jobs": ("jobs", count),
+        "hours": ("hours of waiting", hours),
+        "share": ("share", share),
+        **{name: how for name, how in WAITS.items() if name != "waits"},
+    }
+    return listed("causes", "What jobs waited for.", data, columns)
+
+
+def _causes_by(trace: Trace, by: Any) -> Table:
+    table = wait_causes(trace, by)
+    columns: Columns = {
+        "jobs": ("n", count),
+        "hours": ("hours of waiting", hours),
+        **{cause: (cause, share) for cause in CAUSES if (table[cause] > 0).any()},
+    }
+    caption = f"Hours of waiting by {by}, and the share of each cause."
+    return listed(f"causes_by_{by}", caption, table, columns, folded=True)
+
+
+def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
+    found = []
+    for by in ("account", "partition", "queue", "user"):
+        names = names_of(trace, by)
+        if names is None or len(names.categories) < 2:
+            continue
+        data = waits_over_time(trace, by, (50,), largest=_DRAWN)  # type: ignore[arg-type]
+        drawn = data[enough(data["jobs"], 50)]
+        if drawn.empty:
+            continue
+        peak = drawn.loc[drawn["p50"].idxmax()]
+        found.append(
+            Figure(
+                "over_time",
+                f"Median wait by {by}",
+                f"Median wait by {by} and time of submission, for the {_DRAWN} with most jobs. "
+                "Less than 1 s is drawn as 1 s; groups of fewer than 10 jobs are not drawn.",
+                data,
+                plot_median_waits,
+                alt=f"The longest median wait of a period is {duration(peak['p50'])}, of {by} "
+                f"{peak['name']}.",
+            )
+        )
+        break
+    for by, name in (("size", "processors"), ("hour", "hour of submission")):
+        table = classes[by]
+        known = table["p50"].dropna()
+        if len(known) > 1:
+            found.append(
+                Figure(
+                    f"by_{by}",
+                    f"Wait by {name}",
+                    f"Median and 90th percentile of the wait by {name}. Less than 1 s is drawn as "
+                    "1 s.",
+                    table,
+                    plot_classes,
+                    alt=f"The median wait is longest for {name} {known.idxmax()}, "
+                    f"{duration(known.max())}, and shortest for {known.idxmin()}, "
+                    f"{duration(known.min())}.",
+                )
+            )
+    return found
+
+
+def plot_median_waits(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw median waits over time, from `analysis.waits.waits_over_time`.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    return plot_waits(data, ax, percent=50)
+
+
+def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the median and the 90th percentile of waits by class, from `waits_by`.
+
+    Parameters
+    ----------
+    data : DataFrame
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    place = np.arange(len(data))
+    for column, colour, title in (
+        ("p50", style.BLUE, "median"),
+        ("p90", style.ORANGE, "90th percentile"),
+    ):
+        values = np.maximum(data[column].to_numpy(dtype=np.float64), 1)
+        ax.plot(place, values, color=colour, marker="o", markersize=3, label=title)
+    every = 1 + (len(data) - 1) // 6
+    ax.set_xticks(place[::every], [str(name) for name in data.index[::every]])
+    style.time_axis(ax.yaxis)
+    ax.set_ylabel("wait")
+    style.legend_above(ax)
+    return ax
