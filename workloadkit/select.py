@@ -430,9 +430,10 @@ def parse(
     end is expected, not 'und'
     """
     if not isinstance(text, str):
-        raise ParameterError(f"{what} is {text!r}; it must be a string such as 'user=3 and proc=1'")
+        name = what.rstrip(":")
+        raise ParameterError(f"{name} is {text!r}; it must be a string such as 'user=3 and proc=1'")
     if len(text) > MAX_LENGTH:
-        raise ParameterError(f"{what} has {len(text):,} characters; the maximum is 20,000")
+        raise ParameterError(f"{what} {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
     return _Parser(text, text[:end], what, kinds, coded).whole()
 
 
