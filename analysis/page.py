@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
+from analysis.finding import Finding, ranked
 from analysis.formats import printable
 from analysis.section import Figure, Section
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, WorkloadError, among
 from workloadkit.executors import each_done
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
@@ -28,6 +29,9 @@ Result = TypeVar("Result")
 
 #: Called with the numbers of finished and of all parts, and with the name of the next one.
 Progress = Callable[[int, int, str], object]
+
+#: The script of the page, which sorts and filters tables; they are complete without it.
+SCRIPT = (Path(__file__).parent / "templates" / "tables.js").read_text(encoding="utf-8")
 
 _LONGEST = 4000  # characters of a text on a page; the JSON has all
 
@@ -66,6 +70,21 @@ class Report(Displayed):
         return tuple((section, section.finding) for section in self.sections if section.finding)
 
     @property
+    def lead(self) -> tuple[tuple[str, str], ...]:
+        """Facts for the top of the page, each with its title."""
+        return ()
+
+    @property
+    def ranked(self) -> tuple[Finding, ...]:
+        """The measures with thresholds, the most severe first."""
+        return ranked([one for section in self.sections for one in section.findings])
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the log cannot answer, in sentences."""
+        return tuple(dict.fromkeys(gap for section in self.sections for gap in section.gaps))
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """Version of workloadkit, name and digest of the log, and parameters."""
         parameters: dict[str, Any] = {}
@@ -75,9 +94,11 @@ class Report(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers in full precision as JSON values; an unknown value is None."""
+        judged = [one.to_dict() for one in self.ranked]
         return {
             "provenance": self.provenance,
             "findings": [finding for _, finding in self.findings],
+            **({"ranked_findings": judged, "not_answered": list(self.gaps)} if judged else {}),
             **{section.name: section.to_dict() for section in self.sections},
         }
 
@@ -124,6 +145,7 @@ class Report(Displayed):
             Called with the numbers of finished and of all figures, and with the next one.
         """
         from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
 
         environment = Environment(
             loader=PackageLoader("analysis"),
@@ -133,12 +155,36 @@ class Report(Displayed):
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        figures = {f"{s.name}-{f.name}": f for s in self.sections for f in s.figures}
-        svgs = each_named(
-            _inlined, {name: (name, f) for name, f in figures.items()}, executor, progress
-        )
+        tasks = {
+            f"{s.name}-{f.name}": (f"{s.name}-{f.name}", f, f.alt or s.finding or f.caption)
+            for s in self.sections
+            for f in s.figures
+        }
+        svgs = each_named(_inlined, tasks, executor, progress)
         template = environment.get_template("report.html.j2")
-        return template.render(log=self, svgs=svgs, theme=style.THEME)
+        return template.render(log=self, svgs=svgs, theme=style.THEME, script=Markup(SCRIPT))
+
+    def save_tables(self, directory: str | Path) -> list[Path]:
+        """Write every table as a CSV file, named by section and table, with all of its rows.
+
+        Parameters
+        ----------
+        directory : str or path
+            Created if it does not exist.
+
+        Returns
+        -------
+        list of Path
+            The files. Times are in seconds; an unknown number is empty.
+        """
+        folder = _folder(directory)
+        paths = []
+        for section in self.sections:
+            for table in section.tables:
+                paths.append(folder / f"{section.name}-{table.name}.csv")
+                name = table.data.index.name or "name"
+                write_text(paths[-1], table.data.to_csv(index_label=name, lineterminator="\n"))
+        return paths
 
     def save_figures(self, directory: str | Path) -> list[Path]:
         """Write every figure as an SVG file, named by section and figure.
@@ -153,8 +199,7 @@ class Report(Displayed):
         list of Path
             The files.
         """
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _folder(directory)
         paths = []
         for section in self.sections:
             for figure in section.figures:
@@ -164,6 +209,22 @@ class Report(Displayed):
                 paths.append(folder / f"{name}.svg")
                 write_text(paths[-1], svg)
         return paths
+
+
+def _folder(directory: str | Path) -> Path:
+    """Make a folder, with those above it.
+
+    Raises
+    ------
+    WorkloadError
+        If it cannot be made.
+    """
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkloadError(f"{folder}: cannot be written: {error.strerror}") from None
+    return folder
 
 
 def each_named(
@@ -192,12 +253,11 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
     return function(named[1])
 
 
-def _inlined(named: tuple[str, Figure]) -> str:
-    """Draw a figure for a page."""
-    name, figure = named
-    return style.inline(
-        style.draw(figure.plot, figure.data, name=name), name=name, label=figure.caption
-    )
+def _inlined(named: tuple[str, Figure, str]) -> str:
+    """Draw a figure for a page, with its title and what it shows as alternative text."""
+    name, figure, shows = named
+    svg = style.draw(figure.plot, figure.data, name=name)
+    return style.inline(svg, name=name, label=f"{figure.title}. {shows}")
 
 
 def _fit(value: Any) -> Any:

@@ -1,11 +1,12 @@
 """The characterization of a log as a page, as JSON and as figures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +17,15 @@ from analysis.load import cycles, overview
 from analysis.load import over_time as load
 from analysis.locality import summary as locality
 from analysis.memory import summary as memory
+from analysis.operations import (
+    capacity,
+    efficient,
+    failures,
+    oddities,
+    read_shares,
+    using,
+    waiting,
+)
 from analysis.page import Progress, Report, each_named
 from analysis.reactions import signature
 from analysis.reactions import summary as reactions
@@ -27,13 +37,16 @@ from analysis.users import shares as users
 from analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.mapped import Mapped
+from workloadkit.settings import Characterize
+from workloadkit.settings.characterizing import Profile
+from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-#: Sections of a characterization by name, in the order of the page: functions of the jobs submitted
-#: in the log's window, which return None if the section does not apply to the log.
+#: Sections of the profile research by name, in the order of the page: functions of the jobs
+#: submitted in the log's window, which return None if the section does not apply to the log.
 SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
     "overview": overview.section,
     "load": load.section,
@@ -55,8 +68,19 @@ SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
     "reading": overview.reading_section,
 }
 
+#: Sections of the profile operations, functions of all jobs of the log.
+OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
+    "failures": failures.section,
+    "waiting": waiting.section,
+    "efficiency": efficient.section,
+    "usage": using.section,
+    "shares": using.shares_section,
+    "capacity": capacity.section,
+    "unusual": oddities.section,
+}
+
 # These sections get all jobs of the log, also those outside its window.
-_OF_ALL = ("overview", "load", "reading")
+_OF_ALL = ("overview", "load", "reading", *OPERATIONS)
 
 #: The sections that compare jobs with many others use at most so many jobs.
 MOST_JOBS = 2_000_000
@@ -64,7 +88,7 @@ MOST_JOBS = 2_000_000
 _OF_SOME = ("session_methods", "reactions", "site", "locality")
 
 # These take longest. They start first, so that no process works on while the others are done.
-_LONG = ("fits", "locality", "correlations", "reactions", "site", "session_methods")
+_LONG = ("capacity", "fits", "locality", "correlations", "reactions", "site", "session_methods")
 
 # The log, its jobs submitted in its window, and some of these
 _Logs = tuple[Trace, Trace, Trace] | Mapped
@@ -79,16 +103,33 @@ class Characterization(Report):
     source : Trace
         The log.
     sections : tuple of Section
+    profile : {"operations", "research", "full"}
     """
 
     kind: ClassVar[str] = "Workload characterization"
 
+    profile: Profile = "research"
 
+    @property
+    def lead(self) -> tuple[tuple[str, str], ...]:
+        """Window, jobs, machine, coverage and repairs of the log, each with its title."""
+        return overview.lead(self.source)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Version of workloadkit, name and digest of the log, profile and parameters."""
+        found = super().provenance
+        return found | {"parameters": {"profile": self.profile} | found["parameters"]}
+
+
+@takes(Characterize)
 def characterize(
     trace: Trace,
     *,
     executor: "Executor | None" = None,
     progress: Progress | None = None,
+    settings: Characterize | None = None,
+    **keywords: Any,
 ) -> Characterization:
     """Characterize a log.
 
@@ -100,6 +141,9 @@ def characterize(
         The result does not depend on it.
     progress : callable, optional
         Called with the numbers of finished and of all sections, and with the next one.
+    settings : workloadkit.settings.Characterize, optional
+        The keywords below as one object.
+    {settings}
 
     Returns
     -------
@@ -119,17 +163,38 @@ def characterize(
     >>> characterization.to_dict()["overview"]["finding"]
     '2 jobs of 1 user over 1 min.'
     """
+    options = Characterize.of(settings, keywords)
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
+    if options.procs is not None:
+        trace = replace(trace, header=trace.header.with_procs(options.procs))
+    shares = options.shares
+    if isinstance(shares, str | PathLike):
+        shares = read_shares(shares)
+    profile = options.profile or ("operations" if _is_accounted(trace) else "research")
+    chosen = _sections_of(profile)
     inside = trace.within_window()
     logs: _Logs = (trace, inside, _some(inside))
     with ExitStack() as stack:
         if executor is not None:
             logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
-        names = dict.fromkeys((*_LONG, *SECTIONS))
-        found = each_named(_section, {name: (name, logs) for name in names}, executor, progress)
-    return Characterization(trace, tuple(filter(None, (found[name] for name in SECTIONS))))
+        names = [*(name for name in _LONG if name in chosen), *chosen]
+        tasks = {name: (name, logs, shares) for name in dict.fromkeys(names)}
+        found = each_named(_section, tasks, executor, progress)
+    return Characterization(trace, tuple(filter(None, (found[name] for name in chosen))), profile)
+
+
+def _is_accounted(trace: Trace) -> bool:
+    """Whether the log has the side-car of an import."""
+    return trace.sidecar is not None and "submit" in trace.sidecar
+
+
+def _sections_of(profile: Profile) -> tuple[str, ...]:
+    """Return the names of the sections of a profile, in the order of the page."""
+    if profile == "operations":
+        return (*OPERATIONS, "overview", "reading")
+    return tuple(SECTIONS) if profile == "research" else (*OPERATIONS, *SECTIONS)
 
 
 def _some(trace: Trace) -> Trace:
@@ -139,12 +204,14 @@ def _some(trace: Trace) -> Trace:
     return trace.take((trace.n_jobs - MOST_JOBS) // 2 + np.arange(MOST_JOBS))
 
 
-def _section(task: tuple[str, _Logs]) -> Section | None:
+def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | None:
     """Return a section, by its name, of a log, of its jobs within the window or of some of them."""
-    name, logs = task
+    name, logs, shares = task
     every, inside, some = logs.read() if isinstance(logs, Mapped) else logs
+    if name == "shares":
+        return using.shares_section(every, shares)
     if name in _OF_ALL:
-        return SECTIONS[name](every)
+        return (SECTIONS | OPERATIONS)[name](every)
     if name not in _OF_SOME or some is inside:
         return SECTIONS[name](inside)
     section = SECTIONS[name](some)

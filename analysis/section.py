@@ -74,6 +74,11 @@ class Table:
     folded: bool = False
 
     @property
+    def sortable(self) -> bool:
+        """Whether its rows can be sorted by its columns."""
+        return self.headed and len(self.shown) > 1
+
+    @property
     def headed(self) -> bool:
         """Whether its columns have titles."""
         return any(self.shown.columns)

@@ -45,6 +45,7 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.add_utility", "augment", settings.Augment),
     ("wk.models", "generate", settings.Generate),
     ("queueing", "queueing", settings.Queueing),
+    ("analysis.characterize", "characterize", settings.Characterize),
     ("analysis.crosscheck", "crosscheck", settings.Crosscheck),
 )
 

@@ -90,6 +90,67 @@ def count_status(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(status, name="status"))
 
 
+def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
+    """Return what the log is, in a few lines: window, jobs, machine, coverage, repairs.
+
+    Examples
+    --------
+    >>> dict(lead(Trace.from_columns({"submit": [0, 5], "user": [3, -1]})))["Jobs"]
+    '2, none of which ran'
+    """
+    ran = int(trace.ran.sum())
+    jobs = f"{count(trace.n_jobs)}, " + (
+        "all of which ran"
+        if ran == trace.n_jobs
+        else f"{count(ran) if ran else 'none'} of which ran"
+    )
+    values: dict[str, Any] = {
+        "first_submit": float(trace.column("submit").min()),
+        "last_submit": float(trace.column("submit").max()),
+        "n_before_window": int((trace.column("submit") < trace.window.begin).sum()),
+        "n_after_window": int((trace.column("submit") > trace.window.until).sum()),
+    }
+    window = _rows_of_window(trace, Clock.of(trace), values)["complete from"][1]
+    if outside := values["n_before_window"] + values["n_after_window"]:
+        jobs += f"; {count(outside)} submitted outside the window"
+    machine = trace.header.procs
+    size = plural(machine, "processor") if machine else "of unknown size: give it with --procs"
+    return (
+        ("Window", window),
+        ("Jobs", jobs),
+        ("Machine", size),
+        ("Coverage", _coverage(trace)),
+        ("Repairs", _repairs(trace)),
+    )
+
+
+_COVERED = ("wait", "run", "procs", "cpu", "memory", "requested_time", "status", "user")
+
+
+def _coverage(trace: Trace) -> str:
+    """Describe which of the main fields are unknown, or known of some jobs."""
+    shares = {}
+    for field in FIELDS:
+        if field.name in _COVERED:
+            values = trace.column(field.name)
+            known = ~np.isnan(values) if field.measured else values != UNKNOWN
+            shares[field.title] = float(known.mean())
+    unknown = [title for title, part in shares.items() if not part]
+    partial = [f"{title} ({share(part)})" for title, part in shares.items() if 0 < part < 1]
+    parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
+    parts += [f"known of some jobs: {', '.join(partial)}"] * bool(partial)
+    return "; ".join(parts) or "all main fields are known of all jobs"
+
+
+def _repairs(trace: Trace) -> str:
+    """Describe what reading and importing changed or left out."""
+    parts = [note for note in trace.header.get_all("Note") if note.startswith("rows read ")][:1]
+    if trace.repairs:
+        total = sum(repair.count for repair in trace.repairs)
+        parts.append(f"{plural(total, 'repair')} while reading")
+    return "; ".join(parts) or "none were necessary"
+
+
 def section(trace: Trace) -> Section:
     """Report the machine, the time span and the jobs of the log."""
     clock, machine, ran = Clock.of(trace), trace.header.procs, trace.ran

@@ -32,7 +32,11 @@ def section(trace: Trace) -> Section:
         "limit_use": ("time limit in use", share),
     }
     counted = {"cpu": "CPU", "memory": "memory", "limit": "time limit"}
-    columns |= {f"{name}_jobs": (f"n ({title})", count) for name, title in counted.items()}
+    columns |= {
+        f"{name}_jobs": (f"n ({title})", count)
+        for name, title in counted.items()
+        if all_jobs[f"{name}_jobs"]
+    }
     tables = [
         listed(
             f"by_{by}",

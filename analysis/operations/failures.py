@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, share
 from analysis.load.over_time import dated, interval_days
-from analysis.operations.accounting import OUTCOMES, WITHOUT_RESULT, accounted_jobs
+from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
 from analysis.operations.groups import outcomes
 from analysis.operations.parts import (
     groupings,
@@ -22,7 +22,7 @@ from analysis.operations.parts import (
 from analysis.operations.rules import judged
 from analysis.section import Columns, Figure, Section, shown
 from analysis.section import Table as Shown
-from workloadkit.clock import Clock
+from workloadkit.clock import DAY, Clock
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
@@ -57,7 +57,7 @@ def section(trace: Trace) -> Section:
     of_stopped = with_main({by: table["cancelled"] for by, table in tables.items()})
     kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
     main = kinds.sum().sort_values(ascending=False)
-    most = f" Most of it {main.index[0]}." if len(main) > 1 and main.iloc[0] > 0 else ""
+    most = f" Most of it: {main.index[0]}." if len(main) > 1 and main.iloc[0] > 0 else ""
     end = jobs["end"].fillna(jobs["submit"]).to_numpy()
     findings = (
         judged(
@@ -155,6 +155,9 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
         return None
     clock, days = Clock.of(trace), interval_days(window.begin, window.until)
     edges = clock.midnights(window.begin, window.until, days=days)
+    each = "day" if days == 1 else f"{days} days"
+    if window.length < 3 * DAY:
+        edges, each = np.arange(window.begin, window.until + HOUR, HOUR), "hour"
     place = np.searchsorted(edges, jobs.loc[ended, "end"].to_numpy(), side="right") - 1
     kind = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
     work = np.nan_to_num(jobs.loc[ended, "core_hours"].to_numpy())
@@ -163,7 +166,6 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
         data[name] = np.bincount(place[kind == code], work[kind == code], edges.size - 1)
     lost = float(data["without a result"].sum())
     worst = data.loc[data["without a result"].idxmax()]
-    each = "day" if days == 1 else f"{days} days"
     return Figure(
         "by_time",
         "Core-hours by how jobs ended",

@@ -15,7 +15,7 @@ from workloadkit.trace import Trace
 #: Groupings in the order of the page.
 GROUPINGS: tuple[By, ...] = ("account", "user", "partition", "queue", "qos")
 
-_LISTED = 25  # rows of a table on the page
+_LISTED = 50  # rows of a table on the page
 _LONGEST_NAME = 40
 _POINTS = 60  # of a series
 

@@ -49,7 +49,8 @@ def unusual(trace: Trace) -> pd.DataFrame:
         and five times as many as all users do in a mean hour); *failures* (a day on which at least
         20 jobs and half of those that ended had no result, twice the share of the whole log);
         *standstill* (at least an hour and 20 mean times between starts in which no job starts,
-        although jobs wait and less than half of the processors of a busy hour are in use).
+        although jobs wait and, in its middle, less than half of the usual processors are in
+        use).
 
     Examples
     --------
@@ -152,7 +153,8 @@ def _standstills(jobs: pd.DataFrame) -> list[_Event]:
     queued = np.sort((ran["submit"] + ran["held"].fillna(0)).to_numpy())
     waiting = np.searchsorted(queued, begin, side="right") - (at + 1)
     each = ran["procs"].to_numpy()
-    in_use = _in_use(ran["start"].to_numpy(), ran["end"].to_numpy(), each, begin)
+    middle = (begin + until) / 2
+    in_use = _in_use(ran["start"].to_numpy(), ran["end"].to_numpy(), each, middle)
     usual = np.quantile(_in_use(ran["start"].to_numpy(), ran["end"].to_numpy(), each, start), 0.9)
     chosen = (waiting > 0) & (in_use < usual / 2)
     found = [

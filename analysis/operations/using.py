@@ -18,7 +18,7 @@ from analysis.operations.parts import WAITS, groupings, hours, listed, with_main
 from analysis.operations.rules import judged
 from analysis.operations.shares import fair_share
 from analysis.section import Columns, Figure, Section
-from workloadkit.clock import Clock
+from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace
 
@@ -54,12 +54,12 @@ def section(trace: Trace) -> Section:
     gaps, notes, figures, findings = [], [], [], []
     if len(days):
         clock = Clock.of(trace)
-        shown_days = dated(days, clock)
-        shown_days.index = (
-            shown_days["date"].dt.strftime("%Y-%m-%d")
+        begins = (
+            [f"{date:%Y-%m-%d}" for date in clock.dates(days["begin"])]
             if clock.known
-            else [f"day {begin / 86400:,.0f}" for begin in days["begin"]]
+            else [f"day {begin / DAY:,.0f}" for begin in days["begin"]]
         )
+        shown_days = days.set_axis(begins).rename_axis("day")
         columns = {"jobs": ("jobs", count), **_HOURS, "utilization": ("utilization", share)}
         del columns["core_share"]
         caption = "Jobs submitted and hours spent on each full day of the window."

@@ -1,5 +1,6 @@
 """Report section on waits: of whom, for what, and of which jobs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from analysis.operations.parts import (
 )
 from analysis.operations.rules import judged
 from analysis.section import Columns, Figure, Section, Table
-from analysis.waits.measures import enough, waits_over_time
+from analysis.waits.measures import FEWEST_BEYOND, enough, waits_over_time
 from analysis.waits.plots import plot_waits
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
@@ -234,20 +235,23 @@ def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
         names = names_of(trace, by)
         if names is None or len(names.categories) < 2:
             continue
-        data = waits_over_time(trace, by, (50,), largest=_DRAWN)  # type: ignore[arg-type]
-        drawn = data[enough(data["jobs"], 50)]
-        if drawn.empty:
+        data = waits_over_time(trace, by, (50, 90), largest=_DRAWN)
+        percent = 90 if data.loc[enough(data["jobs"], 90), "begin"].nunique() > 1 else 50
+        drawn = data[enough(data["jobs"], percent)]
+        if drawn["begin"].nunique() < 2:
             continue
-        peak = drawn.loc[drawn["p50"].idxmax()]
+        fewest = 100 * FEWEST_BEYOND // (100 - percent)
+        what = "90th percentile of the wait" if percent == 90 else "Median wait"
+        peak = drawn.loc[drawn[f"p{percent}"].idxmax()]
         found.append(
             Figure(
                 "over_time",
-                f"Median wait by {by}",
-                f"Median wait by {by} and time of submission, for the {_DRAWN} with most jobs. "
-                "Less than 1 s is drawn as 1 s; groups of fewer than 10 jobs are not drawn.",
+                f"{what} by {by}",
+                f"{what} by {by} and time of submission, for the {_DRAWN} with most jobs. Less "
+                f"than 1 s is drawn as 1 s; groups of fewer than {fewest} jobs are not drawn.",
                 data,
-                plot_median_waits,
-                alt=f"The longest median wait of a period is {duration(peak['p50'])}, of {by} "
+                partial(plot_waits, percent=percent),
+                alt=f"{what} of a period: at most {duration(peak[f'p{percent}'])}, of {by} "
                 f"{peak['name']}.",
             )
         )
@@ -270,18 +274,6 @@ def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
                 )
             )
     return found
-
-
-def plot_median_waits(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw median waits over time, from `analysis.waits.waits_over_time`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
-    return plot_waits(data, ax, percent=50)
 
 
 def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -19,6 +19,7 @@ import workloadkit as wk
 from analysis import style
 from analysis.formats import printable
 from analysis.load import overview
+from analysis.page import SCRIPT as PAGE_SCRIPT
 from analysis.page import Report
 from analysis.section import Section, Table
 from analysis.waits import summary as waits
@@ -77,7 +78,7 @@ class Seen(HTMLParser):
 
 def harmless(page):
     """Hold a page to be nothing but text and drawings; returns its text."""
-    seen = Seen(page)
+    seen = Seen(page.replace(PAGE_SCRIPT, "").replace("<script>\n</script>", "", 1))
     assert not seen.tags & {"script", "img", "iframe", "object", "embed", "b", "link", "base"}
     assert not [name for name, _ in seen.attributes if name.lower().startswith("on")]
     for name, value in seen.attributes:

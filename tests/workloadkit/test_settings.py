@@ -23,6 +23,7 @@ FUNCTIONS = {
     wk.resample: settings.Resample,
     wk.classify_users: settings.Classify,
     wk.add_utility: settings.Augment,
+    analysis.characterize: settings.Characterize,
     analysis.crosscheck: settings.Crosscheck,
 }
 COMMANDS = {
@@ -31,6 +32,7 @@ COMMANDS = {
     "sweep": settings.Sweep,
     "resample": settings.Resample,
     "augment": settings.Augment,
+    "characterize": settings.Characterize,
     "generate": settings.Generate,
     "site": settings.Site,
     "queueing": settings.Queueing,

@@ -1,6 +1,5 @@
 """`workloadkit characterize`: a report on a log."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,18 +18,22 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import progress
-from workloadkit.cli.options import procs_option
+from workloadkit.cli.messages import note, progress
+from workloadkit.cli.options import with_settings
+from workloadkit.errors import plural
+from workloadkit.settings import Characterize
 
 EXAMPLES = """
 workloadkit characterize log.swf.gz -o report.html
 workloadkit characterize log.swf.gz --json - | jq .load
+workloadkit characterize site.swf.gz --procs 4096 --tables tables
 """
 
 
 _MOST = 4  # processes by default; each takes memory
 
 
+@with_settings()
 def characterize(
     trace: TraceArgument = None,
     output: Annotated[
@@ -42,7 +45,16 @@ def characterize(
     ] = None,
     json: JsonOption = None,
     bursts: BurstsOption = False,
-    procs: Annotated[int | None, procs_option()] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            show_default=False,
+            help="Write every table of the report to DIR as CSV, with all of its rows.",
+        ),
+    ] = None,
+    *,
+    settings: Characterize,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -57,8 +69,10 @@ def characterize(
 ) -> None:
     """Write a report on what is in a log.
 
-    It covers load and cycles, users, marginal distributions, estimates, waits, sessions and
-    batches, reactions, locality, long-range dependence, and repairs made while reading.
+    Of imported accounting it answers a site's questions, with findings ranked by their effect: work
+    without a result, waits and their causes, efficiency, hours by user and account, fair-share,
+    the size of the machine. Of other logs it covers load and cycles, users, distributions,
+    sessions, reactions, locality and long-range dependence.
     """
     if output is None and json is None:
         output = Path("report.html")
@@ -68,14 +82,15 @@ def characterize(
         import analysis
 
         log = load(trace, strict=strict, bursts=bursts)
-        if procs is not None:
-            log = replace(log, header=log.header.with_procs(procs))
         with progress(f"characterizing {log.name}") as count:
-            report = analysis.characterize(log, executor=pool, progress=count)
+            report = analysis.characterize(log, executor=pool, progress=count, settings=settings)
         page = ""
         if output:
             with progress(f"drawing the figures of {log.name}") as count:
                 page = report.to_html(executor=pool, progress=count)
+    if tables:
+        n = len(report.save_tables(tables))
+        note(f"wrote {plural(n, 'table')} to {tables}")
     if output:
         write(output, page)
     if json:

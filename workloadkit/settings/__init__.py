@@ -4,6 +4,7 @@ A class of settings defines the keywords of a function and their checks, the opt
 and their help, what results record, and a page of the reference.
 """
 
+from workloadkit.settings.characterizing import Characterize
 from workloadkit.settings.making import Augment, Generate
 from workloadkit.settings.queueing import Crosscheck, Queueing
 from workloadkit.settings.resampling import Classify, Resample
@@ -12,6 +13,7 @@ from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
 
 __all__ = [
     "Augment",
+    "Characterize",
     "Check",
     "Classify",
     "Crosscheck",

@@ -1,0 +1,366 @@
+"""What a site asks of its accounting: tables, findings, the page, and what a log cannot answer."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from analysis import characterize, operations
+from analysis.finding import FEWEST_JOBS, SEVERITIES, Finding, ranked
+from analysis.operations import (
+    capacity,
+    efficient,
+    failures,
+    oddities,
+    using,
+    waiting,
+)
+from analysis.operations.rules import RULES, judged
+from analysis.report import OPERATIONS
+from workloadkit import FormatError, Header, ParameterError, WorkloadError
+
+DAY, HOUR = 86400, 3600
+
+
+def site(jobs, *, procs=None, **columns):
+    """A log as an import makes it: jobs are (submit, held, waited, run, procs)."""
+    submit, held, waited, run, size = (np.array(c, dtype=float) for c in zip(*jobs, strict=True))
+    start = 1_709_251_200  # 1 March 2024
+    beside = pd.DataFrame(
+        {
+            "submit": start + submit,
+            "eligible": start + submit + held,
+            "start": start + submit + held + waited,
+            "end": start + submit + held + waited + run,
+        }
+    )
+    numbers = {
+        name: columns.pop(name)
+        for name in ("cpu", "memory", "requested_memory", "requested_time", "status")
+        if name in columns
+    }
+    for name, values in columns.items():
+        is_number = name in ("gpus", "nodes")
+        beside[name] = np.array(values, float) if is_number else pd.Categorical(values)
+    lines = [f"; UnixStartTime: {start}", "; TimeZoneString: UTC"]
+    log = wk.Trace.from_columns(
+        {"submit": submit, "wait": held + waited, "run": run, "procs": size, **numbers},
+        header=Header((*lines, *([f"; MaxProcs: {procs}"] if procs else []))),
+    )
+    return replace(log, sidecar=beside)
+
+
+def by_name(findings):
+    return {one.name: one for one in findings}
+
+
+def test_failed_work_names_who_lost_it():
+    states = ["FAILED"] * 40 + ["COMPLETED"] * 58 + ["TIMEOUT", "CANCELLED"]
+    jobs = [(i * 60, 0, 0, 3600, 2 if i < 98 else 20) for i in range(100)]
+    log = site(jobs, state=states, account=["bio"] * 40 + ["art"] * 60)
+    section = failures.section(log)
+    found = by_name(section.findings)
+    assert found["failed_jobs"].value == 0.41
+    assert found["failed_jobs"].severity == "medium"
+    assert found["failed_jobs"].effect == (
+        "41 of 100 jobs (41 %) had no result, 98 % of them of account bio: 40 failed, 1 timed out. "
+        "They used 42 % of the core-hours."
+    )
+    assert found["lost_core_hours"].value == pytest.approx(100 / 236)
+    assert found["lost_core_hours"].severity == "high"
+    assert "100 of 236, 80 % of them of account bio. Most of it: failed." in (
+        found["lost_core_hours"].effect
+    )
+    assert found["cancelled_core_hours"].severity == "none"
+    by_account = next(table for table in section.tables if table.name == "by_account")
+    assert by_account.data.loc["bio", ["failed", "lost_share"]].tolist() == [80, 1]
+    assert next(figure.alt for figure in section.figures).startswith("42 % of the core-hours")
+
+
+def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
+    jobs = [(0, 0, 0, 60, 1)] * 4
+    log = site(
+        jobs,
+        status=[0, 5, 5, 1],
+        state=["EXIT", "EXIT", "EXIT", "DONE"],
+        reason=["", "TERM_RUNLIMIT", "TERM_OWNER", ""],
+    )
+    assert operations.outcomes_of(log).tolist() == ["failed", "timed out", "cancelled", "completed"]
+    without = wk.Trace.from_columns({"submit": [0], "run": [5], "procs": [1]})
+    section = failures.section(without)
+    assert section.gaps == ("How jobs ended is unknown: the log has neither states nor status.",)
+    assert not section.findings
+
+
+def test_waits_are_split_by_eligibility_and_by_the_last_reason():
+    jobs = [(i * 60, 7200 if i % 2 else 0, 3600, 60, 1) for i in range(60)]
+    reason = ["AssocGrpCpuLimit", "Priority", "Dependency", "None", "ReqNodeNotAvail", "Odd"] * 10
+    log = site(jobs, reason=reason, account=["a", "b"] * 30)
+    causes = operations.wait_causes(log)
+    assert causes["hours"].to_dict() == {
+        "before eligible": 60,
+        "no reason recorded": 20,  # of dependencies that were met, and of none
+        "limit": 10,
+        "nodes unavailable or reserved": 10,
+        "priority": 10,
+        "other reason": 10,
+    }
+    assert causes["share"].sum() == pytest.approx(1)
+    by_account = operations.wait_causes(log, "account")
+    assert by_account.loc["b", "before eligible"] == pytest.approx(2 / 3)
+    assert by_account.loc["a", "limit"] == pytest.approx(1 / 3)
+    section = waiting.section(log)
+    found = by_name(section.findings)
+    assert found["held_share"].severity == "low"
+    assert found["limit_share"].severity == "none"
+    text = " ".join((section.finding, *section.notes))
+    assert "processors" not in text  # no claim on what it waited for afterwards
+    assert section.gaps == ()
+
+
+def test_a_reason_of_the_end_does_not_explain_a_wait():
+    log = site([(0, 0, 60, 60, 1)] * 3, reason=["NonZeroExitCode", "TimeLimit", ""])
+    section = waiting.section(log)
+    assert section.values["share_no_reason_recorded"] == 1
+    assert any("No reasons of waiting" in gap for gap in section.gaps)
+
+
+def test_unequal_waits_of_accounts_are_a_finding():
+    jobs = [(i * 60, 0, 60 if i % 2 else 100_000, 60, 1) for i in range(60)]
+    found = by_name(waiting.section(site(jobs, account=["slow", "fast"] * 30)).findings)
+    assert found["wait_gap"].value == pytest.approx(100_000 / 60)
+    assert found["wait_gap"].severity == "high"
+    assert found["wait_gap"].effect.startswith("Half of the jobs of account slow waited 1 d 4 h")
+    assert found["wait_p90"].severity == "high"
+
+
+def test_efficiency_of_what_was_measured():
+    jobs = [(i, 0, 0, 3600, 4) for i in range(30)]
+    log = site(
+        jobs,
+        cpu=[900.0] * 20 + [0.0] * 5 + [np.nan] * 5,
+        memory=[256.0] * 30,
+        requested_memory=[1024.0] * 29 + [np.nan],
+        requested_time=[36000.0] * 30,
+        account=["bio"] * 30,
+    )
+    table = operations.efficiency(log, "account").loc["bio"]
+    assert table["cpu_jobs"] == 20  # 0 is unknown
+    assert table[["cpu_efficiency", "idle_hours"]].tolist() == [0.25, 60]
+    assert table[["memory_jobs", "memory_efficiency", "limit_use"]].tolist() == [29, 0.25, 0.1]
+    section = efficient.section(log)
+    found = by_name(section.findings)
+    assert found["cpu_idle"].effect.startswith(
+        "60 of 80 core-hours had no CPU time, all of them of account bio"
+    )
+    assert found["cpu_idle"].weight == 0.5  # of all core-hours
+    assert [found[name].severity for name in ("cpu_idle", "limit_use", "memory_use")] == [
+        "high",
+        "low",
+        "low",
+    ]
+    assert len(efficient.section(site(jobs)).gaps) == 3
+
+
+def test_shares_given_and_used(tmp_path):
+    jobs = [(i, 0, 0, 3600, 3 if i % 2 else 1) for i in range(40)]
+    log = site(jobs, account=["art", "bio"] * 20)
+    file = tmp_path / "sshare.txt"
+    file.write_text(
+        "Account|User|RawShares|NormShares|RawUsage\nroot|||1.0|9\n art||1|0.75|4\n"
+        " art|al|1|0.5|4\n bio||1|0.25|5\n"
+    )
+    given = operations.read_shares(file)
+    assert given == {"root": 1.0, "art": 0.75, "bio": 0.25}
+    table = operations.fair_share(log, given)
+    assert table[["used", "given", "ratio"]].loc["bio"].tolist() == [0.75, 0.25, 3]
+    found = by_name(using.shares_section(log, given).findings)
+    assert found["share_ratio"].severity == "high"
+    file.write_text("account,shares\nart,3\nbio,1\n")
+    assert operations.read_shares(file) == {"art": 0.75, "bio": 0.25}
+    assert "not in accounting" in using.shares_section(log).gaps[0]
+    file.write_text("account,shares\nart,many\n")
+    with pytest.raises(FormatError, match="line 2: shares is 'many'; it must be 0 or more"):
+        operations.read_shares(file)
+    file.write_text("user,x\n")
+    with pytest.raises(FormatError, match="no columns account and shares"):
+        operations.read_shares(file)
+    with pytest.raises(ParameterError, match="the share of art is -1"):
+        operations.fair_share(log, {"art": -1})
+
+
+def test_hours_of_use_and_queue_by_hand():
+    # a job of 3 of 4 processors for 2 hours, and one of 1 that waits the first hour next to it
+    log = site(
+        [(0, 0, 0, 7200, 3), (0, 0, 3600, 3600, 1), (0, 1800, 5400, 60, 4), (7200, 0, 0, 9, 1)],
+        procs=4,
+    )
+    hours = operations.full_hours(log)
+    assert hours["in_use"].tolist() == [3, 4]
+    assert hours["waiting"].tolist() == [1.5, 1]
+    assert hours["waiting_procs"].tolist() == [1 + 4 * 0.5, 4]
+    assert hours["free"].tolist() == [1, 0]
+    assert hours["fits"].tolist() == [1, 0]
+
+
+def test_a_machine_that_its_simulation_reproduces_is_enlarged():
+    rng = np.random.default_rng(3)
+    n = 400
+    submit = np.sort(rng.integers(0, 4 * DAY, n))
+    base = wk.Trace.from_columns(
+        {"submit": submit, "run": rng.integers(600, 30_000, n), "procs": rng.integers(1, 9, n)}
+    )
+    waits = wk.simulate(base, "easy", procs=64).jobs["wait"]
+    columns = (submit, np.zeros(n), waits, base.column("run"), base.column("procs"))
+    jobs = [*zip(*columns, strict=True)]
+    log = site(jobs, procs=64)
+    found = operations.larger_machine(log)
+    assert found.ratio == pytest.approx(1)
+    assert found.is_calibrated
+    assert found.waits["procs"].tolist() == [64, 64, 71]
+    means = found.waits["mean"].tolist()
+    assert means[0] == means[1] > means[2]
+    section = capacity.section(log)
+    assert "more_processors" in by_name(section.findings)
+    slow = site([(s, h, w + DAY, r, p) for s, h, w, r, p in jobs], procs=64)
+    assert not operations.larger_machine(slow).is_calibrated
+    section = capacity.section(slow)
+    assert "more_processors" not in by_name(section.findings)
+    assert any("does not reproduce the recorded waits" in note for note in section.notes)
+    with pytest.raises(WorkloadError, match="size of the machine is unknown"):
+        operations.larger_machine(site([(0, 0, 0, 60, 1)]))
+
+
+def test_unusual_periods_of_a_short_log():
+    calm = [(i * 600, 0, 0, 60, 1) for i in range(6 * 144)]
+    burst = [(3 * DAY + i, 0, 0, 60, 1) for i in range(450)]
+    waiting_job = [(5 * DAY + 1000, 0, 5 * HOUR, 60, 1)]
+    jobs = sorted(calm + burst + waiting_job)
+    # nothing starts for 5 hours of day 5 although a job waits
+    jobs = [
+        (s, h, max(w, 5 * DAY + 6 * HOUR - s), r, p)
+        if 5 * DAY + 900 < s < 5 * DAY + 6 * HOUR
+        else (s, h, w, r, p)
+        for s, h, w, r, p in jobs
+    ]
+    state = ["FAILED" if 2 * DAY <= job[0] < 3 * DAY else "COMPLETED" for job in jobs]
+    user = ["loop" if job in burst else f"u{i % 7}" for i, job in enumerate(jobs)]
+    found = operations.unusual(site(jobs, user=user, state=state))
+    kinds = found.set_index("kind")
+    assert set(kinds.index) == {"busy day", "burst", "failures", "standstill"}
+    assert kinds.loc["burst", "what"] == "loop submitted 451 of the 456 jobs of the hour"
+    assert kinds.loc["busy day", "jobs"] == 594
+    assert kinds.loc["failures", "jobs"] == 144
+    gap = kinds.loc["standstill"]
+    assert gap["end"] - gap["begin"] > 5 * HOUR
+    section = oddities.section(site(jobs, user=user, state=state))
+    assert by_name(section.findings)["unusual"].severity == "medium"
+    assert len(operations.unusual(site(calm))) == 0
+
+
+def test_findings_are_ranked_by_severity_then_weight():
+    found = [
+        judged("failed_jobs", 0.3, "b", "failures", n=50, weight=0.3),
+        judged("lost_core_hours", 0.3, "a", "failures", n=50),
+        judged("wait_p90", float("nan"), "unknown", "waiting", n=50),
+        judged("failed_jobs", 0.4, "c", "failures", n=50, weight=0.4),
+        judged("failed_jobs", 0.9, "few", "failures", n=FEWEST_JOBS - 1, weight=1.0),
+    ]
+    assert [one.effect for one in ranked(found)] == ["a", "c", "b", "few"]
+    assert [one.severity for one in ranked(found)] == ["high", "medium", "medium", "none"]
+    for rule in RULES.values():
+        assert rule.reason.endswith(".")
+        assert rule.high is None or (rule.high > rule.medium) != rule.least
+    flat = Finding("x", RULES["failed_jobs"], 0.4, "", "s", 99, series=(0.0, 0.0))
+    assert flat.points == "0,19 100,19"
+    assert SEVERITIES[0] == "high"
+
+
+@pytest.fixture(scope="module")
+def accounted():
+    """A report of imported accounting."""
+    jobs = [(i * 600, 60, 60, 900, 1 + i % 3) for i in range(1200)]
+    accounts = [f"acc{i % 70:02}" for i in range(1200)]
+    log = site(
+        jobs,
+        procs=8,
+        state=["FAILED", "COMPLETED"] * 600,
+        account=accounts,
+        user=[f"<u{i % 9}>" for i in range(1200)],
+        reason=["None"] * 1200,
+    )
+    return characterize(log)
+
+
+def test_accounting_gets_the_profile_operations(accounted):
+    names = [section.name for section in accounted.sections]
+    assert names == [*OPERATIONS, "overview", "reading"]
+    assert accounted.provenance["parameters"]["profile"] == "operations"
+    plain = wk.Trace.from_columns({"submit": [0, 9], "run": [5, 5], "procs": [1, 1]})
+    assert characterize(plain).profile == "research"
+    full = characterize(plain, profile="full")
+    assert [section.name for section in full.sections][:2] == ["failures", "waiting"]
+    assert "long_memory" in [section.name for section in full.sections]
+    with pytest.raises(ParameterError, match="profile is 'all'"):
+        characterize(plain, profile="all")
+    data = json.loads(json.dumps(accounted.to_dict(), allow_nan=False))
+    assert data["ranked_findings"][0]["severity"] == "high"
+    assert data["not_answered"]
+
+
+def test_the_first_screen_says_what_matters(accounted):
+    page = accounted.to_html()
+    first = page.split('<section id="failures">')[0]
+    for text in ("Window", "1,200, all of which ran", "8 processors", "rows read" * 0):
+        assert text in first
+    assert first.index("Jobs without a result") < first.index("What this log does not contain")
+    assert "<polyline" in first
+    assert 'class="high"' in first
+    assert len(page) < 400_000
+
+
+def test_the_page_is_reachable_by_keyboard_and_complete_without_script(accounted):
+    page = accounted.to_html()
+    tables = re.findall(r"<table.*?</table>", page, flags=re.DOTALL)
+    assert all("<caption" in table for table in tables)
+    assert page.count('class="scroll" tabindex="0" role="region" aria-label') == len(tables)
+    assert page.count('role="img" aria-label="') == page.count("<svg")
+    alts = re.findall(r'<svg viewBox="[^"]*" role="img" aria-label="([^"]*)"', page)
+    assert any("of the core-hours of jobs that ended" in alt for alt in alts)
+    by_account = page.split('id="table-usage-by_account"')[1].split("</table>")[0]
+    assert by_account.count('<th scope="row">') == 50
+    assert "the first 50 of 70 rows, all of them with --tables." in by_account
+    assert "&lt;u3&gt;" in page
+
+
+def test_every_table_of_the_page_is_a_file(accounted, tmp_path):
+    paths = accounted.save_tables(tmp_path / "new" / "tables")
+    assert sorted(path.stem for path in paths) == sorted(
+        f"{section.name}-{table.name}" for section in accounted.sections for table in section.tables
+    )
+    table = pd.read_csv(tmp_path / "new" / "tables" / "usage-by_account.csv", index_col="name")
+    assert len(table) == 70
+    assert table["core_hours"].sum() == pytest.approx(600)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorkloadError, match="file: cannot be written"):
+        accounted.save_tables(tmp_path / "file")
+
+
+def test_text_has_enough_contrast_in_both_themes():
+    from analysis.style import BLUE, INK, MUTED, THEME
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for grounds, dark in ((("#fcfcfb", "#f4f5f6"), False), (("#15191e", "#1d2228"), True)):
+        for colour in (INK, MUTED, BLUE):
+            text = luminance(THEME[colour][1] if dark else colour)
+            for ground in map(luminance, grounds):
+                low, high = sorted((text, ground))
+                assert (high + 0.05) / (low + 0.05) >= 4.5
