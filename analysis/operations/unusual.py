@@ -151,9 +151,9 @@ def _standstills(jobs: pd.DataFrame) -> list[_Event]:
     at = np.flatnonzero(gaps >= least)
     begin, until = start[at], start[at + 1]
     queued = np.sort((ran["submit"] + ran["held"].fillna(0)).to_numpy())
-    waiting = np.searchsorted(queued, begin, side="right") - (at + 1)
-    each = ran["procs"].to_numpy()
     middle = (begin + until) / 2
+    waiting = np.searchsorted(queued, middle, side="right") - (at + 1)
+    each = ran["procs"].to_numpy()
     in_use = _in_use(ran["start"].to_numpy(), ran["end"].to_numpy(), each, middle)
     usual = np.quantile(_in_use(ran["start"].to_numpy(), ran["end"].to_numpy(), each, start), 0.9)
     chosen = (waiting > 0) & (in_use < usual / 2)

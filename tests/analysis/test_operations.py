@@ -78,7 +78,7 @@ def test_failed_work_names_who_lost_it():
     assert found["cancelled_core_hours"].severity == "none"
     by_account = next(table for table in section.tables if table.name == "by_account")
     assert by_account.data.loc["bio", ["failed", "lost_share"]].tolist() == [80, 1]
-    assert next(figure.alt for figure in section.figures).startswith("42 % of the core-hours")
+    assert next(figure.alt for figure in section.figures).startswith("100 % of the core-hours")
 
 
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
