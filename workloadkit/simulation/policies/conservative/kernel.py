@@ -46,11 +46,14 @@ from workloadkit.simulation.policies.conservative.plan import (
 )
 from workloadkit.simulation.policies.conservative.slots import (
     KNOWN,
+    N_PERIODS,
     N_RELEASES,
     NONE,
     Slots,
     covers,
     find_first,
+    is_kept,
+    keep_class,
     make_index,
     may_begin,
     new_slots,
@@ -212,7 +215,7 @@ def _reserve_parts(state, new, now):
                 policy.reserved[job] = reserve(state, job, now)
     for job in range(new, state.at[ARRIVED]):
         policy.reserved[job] = reserve(state, job, now)
-        _wait(policy, job)
+        _wait(state, job)
     policy.when[NEXT_START] = now  # examine all
 
 
@@ -278,12 +281,12 @@ def _place(state, job, now):
 @inline
 def _find_slot(state, job, goal, since):
     """Find the earliest slot for a job that ends by a step; return its step, or none."""
-    plan, slots, head = state.policy.plan, state.policy.slots, state.policy.plan.at[HEAD]
-    if slots.at[KNOWN]:
+    plan, head = state.policy.plan, state.policy.plan.at[HEAD]
+    if is_kept(state, job):
         return search(state, job, goal, head, since)
     until = state.never if goal == NONE else plan.times[goal]
     need = need_of(state, job, plan.times[head])
-    return find_first(state, need, state.jobs.estimate[job], head, until, -ANY_ROOM)
+    return find_first(state, need, state.jobs.estimate[job], (head, N_PERIODS), until)
 
 
 @inline
@@ -321,14 +324,14 @@ def _move_forward(state, low, now):
 @inline
 def _keep_index(state, now):
     """Make an index of the plan, or abandon it, as many jobs wait, or few."""
-    policy, plan_at = state.policy, state.policy.plan.at
-    if room(state, FREE, 0) == ANY_ROOM or policy.at[WAIT] < CROWD // 2:
-        policy.slots.at[KNOWN] = False
-    elif policy.slots.at[KNOWN]:
-        if not covers(state, plan_at[LAST], now):
-            make_index(state, plan_at[HEAD], plan_at[LAST], now)
-    elif policy.at[WAIT] >= CROWD:
+    policy, slots, plan_at = state.policy, state.policy.slots, state.policy.plan.at
+    crowd = CROWD // 2 if slots.at[KNOWN] else CROWD
+    if room(state, FREE, 0) == ANY_ROOM or policy.at[WAIT] < crowd:
+        slots.at[KNOWN] = False
+    elif not slots.at[KNOWN] or not covers(state, plan_at[LAST], now):
         make_index(state, plan_at[HEAD], plan_at[LAST], now)
+        for place in range(policy.at[WAIT]):
+            keep_class(state, policy.waiting[place])
 
 
 @inline
@@ -410,7 +413,7 @@ def _take_in(state, new, now):
         if _place(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
-            _wait(state.policy, job)
+            _wait(state, job)
 
 
 @inline
@@ -422,9 +425,12 @@ def _start(state, job, now):
 
 
 @inline
-def _wait(policy, job):
+def _wait(state, job):
+    policy = state.policy
     policy.waiting[policy.at[WAIT]] = job
     policy.at[WAIT] += 1
+    if policy.slots.at[KNOWN]:
+        keep_class(state, job)
 
 
 register_functions(Promises, sys.modules[__name__])

@@ -25,10 +25,10 @@ from workloadkit.simulation.policies.conservative.slots import (
     KNOWN,
     NONE,
     enter,
+    extend,
     leave,
     n_rows,
-    see_begin,
-    see_release,
+    see_growth,
 )
 from workloadkit.simulation.state import N_RUNNING
 
@@ -44,34 +44,34 @@ class Plan(NamedTuple):
     ----------
     times : ndarray, shape (n_rows,)
         Begin of each step. [s]
-    before, after : ndarray of int32, shape (n_rows,)
+    before, after : ndarray of uint32, shape (n_rows,)
         Its neighbours.
-    uses : ndarray of int32, shape (n_rows,)
+    uses : ndarray of uint32, shape (n_rows,)
         Number of jobs that start or end there.
-    spare : ndarray of int32, shape (n_rows,)
+    spare : ndarray of uint32, shape (n_rows,)
         Rows that are not in use.
-    starts, ends : ndarray of int32, shape (n_jobs,)
+    starts, ends : ndarray of uint32, shape (n_jobs,)
         The steps at which each job with a place starts and ends.
-    at : ndarray of int64, shape (4,)
+    at : ndarray of uint32, shape (4,)
     """
 
     times: NDArray
-    before: NDArray[np.int32]
-    after: NDArray[np.int32]
-    uses: NDArray[np.int32]
-    spare: NDArray[np.int32]
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    at: NDArray[np.int64]
+    before: NDArray[np.uint32]
+    after: NDArray[np.uint32]
+    uses: NDArray[np.uint32]
+    spare: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    at: NDArray[np.uint32]
 
 
 def new_plan(n_jobs: int, dtype: np.dtype) -> Plan:
     """Return a plan for this many jobs, to be filled in by `plan_running`."""
     rows = n_rows(n_jobs)
-    before, after, uses, spare = (np.empty(rows, np.int32) for _ in range(4))
-    starts, ends = np.full(n_jobs, NONE, np.int32), np.full(n_jobs, NONE, np.int32)
+    before, after, uses, spare = (np.empty(rows, np.uint32) for _ in range(4))
+    starts, ends = np.full(n_jobs, NONE, np.uint32), np.full(n_jobs, NONE, np.uint32)
     return Plan(
-        np.empty(rows, dtype), before, after, uses, spare, starts, ends, np.zeros(4, np.int64)
+        np.empty(rows, dtype), before, after, uses, spare, starts, ends, np.zeros(4, np.uint32)
     )
 
 
@@ -81,7 +81,7 @@ def _add(state, step, time):
     plan, at = state.policy.plan, state.policy.plan.at
     if at[N_SPARE] > 0:
         at[N_SPARE] -= 1
-        added = int(plan.spare[at[N_SPARE]])
+        added = plan.spare[at[N_SPARE]]
     else:
         added = at[N_USED]
         at[N_USED] += 1
@@ -96,6 +96,7 @@ def _add(state, step, time):
     copy_row(state, PLANNED + added, PLANNED + step)
     if state.policy.slots.at[KNOWN]:
         enter(state, added)
+        extend(state, added, state.policy.slots.period[step])
     return added
 
 
@@ -122,9 +123,10 @@ def drop(state, step):
     plan.uses[step] -= 1
     if plan.uses[step] > 0 or step == at[HEAD]:
         return
-    if state.policy.slots.at[KNOWN]:
-        leave(state, step)
     earlier, follows = plan.before[step], plan.after[step]
+    if state.policy.slots.at[KNOWN]:
+        extend(state, earlier, state.policy.slots.period[step])
+        leave(state, step)
     plan.after[earlier] = follows
     if follows == NONE:
         at[LAST] = earlier
@@ -177,23 +179,20 @@ def pass_time(state, now):
         follows = plan.after[head]
     plan.times[head], plan.before[head], at[HEAD] = now, NONE, head
     if known:
+        origin = state.policy.slots.period[head]
         enter(state, head)
-        see_begin(state, head, head)
+        extend(state, head, origin)
 
 
 @bare
 def take(state, job, begin, end, now):
     """Take the need of a job from the begin of a step until a time; return the step then."""
     plan, need = state.policy.plan, need_of(state, job, now)
-    until, head = _step_at(state, begin, end), plan.at[HEAD]
+    until = _step_at(state, begin, end)
     step = begin
     while step != until:
         occupy(state, PLANNED + step, need)
         step = plan.after[step]
-    if state.policy.slots.at[KNOWN]:
-        while begin != until:
-            begin = plan.after[begin]
-            see_begin(state, begin, head)
     return until
 
 
@@ -206,8 +205,10 @@ def give_back(state, job, begin, end, now):
         vacate(state, PLANNED + step, need)
         largest = max(largest, room(state, PLANNED + step, 0))
         step = plan.after[step]
-    if state.policy.slots.at[KNOWN] and begin != end:
-        see_release(state, begin, end, plan.at[HEAD])
+    if state.policy.slots.at[KNOWN]:
+        while begin != end:
+            see_growth(state, begin, state.jobs.procs[job], plan.at[HEAD])
+            begin = plan.after[begin]
     return largest
 
 

@@ -1,8 +1,8 @@
-"""An index of the slots in a plan of many jobs: where one of some length may begin.
+"""An index of the slots in a plan of many jobs: where one of some length may be.
 
 For classes of rooms and periods of time, the index contains an upper limit of the lengths of the
-slots that begin in the period and offer at least the smallest room of the class. A limit grows when
-a slot begins or grows. A search that finds a limit too high computes it again.
+slots that include a step of the period and offer at least the smallest room of the class. A limit
+grows when the room of a step grows. A search that finds a limit too high computes it again.
 """
 
 from typing import Any, NamedTuple
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import PLANNED, has_room, need_of, room
 
-NONE = -1  # no step
+NONE = np.uint32(0xFFFFFFFF)  # no step
 
 N_PERIODS = 64
 
 # Places in Slots.at: whether the index is in use; number of releases so far.
 KNOWN, N_RELEASES = range(2)
 
-# Places in Slots.when: begin of the first period, and length of each.
-ORIGIN, LENGTH = range(2)
+# Places in Slots.when: begin of the first period, end of the last one, and periods per second.
+ORIGIN, END, RATE = range(3)
 
 
 class Slots(NamedTuple):
@@ -33,20 +33,21 @@ class Slots(NamedTuple):
         Smallest room of each class; class 0 is no room.
     class_of : ndarray of uint8, shape (procs + 1,)
         Class of each room.
+    is_kept : ndarray of bool, shape (n_classes,)
+        Whether the index contains the class: those of waiting jobs.
     longest : ndarray, shape (n_classes, N_PERIODS)
-        Upper limit of the lengths of slots that begin in each period. [s]
+        Upper limit of the lengths of slots in each period. [s]
     by_then : ndarray, shape (n_classes, N_PERIODS)
         The same of all periods up to it. [s]
-    first : ndarray of int32, shape (N_PERIODS,)
+    first : ndarray of uint32, shape (N_PERIODS,)
         The first step of each period.
-    period : ndarray of int32, shape (n_rows,)
-        Period of each step.
+    period : ndarray of uint32, shape (n_rows,)
+        The period in which each step begins.
     changed : ndarray of int64, shape (N_PERIODS,)
-        Number of the last release before a slot began or grew in each period.
+        Number of the last release in each period.
     searched : ndarray of int64, shape (n_jobs,)
         Number of the last release before the last search for each job.
-    when : ndarray, shape (2,)
-        [s]
+    when : ndarray of float64, shape (3,)
     rounding : scalar
         Largest relative error of a sum of times.
     at : ndarray of int64, shape (2,)
@@ -54,13 +55,14 @@ class Slots(NamedTuple):
 
     sizes: NDArray[np.int64]
     class_of: NDArray[np.uint8]
+    is_kept: NDArray[np.bool_]
     longest: NDArray
     by_then: NDArray
-    first: NDArray[np.int32]
-    period: NDArray[np.int32]
+    first: NDArray[np.uint32]
+    period: NDArray[np.uint32]
     changed: NDArray[np.int64]
     searched: NDArray[np.int64]
-    when: NDArray
+    when: NDArray[np.float64]
     rounding: Any
     at: NDArray[np.int64]
 
@@ -79,13 +81,14 @@ def new_slots(procs: int, n_jobs: int, dtype: np.dtype) -> Slots:
     return Slots(
         sizes=np.array(sizes),
         class_of=(np.searchsorted(sizes, rooms, side="right") - 1).astype(np.uint8),
+        is_kept=np.zeros(len(sizes), np.bool_),
         longest=np.zeros((len(sizes), N_PERIODS), dtype),
         by_then=np.zeros((len(sizes), N_PERIODS), dtype),
-        first=np.empty(N_PERIODS, np.int32),
-        period=np.empty(n_rows(n_jobs), np.int32),
+        first=np.empty(N_PERIODS, np.uint32),
+        period=np.zeros(n_rows(n_jobs), np.uint32),
         changed=np.zeros(N_PERIODS, np.int64),
         searched=np.zeros(n_jobs, np.int64),
-        when=np.zeros(2, dtype),
+        when=np.zeros(3),
         rounding=dtype.type(0 if dtype.kind == "i" else 2.0**-50),
         at=np.zeros(2, np.int64),
     )
@@ -93,41 +96,45 @@ def new_slots(procs: int, n_jobs: int, dtype: np.dtype) -> Slots:
 
 @bare
 def make_index(state, head, last, now):
-    """Make the index of a plan."""
+    """Make the index of a plan, without classes."""
     slots, plan = state.policy.slots, state.policy.plan
-    span = plan.times[last] - now
-    slots.when[ORIGIN], slots.when[LENGTH] = now, 2 * span // N_PERIODS + 1
+    span = 2.0 * (plan.times[last] - now) + N_PERIODS
+    slots.when[ORIGIN], slots.when[END], slots.when[RATE] = now, now + span, N_PERIODS / span
     slots.at[KNOWN] = True
     slots.at[N_RELEASES] += 1
-    for period in range(N_PERIODS):
-        slots.first[period] = NONE
-        slots.changed[period] = slots.at[N_RELEASES]
-        for kind in range(slots.sizes.size):
-            slots.longest[kind, period] = slots.by_then[kind, period] = 0
+    slots.is_kept[:] = False
+    slots.first[:] = NONE
+    slots.changed[:] = slots.at[N_RELEASES]
     step = head
     while step != NONE:
         enter(state, step)
         step = plan.after[step]
-    step = head
-    while step != NONE:
-        see_begin(state, step, head)
-        step = plan.after[step]
+
+
+@inline
+def keep_class(state, job):
+    """Add the class of a waiting job to the index; limits are computed when they are needed."""
+    slots = state.policy.slots
+    kind = slots.class_of[state.jobs.procs[job]]
+    if not slots.is_kept[kind]:
+        slots.is_kept[kind] = True
+        for period in range(N_PERIODS):
+            slots.longest[kind, period] = slots.by_then[kind, period] = state.never
 
 
 @inline
 def covers(state, last, now):
     """Whether the periods are still those of the plan."""
-    slots = state.policy.slots
-    origin, span = slots.when[ORIGIN], slots.when[LENGTH] * N_PERIODS
-    return 2 * (now - origin) <= span and state.policy.plan.times[last] - origin <= span
+    origin, end = state.policy.slots.when[ORIGIN], state.policy.slots.when[END]
+    return 2 * (now - origin) <= end - origin and state.policy.plan.times[last] <= end
 
 
 @inline
 def enter(state, step):
     """Add a step to its period."""
     slots, times = state.policy.slots, state.policy.plan.times
-    behind = (times[step] - slots.when[ORIGIN]) // slots.when[LENGTH]
-    period = int(min(behind, N_PERIODS - 1))
+    behind = int((times[step] - slots.when[ORIGIN]) * slots.when[RATE])
+    period = min(behind, N_PERIODS - 1)
     slots.period[step] = period
     first = slots.first[period]
     if first == NONE or times[step] < times[first]:
@@ -150,28 +157,8 @@ def _class_at(state, step):
 
 
 @inline
-def _reach(state, step, size):
-    """Return the last step of the slot with so much room that contains a step."""
-    after = state.policy.plan.after
-    while after[step] != NONE and room(state, PLANNED + after[step], 0) >= size:
-        step = after[step]
-    return step
-
-
-@inline
-def _length(state, step, last):
-    """Return the time from the begin of a step to the end of another one, rounded up."""
-    times, after = state.policy.plan.times, state.policy.plan.after[last]
-    if after == NONE:
-        return state.never
-    return times[after] - times[step] + times[after] * state.policy.slots.rounding
-
-
-@inline
-def _record(slots, kind, step, length):
-    """Record a slot that begins at a step."""
-    period = slots.period[step]
-    slots.changed[period] = slots.at[N_RELEASES]
+def _raise_limit(slots, kind, period, length):
+    """Let a limit be at least a length."""
     if slots.longest[kind, period] < length:
         slots.longest[kind, period] = length
         while period < N_PERIODS and slots.by_then[kind, period] < length:
@@ -179,47 +166,51 @@ def _record(slots, kind, step, length):
             period += 1
 
 
-@bare
-def see_begin(state, step, head):
-    """Record the slots that begin at a step."""
-    slots, low = state.policy.slots, 0
-    if step != head:
-        low = _class_at(state, state.policy.plan.before[step])
-    last = step
-    for kind in range(_class_at(state, step), low, -1):
-        last = _reach(state, last, slots.sizes[kind])
-        _record(slots, kind, step, _length(state, step, last))
+@inline
+def extend(state, step, origin):
+    """Record the slots of a step that was, or was a part of, a step of the period `origin`."""
+    slots, period = state.policy.slots, state.policy.slots.period[step]
+    if period != origin:
+        slots.changed[period] = max(slots.changed[period], slots.changed[origin])
+        for kind in range(_class_at(state, step), 0, -1):
+            _raise_limit(slots, kind, period, slots.longest[kind, origin])
 
 
 @bare
-def see_release(state, first, end, head):
-    """Record the slots that begin or grow as the room of steps has grown, up to step `end`."""
-    slots, plan = state.policy.slots, state.policy.plan
+def see_growth(state, step, more, head):
+    """Record the slots that begin or grow as the room of a step has grown by `more`."""
+    slots, after, before = state.policy.slots, state.policy.plan.after, state.policy.plan.before
+    period, begin, follows = slots.period[step], step, after[step]
     slots.at[N_RELEASES] += 1
-    step = first
-    while step != end:
-        see_begin(state, step, head)
-        step = plan.after[step]
-    if first == head:
-        return
-    begin = last = first
-    for kind in range(min(_class_at(state, first), _class_at(state, plan.before[first])), 0, -1):
-        size = slots.sizes[kind]
-        while begin != head and room(state, PLANNED + plan.before[begin], 0) >= size:
-            begin = plan.before[begin]
-        last = _reach(state, last, size)
-        _record(slots, kind, begin, _length(state, begin, last))
+    slots.changed[period] = slots.at[N_RELEASES]
+    lowest = slots.class_of[max(room(state, PLANNED + step, 0) - more + 1, 0)]
+    for kind in range(_class_at(state, step), max(lowest, 1) - 1, -1):
+        if slots.is_kept[kind]:
+            size = slots.sizes[kind]
+            while begin != head and room(state, PLANNED + before[begin], 0) >= size:
+                begin = before[begin]
+            while follows != NONE and room(state, PLANNED + follows, 0) >= size:
+                follows = after[follows]
+            _raise_limit(slots, kind, period, _length(state, begin, follows))
+
+
+@inline
+def _length(state, begin, end):
+    """Return the time from a step to another one, perhaps none, rounded up."""
+    times = state.policy.plan.times
+    if end == NONE:
+        return state.never
+    return times[end] - times[begin] + times[end] * state.policy.slots.rounding
 
 
 @bare
-def find_first(state, need, duration, step, until, size):
-    """Find the first slot from a step on that ends by `until`; return its step, or none.
-
-    The search stops where the room is smaller than `size`.
-    """
-    times, after = state.policy.plan.times, state.policy.plan.after
+def find_first(state, need, duration, steps, until):
+    """Find the first slot from a step to a period that ends by `until`; return its step, or none."""
+    (step, period), times, after = steps, state.policy.plan.times, state.policy.plan.after
     while (
-        step != NONE and times[step] + duration <= until and room(state, PLANNED + step, 0) >= size
+        step != NONE
+        and state.policy.slots.period[step] <= period
+        and times[step] + duration <= until
     ):
         if not has_room(state, PLANNED + step, need):
             step = after[step]
@@ -236,10 +227,17 @@ def find_first(state, need, duration, step, until, size):
 
 
 @inline
-def may_begin(state, job, goal):
-    """Whether a slot for a job may begin before step `goal`, perhaps none."""
+def is_kept(state, job):
+    """Whether the index contains the slots for a job."""
     slots = state.policy.slots
-    period = N_PERIODS - 1 if goal == NONE else slots.period[goal]
+    return slots.at[KNOWN] and slots.is_kept[slots.class_of[state.jobs.procs[job]]]
+
+
+@inline
+def may_begin(state, job, goal):
+    """Whether there may be a slot for a job before step `goal`, perhaps none."""
+    slots = state.policy.slots
+    period = N_PERIODS - 1 if goal == NONE else int(slots.period[goal])
     kind = slots.class_of[state.jobs.procs[job]]
     return slots.by_then[kind, period] >= state.jobs.estimate[job]
 
@@ -255,9 +253,9 @@ def search(state, job, goal, head, since):
     kind = slots.class_of[state.jobs.procs[job]]
     until, final = state.never, N_PERIODS - 1
     if goal != NONE:
-        until, final = times[goal], slots.period[goal]
-    begin, high = slots.period[head], final
-    while begin < high:  # the first period by whose end a slot may begin
+        until, final = times[goal], int(slots.period[goal])
+    begin, high = int(slots.period[head]), final
+    while begin < high:  # the first period by whose end there may be a slot
         middle = (begin + high) >> 1
         if slots.by_then[kind, middle] >= duration:
             high = middle
@@ -266,15 +264,13 @@ def search(state, job, goal, head, since):
     longest = slots.by_then[kind, begin - 1] if begin > slots.period[head] else 0
     for period in range(begin, final + 1):
         if slots.longest[kind, period] >= duration and slots.changed[period] > since:
-            first = slots.first[period]
-            found = _find_in_period(state, need, duration, (first, head), until, kind)
+            step = _first_begin(state, period, slots.sizes[kind], head)
+            found = find_first(state, need, duration, (step, period), until)
             if found != NONE:
                 return found
-            if goal != NONE and (
-                period == final or (first != NONE and times[first] + duration > until)
-            ):
+            if period == final and goal != NONE:
                 break
-            _measure(state, kind, period, duration, head)
+            _measure(state, kind, period, duration, step)
         longest = max(longest, slots.longest[kind, period])
         slots.by_then[kind, period] = longest
     slots.searched[job] = slots.at[N_RELEASES]
@@ -282,48 +278,33 @@ def search(state, job, goal, head, since):
 
 
 @inline
-def _begins_slot(state, step, size, head):
-    """Whether a slot with so much room begins at a step."""
-    if room(state, PLANNED + step, 0) < size:
-        return False
-    return step == head or room(state, PLANNED + state.policy.plan.before[step], 0) < size
+def _first_begin(state, period, size, head):
+    """Return the step at which the first slot with so much room in a period may begin, or none."""
+    step, before = state.policy.slots.first[period], state.policy.plan.before
+    if step != NONE and room(state, PLANNED + step, 0) >= size:
+        while step != head and room(state, PLANNED + before[step], 0) >= size:
+            step = before[step]
+    return step
 
 
 @bare
-def _find_in_period(state, need, duration, steps, until, kind):
-    """Find the first slot in those of a class that begin in the period of a step."""
-    slots, plan = state.policy.slots, state.policy.plan
-    size, (step, head), period = slots.sizes[kind], steps, NONE
-    if step != NONE:
-        period = slots.period[step]
-    while step != NONE and slots.period[step] == period and plan.times[step] + duration <= until:
-        if _begins_slot(state, step, size, head):
-            found = find_first(state, need, duration, step, until, size)
-            if found != NONE:
-                return found
-        step = plan.after[step]
-    return NONE
-
-
-@bare
-def _measure(state, kind, period, duration, head):
-    """Compute the limit of a period again, unless it is at least `duration`."""
-    slots, plan = state.policy.slots, state.policy.plan
-    size, step, longest = slots.sizes[kind], slots.first[period], 0
-    while step != NONE and slots.period[step] == period:
-        if _begins_slot(state, step, size, head):
-            last, limit = step, plan.times[step] + duration
-            follows = plan.after[last]
+def _measure(state, kind, period, duration, step):
+    """Compute the limit of a period again, from a step on, unless it is at least `duration`."""
+    slots, plan, longest = state.policy.slots, state.policy.plan, 0
+    size = slots.sizes[kind]
+    while step != NONE and slots.period[step] <= period:
+        follows = plan.after[step]
+        if room(state, PLANNED + step, 0) >= size:
+            limit = plan.times[step] + duration
             while (
                 follows != NONE
                 and plan.times[follows] < limit
                 and room(state, PLANNED + follows, 0) >= size
             ):
-                last = follows
-                follows = plan.after[last]
-            length = _length(state, step, last)
+                follows = plan.after[follows]
+            length = _length(state, step, follows)
             if length >= duration:
                 return
             longest = max(longest, length)
-        step = plan.after[step]
+        step = follows
     slots.longest[kind, period] = longest
