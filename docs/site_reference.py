@@ -21,7 +21,7 @@ import queueing
 import workloadkit
 from analysis.reproduction import read_table
 from analysis.studies import load_study, run_times, study_names
-from workloadkit import models, populations, schedulers, settings, users
+from workloadkit import models, populations, predictors, schedulers, settings, users
 from workloadkit.cli import app
 from workloadkit.cli.commands import Command
 from workloadkit.cli.topics import TOPICS
@@ -67,7 +67,7 @@ def pages() -> dict[str, str]:
         **{f"commands/{'-'.join(path)}.md": _command(path, cmd) for path, cmd in commands()},
         **{
             f"{module.__name__.rpartition('.')[2]}.md": "\n".join(_choices(module))
-            for module in (schedulers, users, populations, models)
+            for module in (schedulers, predictors, users, populations, models)
         },
         "json.md": "\n".join(map(_schema, sorted(SCHEMAS.glob("*.json")))),
         "swf-fields.md": _table(

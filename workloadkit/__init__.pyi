@@ -60,6 +60,7 @@ from .sessions import delimit_sessions as delimit_sessions
 from .sessions import think_times as think_times
 from .simulation import bases as bases
 from .simulation import populations as populations
+from .simulation import predictors as predictors
 from .simulation import schedulers as schedulers
 from .simulation import users as users
 from .simulation.check import check_schedule as check_schedule

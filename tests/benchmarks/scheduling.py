@@ -51,6 +51,8 @@ def rows() -> Iterator[Row]:
         assert (schedule.start == again.start).all()
         ratio = f"{time / compiled:,.0f} × the time of the compiled engine"
         yield Row(f"{scheduler}, plain-Python engine", "KTH-SP2-1996-2", speed, ratio)
+    for name, trace in traces.items():
+        yield _with_predictions(name, trace)
     blue = traces["SDSC-BLUE-2000-4.2-cln"]
     table = int(blue.jobs.memory_usage(index=True).sum())
     blue = replace(blue)  # nothing remembered
@@ -118,6 +120,23 @@ def _one_log(name: str, trace: wk.Trace, load: float | None) -> Iterator[Row]:
         not goal or ratio <= goal,
     )  # fmt: skip
     yield Row("yardstick (easy)", label, f"{n_jobs / naive / 1e6:.3f} M jobs/s")
+
+
+def _with_predictions(name: str, trace: wk.Trace) -> Row:
+    """EASY++ against EASY, both with jobs killed at their limits."""
+    easy, predicted = (
+        lambda how=how: wk.simulate(trace, overrun="kill", **how)
+        for how in (
+            {"scheduler": "easy"},
+            {"scheduler": "easy:backfill=sjf", "predictor": "last-two"},
+        )
+    )
+    (time, _), (time_predicted, schedule) = in_turn(ROUNDS, easy, predicted)
+    ratio, speed = time_predicted / time, schedule.start.size / time_predicted / 1e6
+    return Row(
+        "EASY++ (last-two), simulate()", name, f"{speed:.2f} M jobs/s",
+        f"{ratio:.2f} × EASY's time", "≤ 2", ratio <= 2,
+    )  # fmt: skip
 
 
 def _whole(trace: wk.Trace, load: float | None) -> wk.Schedule:

@@ -14,6 +14,7 @@ from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Pool
 from workloadkit.simulation.machine.pool import new_pool
 from workloadkit.simulation.policies.profile import Profile
+from workloadkit.simulation.predicting import NO_PREDICTOR
 from workloadkit.simulation.profile import N_STEPS, new_profile
 from workloadkit.simulation.state import Jobs, new_state
 
@@ -148,6 +149,7 @@ def planning(running=(), free=MACHINE, now=0):
         capacity=procs.size,
         late=True,
         by_event=False,
+        predictor=NO_PREDICTOR,
     )
     order = sorted(range(len(running)), key=lambda job: -running[job][0])
     state.planned_jobs[: len(order)] = order

@@ -16,7 +16,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.completion import words
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import processors
-from workloadkit.settings.setting import Declared, Settings, settings_of
+from workloadkit.settings.setting import Declared, Settings, both_given, settings_of
 
 
 def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> Any:
@@ -45,14 +45,15 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
             if isclass(parameter.annotation) and issubclass(parameter.annotation, Settings)
         }
         options = {name: list(_options(cls, left_out)) for name, cls in taken.items()}
-        parameters = []
+        parameters = [_CONTEXT]
         for name, parameter in own.parameters.items():
             of_settings = options.get(name, [parameter])
             parameters += [p.replace(kind=Parameter.KEYWORD_ONLY) for p in of_settings]
 
         @wraps(command)
-        def run(**given: Any) -> None:
+        def run(context: typer.Context, **given: Any) -> None:
             for name, cls in taken.items():
+                _check_excluded(cls, context)
                 values = {option.name: given.pop(option.name) for option in options[name]}
                 given[name] = cls(**{x: v for x, v in values.items() if v not in (None, [])})
             command(**given)
@@ -62,6 +63,18 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
         return run
 
     return made
+
+
+_CONTEXT = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def _check_excluded(cls: type[Settings], context: typer.Context) -> None:
+    """Refuse two options that exclude each other, also if one repeats its default."""
+    for name, declared in settings_of(cls).items():
+        pair = (name, declared.setting.excludes)
+        sources = [context.get_parameter_source(each) for each in pair]
+        if all(source is not None and source.name == "COMMANDLINE" for source in sources):
+            raise both_given(*pair)
 
 
 def _options(cls: type[Settings], left_out: tuple[str, ...]) -> Iterator[Parameter]:

@@ -177,7 +177,7 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, metric, metric_title, number
+    from analysis.formats import count, metric, metric_title, number, share
     from workloadkit.errors import plural
 
     values = schedule.metrics
@@ -191,6 +191,9 @@ def _show(schedule: "Schedule") -> None:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
         written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+    if schedule.predicted:
+        written["prediction accuracy"] = share(values["prediction_accuracy"])
+        written["under-predicted"] = share(values["under_predicted"])
     if schedule.workload.utilities is not None:
         names = ("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p50")
         written |= {metric_title(n): metric(n, schedule.measure(n)) for n in names}

@@ -36,6 +36,26 @@ spare=none (a backfilled job ends by the shadow time; spare processors are
 not used) and strict=yes (it ends before the shadow time).
 """
 
+#: Predictors with their parameters and defaults, within 76 columns.
+PREDICTORS = """
+requested                 the user's limit, as without a predictor
+exact                     the run time
+last-two                  the mean of the user's last two jobs that ended
+user-average:window=N,decay=1
+                          the mean of all, or of the last N; DECAY below 1
+                          gives more weight to recent jobs
+same-job                  the last job of the same user, size and request
+quantile:q=0.9,window=10  a quantile of the user's last jobs
+factor:2                  the limit times a factor
+f-model:5                 the run time times 1 + 5 u, with u from 0 to 1
+
+Those that learn predict at most the limit, and the limit until enough jobs
+have ended. All take correct=RULE, for predictions that a job has outlived:
+requested (the limit), increments (1 min, 5 min, ... 100 h more), double,
+or none (it counts as ending now). EASY++ is --scheduler easy:backfill=sjf
+--predict last-two --overrun kill.
+"""
+
 #: Users with their parameters and defaults, within 76 columns.
 USERS = """
 open                      submit at the log's timestamps, whatever happens
@@ -260,6 +280,7 @@ class Topic(NamedTuple):
 
 TOPICS = {
     "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
+    "predictors": Topic("Predictors of run times", lambda: PREDICTORS),
     "users": Topic("Users", lambda: USERS),
     "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),
     "models": Topic("Models of workloads (generate)", lambda: MODELS),

@@ -55,6 +55,8 @@ class Setting:
         Raises ParameterError for a wrong value; called with name and value.
     goes_with : str
         Another setting without which it makes no difference.
+    excludes : str
+        Another setting that cannot be given as well.
     recorded : {"changed", "always", "never"}
         When results and the headers of logs record it: where it differs from the default, always,
         or never, since it makes no difference to them.
@@ -70,6 +72,7 @@ class Setting:
     read: Callable[[str], Any] | None = None
     check: Callable[[str, Any], Any] | None = None
     goes_with: str = ""
+    excludes: str = ""
     recorded: Literal["changed", "always", "never"] = "changed"
     rare: bool = False
 
@@ -166,6 +169,9 @@ class Settings:
             needed = declared.setting.goes_with
             if needed and name in changed and needed not in changed:
                 raise ParameterError(f"{name} requires {needed}, which is not given")
+            excluded = declared.setting.excludes
+            if excluded and name in changed and excluded in changed:
+                raise both_given(name, excluded)
 
     @classmethod
     def of(cls, settings: "Settings | None", keywords: Mapping[str, Any]) -> Self:
@@ -212,6 +218,11 @@ class Settings:
             if declared.setting.recorded == "always"
             or (declared.setting.recorded == "changed" and name in changed)
         }
+
+
+def both_given(name: str, excluded: str) -> ParameterError:
+    """Return the error of two settings that exclude each other."""
+    return ParameterError(f"{name} and {excluded} are both given; give one")
 
 
 def settings_of(cls: type[Settings]) -> dict[str, Declared]:

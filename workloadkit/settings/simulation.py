@@ -169,10 +169,15 @@ class Measured(Served):
     predictor: Annotated[
         Any,
         Setting(
-            help="A predictor of run times, with which the scheduler plans instead of estimates; "
-            "see `workloadkit.bases`.",
-            more="Jobs may outlive the prediction; they are killed at their limits only.",
-            option=None,
+            help="Plan with predicted run times, see `workloadkit help predictors`. By default "
+            "with the requested times.",
+            more="A name with parameters, an object of `workloadkit.predictors`, or a custom one, "
+            "see `workloadkit.bases`. Jobs may outlive a prediction; they are killed at their "
+            "limits only.",
+            option="--predict",
+            metavar="NAME[:P=V,...]",
+            read=str,
+            excludes="estimates",
         ),
     ] = None
     rng: Seed = None

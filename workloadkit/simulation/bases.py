@@ -3,7 +3,8 @@
 A custom *scheduler* derives from `Scheduler`, or from an order of `workloadkit.schedulers`, and
 receives jobs as `JobView`. Custom *users* derive from `BatchUser` if they follow a log, otherwise
 from `User`, and submit a `Job`. A *predictor* has the two forms of `Predictor`; its plain form has
-the methods of `PlainPredictor`. A *machine* derives from `Hardware`; its plain form is a `Machine`
+the methods of `PlainPredictor`, and may have ``correct(job)``, which returns the planned run time
+of a job that has outlived it. A *machine* derives from `Hardware`; its plain form is a `Machine`
 with a `Level`. `Policy`, `Behaviour`, `LogBehaviour` and `Community` are the protocols of the
 built-in schedulers and users.
 """

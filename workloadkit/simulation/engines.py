@@ -17,7 +17,7 @@ from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.simulated_users import SimulatedUsers
-from workloadkit.simulation.workload import Rules, Workload, never_starts
+from workloadkit.simulation.workload import Rules, Workload, never_starts, predictor_rng
 
 
 class EngineResult(NamedTuple):
@@ -63,7 +63,7 @@ def play_plain(
         passes=rules.passes,
         rng=np.random.default_rng(rules.seed),
         utility_at=utility_at,
-        predictor=rules.predictor and rules.predictor.plain(),
+        predictor=rules.predictor and rules.predictor.plain(*predictor_rng(rules)),
     )
     jobs = simulation.go()
     if rules.passes == "instant":
@@ -86,13 +86,23 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
     state = how.play(how.new_state())
     columns = {**how.columns(state), **how.hardware.columns(state)}
     outcome = Outcome(state.start, columns, how.history(state))
-    played = replace(workload, run=state.jobs.run, estimate=state.jobs.estimate)
+    jobs = state.jobs
+    played = replace(workload, run=jobs.run, estimate=jobs.prediction, limit=jobs.limit)
     return EngineResult(played, outcome, {}, {}, how.hardware.runs(state))
 
 
 def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rules) -> EngineResult:
-    """Run the jobs of a log, at their submit times, in the compiled engine."""
-    return _finished(play_compiled(policy, workload, rules), name, rules)
+    """Run the jobs of a log, at their submit times, in the compiled engine.
+
+    If no prediction depends on jobs that have ended, all are made in advance.
+    """
+    predict = getattr(rules.predictor, "of_all", None)
+    if predict is None:
+        return _finished(play_compiled(policy, workload, rules), name, rules)
+    planned = replace(workload, estimate=predict(workload, *predictor_rng(rules)))
+    play = play_compiled(policy, planned, replace(rules, predictor=None))
+    play = play._replace(workload=replace(play.workload, limit=workload.estimate))
+    return _finished(play, name, rules)
 
 
 def play_users_plain(
@@ -126,7 +136,11 @@ def play_users_compiled(
     n_jobs = int(agenda.at[ARRIVED])
     if not n_jobs:
         raise WorkloadError("the users submitted no job")
+    planned = play.workload
+    tables.estimate[:] = planned.estimate
     workload, notes, history = simulated_users.report(tables, n_jobs)
+    if planned.limit is not None:
+        workload = replace(workload, limit=planned.limit[:n_jobs])
     start, columns, decided = play.outcome
     columns = {name: np.asarray(values)[:n_jobs] for name, values in columns.items()}
     outcome = Outcome(start[:n_jobs], columns, decided)
@@ -202,7 +216,7 @@ def submitted(jobs: Sequence[Job]) -> Workload:
     times = ("submit", "run", "estimate", "start")
     names = (*times, "row", "number", "procs", "killed", "queue", "recorded_wait")
     table = {name: np.array([getattr(job, name) for job in jobs]) for name in names}
-    table["estimate"] = np.array([job.view.estimate for job in jobs])
+    limit, table["estimate"] = table["estimate"], np.array([job.prediction for job in jobs])
     dtype = np.result_type(*(table[name] for name in times))
     return Workload(
         row=table["row"],
@@ -216,13 +230,14 @@ def submitted(jobs: Sequence[Job]) -> Workload:
         queue=table["queue"],
         wait=table["recorded_wait"].astype(dtype),
         left_out=0,
+        limit=limit.astype(dtype),
     )
 
 
 def with_changes(workload: Workload, jobs: Sequence[Job]) -> Workload:
-    """Return a workload with the planned estimates, and with runs as outages have cut them."""
-    estimate = np.array([job.view.estimate for job in jobs], workload.submit.dtype)
-    workload = replace(workload, estimate=estimate)
+    """Return a workload with the predictions, and with runs as outages have cut them."""
+    estimate = np.array([job.prediction for job in jobs], workload.submit.dtype)
+    workload = replace(workload, estimate=estimate, limit=workload.estimate)
     if not any(job.lost for job in jobs):
         return workload
     run = np.array([job.run for job in jobs])

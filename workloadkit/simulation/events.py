@@ -3,7 +3,8 @@
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.running import remove_end
+from workloadkit.simulation.predicting import CORRECT, LEARN, PLAN, predict
+from workloadkit.simulation.running import insert_end, remove_end
 from workloadkit.simulation.state import ARRIVED, N_DUE, N_ENDED, N_RUNNING, N_WAITING
 
 LATE = -1  # the end of job j is listed as LATE - j while it has its processors
@@ -27,10 +28,6 @@ plans_void = by_part("policy", "plans_void", _nothing)
 #: (state, new, now) of a policy: start jobs; jobs from `new` on have just arrived.
 allocate = by_part("policy", "allocate")
 
-#: (state, job, now) of a predictor: plan a job that arrives; learn from one that has ended.
-_plan = by_part("predictor", "plan", _nothing)
-learn = by_part("predictor", "learn", _nothing)
-
 
 @inline
 def arrive(state, now):
@@ -40,7 +37,11 @@ def arrive(state, now):
         state.first[0] = now
     state.at[ARRIVED] = job + 1
     state.at[N_WAITING] += 1
-    _plan(state, job, now)
+    if state.predictor.is_there:
+        jobs = state.jobs
+        jobs.limit[job] = jobs.estimate[job]
+        predict(state.predictor, jobs, PLAN, job, now)
+        jobs.prediction[job] = jobs.estimate[job]
     job_arrived(state, job, now)
 
 
@@ -54,7 +55,8 @@ def end_due(state, now):
 def _take(state, job, now):
     """Notify policy and predictor of the end of a job; return the job."""
     end_taken(state, job, now)
-    learn(state, job, now)
+    if state.predictor.is_there:
+        predict(state.predictor, state.jobs, LEARN, job, now)
     return job
 
 
@@ -101,6 +103,30 @@ def take_end(state, now):
     if job <= LATE:
         return end_due(state, now)
     return _take(state, job, now)
+
+
+@bare
+def correct_outlived(state, now):
+    """Correct the estimates that running jobs have outlived, until each is longer or stays."""
+    ends, jobs, estimate, start = (
+        state.planned_ends,
+        state.planned_jobs,
+        state.jobs.estimate,
+        state.start,
+    )
+    corrected, place = False, state.at[N_RUNNING] - 1
+    while place >= 0 and ends[place] <= now:
+        job = jobs[place]
+        before = estimate[job]
+        predict(state.predictor, state.jobs, CORRECT, job, now)
+        if estimate[job] == before:
+            place -= 1
+        else:
+            remove_end(ends, jobs, state.at[N_RUNNING], start[job] + before, job)
+            insert_end(ends, jobs, state.at[N_RUNNING] - 1, start[job] + estimate[job], job)
+            corrected = True
+    if corrected:
+        plans_void(state, 0, now)
 
 
 @inline

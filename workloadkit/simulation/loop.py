@@ -15,6 +15,7 @@ from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.events import (
     allocate,
+    correct_outlived,
     end_due,
     free_what_ends,
     job_arrived,
@@ -93,7 +94,7 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     if begun:
         state.clock[0] = begin
     until = None if until is None else time(until)
-    parts = (state.machine, state.policy, state.users, state.predictor)
+    parts = (state.machine, state.policy, state.users)
     run = _play if all(map(is_built_in, parts)) else _play_custom
     run(state, begun, until)
     return int(state.at[WHY])
@@ -122,6 +123,8 @@ def _go_on(state, begun, until):
         else:
             _take_event(state, now)
         begun = False
+        if state.predictor.corrects:
+            correct_outlived(state, now)
         allocate(state, at[N_SEEN], now)
         at[N_SEEN] = at[ARRIVED]
         if _policy_asks(state, 0, now):

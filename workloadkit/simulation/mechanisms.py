@@ -24,7 +24,7 @@ from workloadkit._kernels.memory import lay_out, pack
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
-from workloadkit.simulation.state import Jobs
+from workloadkit.simulation.state import no_jobs
 
 # Actions of users.
 BEGIN, SUBMIT, JOB_ENDED, WAKE_UP = range(4)
@@ -63,7 +63,7 @@ def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
 def begin_all(users: Any, dtype: np.dtype) -> None:
     """Plan the first action of all users."""
     them = reacting(users, dtype)
-    _begin_all(them, _no_jobs(dtype), dtype.type(0))
+    _begin_all(them, no_jobs(dtype), dtype.type(0))
 
 
 @kernel
@@ -75,14 +75,9 @@ def _entry(users: Any, dtype: np.dtype, *, is_cached: bool) -> int:
     """Return the address of the native function of a mechanism."""
     layout, _ = lay_out(users)
     if (layout, dtype) not in _functions:
-        examples = (users, _no_jobs(dtype), 0, 0, 0, dtype.type(0))
+        examples = (users, no_jobs(dtype), 0, 0, 0, dtype.type(0))
         _functions[layout, dtype] = native(_act, examples, is_cached=is_cached)
     return int(_functions[layout, dtype].address)
-
-
-def _no_jobs(dtype: np.dtype) -> Jobs:
-    nothing, none = np.empty(0, dtype), np.empty(0, np.int64)
-    return Jobs(nothing, nothing, nothing, none, none, none, nothing)
 
 
 _functions: dict[Any, Any] = {}

@@ -14,6 +14,7 @@ from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError, among, plural
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.provenance import as_note, plain, provenance
+from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, ServedJobs
@@ -112,8 +113,9 @@ class Schedule(Displayed):
         """One row per job, in the order of (submit, job number).
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
-        bounded_slowdown`; if jobs have utility functions, the earned `utility`; and further results
-        of the scheduler. With outages also `interruptions`, whether the job was `lost`, and
+        bounded_slowdown`; with a predictor the `limit`, while the estimate is the prediction at the
+        arrival; if jobs have utility functions, the earned `utility`; and further results of the
+        scheduler. With outages also `interruptions`, whether the job was `lost`, and
         `lost_work`, the processors × seconds of its stopped runs; `start` is then the last start.
         Times in seconds; whole numbers if all given times are whole.
         """
@@ -135,6 +137,8 @@ class Schedule(Displayed):
             "slowdown": metrics.slowdown(wait, w.run),
             "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
         }
+        if self.predicted:
+            columns["limit"] = w.estimate if w.limit is None else w.limit
         if self.utility is not None:
             columns["utility"] = self.utility
         return pd.DataFrame(columns | dict(self.columns))
@@ -208,6 +212,17 @@ class Schedule(Displayed):
         return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
 
     @property
+    def predicted(self) -> bool:
+        """Whether a predictor planned the jobs."""
+        return "predictor" in self.parameters
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """How well the included jobs were predicted, also by user class."""
+        w, source = self.workload, self.source
+        return measure_predictions(w.estimate, w.run, w.user, self.counted, source)
+
+    @property
     def reacting(self) -> bool:
         """Whether users react to the service, instead of submitting at recorded times."""
         return str(self.parameters.get("users", "open")).partition(":")[0] != "open"
@@ -268,6 +283,8 @@ class Schedule(Displayed):
         jobs; and `lost_work`, the processors × seconds of stopped runs. The utilization includes
         the last run of each job, relative to all processors, also those that are down.
 
+        With a predictor also `prediction_accuracy` and `under_predicted`, see `predictions`.
+
         If jobs have utility functions, also `aggregate_utility`, the sum of the earned utility.
         """
         w, counted, jobs = self.workload, self.counted, self.served
@@ -283,6 +300,7 @@ class Schedule(Displayed):
             "throughput_per_hour": self._throughput,
             **{name: OF_JOBS[name](jobs) for name in MEASURED},
             **self._interruptions,
+            **(self.predictions.summary if self.predicted else {}),
             **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
         }
 
@@ -374,11 +392,15 @@ class Schedule(Displayed):
         return provenance(self.source, **self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of `describe`, `recorded` and `history` if they exist, and the provenance.
+        """Return all of `describe`, and `recorded`, `history`, `predictions` and the provenance.
+
+        Those that do not apply are left out.
 
         The result is ready for JSON: None stands for undefined values.
         """
-        more = {"recorded": self.recorded, "history": self.history}
+        more: dict[str, Any] = {"recorded": self.recorded, "history": self.history}
+        if self.predicted:
+            more["predictions"] = self.predictions.classes.to_dict("index")
         result = self.describe() | {name: what for name, what in more.items() if what}
         return plain(result) | {"provenance": self.provenance}
 

@@ -18,7 +18,7 @@ from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Engine
-from workloadkit.simulation import populations, schedulers
+from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
@@ -30,6 +30,7 @@ from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
+from workloadkit.simulation.predictors import BuiltIn, Requested
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
@@ -102,7 +103,8 @@ def select_parts(
     overrun = overrun_of(trace, settings.overrun)
     settings = replace(settings, overrun=overrun)
     policy, behaviour = _policy(scheduler), _behaviour(users)
-    population, machine, predictor = settings.population, settings.machine, settings.predictor
+    population, machine = settings.population, settings.machine
+    predictor = _predictor(settings.predictor)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
     if isinstance(who, Resampled):
@@ -140,12 +142,17 @@ def select_parts(
             chosen[name] = identity_of(part)
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
-    if own or any(map(draws, (policy, behaviour, who))):
+    if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
     if recorded:  # no estimate is raised, nothing is killed
         overrun = "late"
     rules = Rules(
-        hardware.procs, overrun, settings.passes, parameters.get("seed", 0), hardware, predictor
+        hardware.procs,
+        overrun,
+        settings.passes,
+        parameters.get("seed", 0),
+        hardware,
+        None if isinstance(predictor, Requested) else predictor,
     )
     return SimulationParts(
         trace,
@@ -275,8 +282,6 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
         raise ParameterError(
             f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
         )
-    if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
-        raise ParameterError(f"predictor is {predictor!r}; it needs methods plain and compiled")
     if isinstance(policy, RecordedSchedule):
         if isinstance(behaviour, Community):
             raise ParameterError(
@@ -364,6 +369,18 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
     return scheduler
 
 
+def _predictor(predictor: Any) -> Any:
+    """Return the predictor that a name or an object stands for."""
+    if isinstance(predictor, str):
+        return predictors.parse(predictor)
+    if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
+        raise ParameterError(
+            f"predictor is {predictor!r}; give a name, an object of workloadkit.predictors, or one "
+            "with methods plain and compiled"
+        )
+    return predictor
+
+
 def _behaviour(users: Any) -> Any:
     """Return the behaviour that a name or an object stands for; custom users are copied."""
     if isinstance(users, str):
@@ -380,7 +397,7 @@ def name_of(thing: object) -> str:
     """Return the name of a policy, a behaviour or a custom class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
-    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community):
+    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community | BuiltIn):
         return describe(thing)
     return getattr(thing, "name", "") or type(thing).__name__
 

@@ -18,18 +18,21 @@ OVER, STOPPED, REQUESTED, LACKS_ROOM = range(4)
 class Jobs(NamedTuple):
     """The jobs of a simulation, in the order of (submit, job number).
 
-    If users react or a predictor plans they are tables, filled in as the jobs arrive.
+    If users react or a predictor plans they are tables, filled in as the jobs arrive. Without a
+    predictor, `limit` and `prediction` are the same array as `estimate`.
 
     Parameters
     ----------
     submit, run, estimate : ndarray of int64 or all of float64, shape (n_jobs,)
-        Estimates are those for planning, at least 1. [s]
+        Estimates are those for planning, at least 1; of a running job as corrected. [s]
     procs : ndarray of int64, shape (n_jobs,)
         From 1 to the size of the machine.
     user, queue : ndarray of int64, shape (n_jobs,)
         User of each job, from 0 on or by their numbers, and its queue, -1 for unknown.
     start : ndarray, shape (n_jobs,)
         The same array as `State.start`, for functions that see the jobs alone. [s]
+    limit, prediction : ndarray, shape (n_jobs,)
+        The user's upper limit of the run time, and the estimate at the arrival. [s]
     """
 
     submit: NDArray
@@ -38,7 +41,9 @@ class Jobs(NamedTuple):
     procs: NDArray[np.int64]
     user: NDArray[np.int64]
     queue: NDArray[np.int64]
-    start: NDArray = np.empty(0)  # until the state is made
+    start: NDArray = np.empty(0)  # until the state is made, as are the others
+    limit: NDArray = np.empty(0)
+    prediction: NDArray = np.empty(0)
 
 
 class State(NamedTuple):
@@ -74,8 +79,8 @@ class State(NamedTuple):
         See `policies`.
     users : NamedTuple or None
         Users who react; without any the jobs arrive at their submit times.
-    predictor : NamedTuple or None
-        Plans jobs; None if the estimates are in the table of the jobs.
+    predictor : Predicting
+        See `predicting`.
     """
 
     jobs: Jobs
@@ -107,7 +112,7 @@ def new_state(
     late: bool,
     by_event: bool,
     users: Any = None,
-    predictor: Any = None,
+    predictor: Any,
 ) -> State:
     """Return the state before the first submission, without a policy.
 
@@ -116,8 +121,9 @@ def new_state(
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     capacity = min(n_jobs, capacity) + 1
     start = np.full(n_jobs, never(dtype))
+    times = [jobs.estimate.copy() if predictor.is_there else jobs.estimate for _ in range(2)]
     return State(
-        jobs=jobs._replace(start=start),
+        jobs=jobs._replace(start=start, limit=times[0], prediction=times[1]),
         start=start,
         first=np.zeros(1, dtype),
         ends=np.empty(capacity, dtype),
@@ -137,6 +143,12 @@ def new_state(
         users=users,
         predictor=predictor,
     )
+
+
+def no_jobs(dtype: np.dtype) -> Jobs:
+    """Return an empty table of jobs."""
+    times, none = np.empty(0, dtype), np.empty(0, np.int64)
+    return Jobs(times, times, times, none, none, none, times, times, times)
 
 
 def never(dtype: np.dtype) -> Any:

@@ -70,7 +70,7 @@ def as_log(
             "run": workload.run,
             "procs": workload.procs,
             "requested_procs": workload.procs,
-            "requested_time": workload.estimate,
+            "requested_time": workload.estimate if workload.limit is None else workload.limit,
             "user": user,
             **columns,
         },

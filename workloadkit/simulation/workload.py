@@ -56,8 +56,8 @@ class Rules:
     hardware : object, optional
         The machine, see `workloadkit.simulation.machine`; one pool by default.
     predictor : object, optional
-        Plans jobs, see `workloadkit.simulation.predictors`; by default the estimates of the
-        workload are used.
+        Plans jobs, see `workloadkit.simulation.predictors`; by default with their limits. With an
+        attribute `draws` its forms receive a generator of random numbers.
     """
 
     machine: int
@@ -66,6 +66,13 @@ class Rules:
     seed: int = 0
     hardware: Any = None
     predictor: Any = None
+
+
+def predictor_rng(rules: Rules) -> tuple[np.random.Generator, ...]:
+    """Return the generator of a predictor that draws, independent of all others; else nothing."""
+    if not getattr(rules.predictor, "draws", False):
+        return ()
+    return (np.random.default_rng(rules.seed).spawn(2)[1],)
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,9 @@ class Workload:
         in as the jobs arrive.
     user_numbers : ndarray of int64, optional
         Numbers of these users, if they are not 1, 2, … in order.
+    limit : ndarray, optional
+        In a result: the user's upper limit of each run time; `estimate` is then what was planned
+        with at the arrival. [s]
     """
 
     row: NDArray[np.int64]
@@ -118,6 +128,7 @@ class Workload:
     utility_at: UtilityAt = "turnaround"
     users: Any = None
     user_numbers: NDArray[np.int64] | None = None
+    limit: NDArray | None = None
 
     @property
     def numbers_of_users(self) -> NDArray[np.int64]:

@@ -155,6 +155,7 @@ def _stop(state, job, now):
     machine.lost_work[job] += state.jobs.procs[job] * (now - start[job])
     if machine.requeues:
         start[job] = state.never
+        state.jobs.estimate[job] = state.jobs.prediction[job]
     else:
         machine.lost[job] = True
         run[job] = now - start[job]

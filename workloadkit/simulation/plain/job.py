@@ -49,6 +49,8 @@ class Job:
         Its place in the order of arrival, from 0.
     row : int
         Its place among the jobs of the user's log, -1 for none.
+    prediction : int or float
+        What it was planned with at its arrival: the estimate, or the predictor's. [s]
     notes : dict of str to object
         Further information of the user: columns of `Schedule.jobs`.
     view : JobView
@@ -73,6 +75,7 @@ class Job:
     lost_work: Any = 0
     arrival: int = 0
     row: int = -1
+    prediction: Any = None
     notes: dict[str, Any] = field(default_factory=dict)
     view: Any = None
 
@@ -88,6 +91,7 @@ class _Facts:
         "_record",
         "arrival",
         "estimate",
+        "limit",
         "number",
         "procs",
         "queue",
@@ -100,7 +104,7 @@ class _Facts:
     def __init__(self, job: Job) -> None:
         self._record = job
         self.arrival, self.number = job.arrival, job.number
-        self.procs, self.estimate = job.procs, job.estimate
+        self.procs, self.estimate, self.limit = job.procs, job.estimate, job.estimate
         self.submit, self.user, self.queue = job.submit, job.user, job.queue
         self.recorded_wait, self.utility = job.recorded_wait, job.utility
 
@@ -136,8 +140,12 @@ class JobView(_Facts):
         Processors that it needs.
     submit : int or float
         When it was submitted. [s]
+    limit : int or float
+        The user's upper limit of its run time. [s]
     estimate : int or float
-        Planned run time: the user's estimate, or the predictor's. [s]
+        Planned run time: the limit, or the predictor's, as corrected. [s]
+    prediction : int or float
+        Planned run time at its arrival. [s]
     arrival : int
         Its place in the order of arrival, from 0.
     recorded_wait : int or float
@@ -162,6 +170,11 @@ class JobView(_Facts):
     def start(self) -> Any:
         """Start; None while it waits. [s]."""
         return self._record.start
+
+    @property
+    def prediction(self) -> Any:
+        """Planned run time at its arrival. [s]."""
+        return self._record.prediction
 
     @property
     def planned_end(self) -> Any:
@@ -203,7 +216,7 @@ def show(job: Job) -> JobView:
     """Return the scheduler's view of a job that has just arrived."""
     view: Any = _Facts(job)
     view.__class__ = JobView  # read-only from now on
-    job.view = view
+    job.view, job.prediction = view, job.estimate
     return view
 
 

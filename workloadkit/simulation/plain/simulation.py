@@ -55,8 +55,9 @@ class Simulation:
         When the value of a job is read, see `Workload`.
     predictor : object, optional
         ``plan(job)`` returns the planned run time of a job that arrives, before the scheduler sees
-        it; ``learn(job)`` is called after its end. Both receive a `JobView`. By default, jobs are
-        planned with the users' estimates.
+        it; ``learn(job)`` is called after its end; ``correct(job)``, if there is such a method,
+        returns the planned run time of a job that has outlived it. All receive a `JobView`. By
+        default, jobs are planned with their limits.
 
     Attributes
     ----------
@@ -83,6 +84,7 @@ class Simulation:
         self.hardware, self.scheduler, self.users = hardware, scheduler, tuple(users)
         self.overrun, self.by_event = overrun, passes == "event"
         self.rng, self.utility_at, self.predictor = rng, utility_at, predictor
+        self._corrects = hasattr(predictor, "correct")
         self.now: Any = 0
         self.first: Any = None  # first submission of all
         self.jobs: list[JobView] = []
@@ -128,6 +130,8 @@ class Simulation:
                 events.play_one()
             else:
                 events.play(now)
+            if self._corrects:
+                self._correct_outlived()
             scheduler.allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
@@ -200,17 +204,37 @@ class Simulation:
         view = show(job)
         self.jobs.append(view)
         if self.predictor is not None:
-            replan(view, self._predicted(view))
+            job.prediction = self._predicted(view, self.predictor.plan)
+            replan(view, job.prediction)
         self.scheduler.job_arrives(view)
 
-    def _predicted(self, job: JobView) -> Any:
+    def _predicted(self, job: JobView, predict: Callable[[JobView], Any]) -> Any:
         """Return the planned run time of a job."""
-        estimate = self.predictor.plan(job)
+        estimate = predict(job)
         if not isinstance(estimate, Real) or not 0 <= float(estimate) < inf:  # False for NaN
             raise WorkloadError(
                 f"{type(self.predictor).__name__} plans {estimate} s for job {job.number}"
             )
         return max(estimate, SHORTEST_ESTIMATE)
+
+    def _correct_outlived(self) -> None:
+        """Correct the estimates that running jobs have outlived, until each is longer or stays."""
+        outlived = list(takewhile(lambda planned: planned[0] <= self.now, self.planned_ends))
+        corrected = False
+        for planned_end, serial, job in outlived:
+            end = planned_end
+            while end <= self.now:
+                estimate = self._predicted(job, self.predictor.correct)
+                if estimate == job.estimate:
+                    break
+                replan(job, estimate)
+                end = job.planned_end
+            if end != planned_end:
+                self.planned_ends.remove((planned_end, serial, job))
+                insort(self.planned_ends, (end, serial, job))
+                corrected = True
+        if corrected:
+            self.scheduler.plans_void()
 
     def start(self, job: Job) -> None:
         """Start a job."""
@@ -234,6 +258,7 @@ class Simulation:
         job.lost_work += job.procs * (self.now - job.start)
         if requeues:
             job.start = None
+            replan(view, job.prediction)
             self._n_waiting += 1
         else:
             job.lost, job.killed = True, False

@@ -9,8 +9,9 @@ from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
 from workloadkit.simulation.policies.overtaking import AS_USUAL
+from workloadkit.simulation.predicting import NO_PREDICTOR, Predicting, predicting
 from workloadkit.simulation.state import LACKS_ROOM, REQUESTED, Jobs, State, new_state, waiting_jobs
-from workloadkit.simulation.workload import Rules, Workload
+from workloadkit.simulation.workload import Rules, Workload, predictor_rng
 
 
 class CompiledPolicy:
@@ -45,8 +46,16 @@ class CompiledPolicy:
             late=rules.overrun == "late" or rules.predictor is not None,
             by_event=rules.passes == "event",
             users=w.users and reacting(w.users, jobs.submit.dtype),
-            predictor=rules.predictor and rules.predictor.compiled(w),
+            predictor=self._predicting(),
         )
+
+    def _predicting(self) -> Predicting:
+        """Return the predictor, or none, as a part of the state; its arrays are kept here."""
+        if self.rules.predictor is None:
+            return NO_PREDICTOR
+        rng = predictor_rng(self.rules)
+        self.predictor = self.rules.predictor.compiled(self.workload, *rng)
+        return predicting(self.predictor, self.workload.submit.dtype)
 
     @property
     def jobs_are_known(self) -> bool:

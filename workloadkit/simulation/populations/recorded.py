@@ -65,7 +65,7 @@ class Recorded:
     ) -> tuple[Trace, Workload, Notes]:
         """Return the log, and its jobs as submitted; see `Population.result`."""
         taken = present.workload.take(workload.row)
-        names = ("submit", "run", "estimate", "killed")
+        names = ("submit", "run", "estimate", "limit", "killed")
         submitted = {name: getattr(workload, name) for name in names}
         left_out = trace.n_jobs - workload.row.size
         return trace, replace(taken, **submitted, left_out=left_out), notes

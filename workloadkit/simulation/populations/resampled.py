@@ -258,7 +258,7 @@ class ResampledUsers:
         name, note = self.resampling.label(present.seed, further=further)
         submitted = assemble(pools, drawn, user=user + 1, name=name, note=note)
         taken = present.workload.take(workload.row)
-        names = ("submit", "run", "estimate", "killed")
+        names = ("submit", "run", "estimate", "limit", "killed")
         return (
             submitted,
             replace(

@@ -131,7 +131,7 @@ def repartition(state: State, n_partitions: int) -> State:
 def _promises(state: State) -> dict[int, Any]:
     """Return the starts of the reserved jobs, as at the beginning of a pass."""
     find = kernel.find_now if is_built_in(state.machine) else kernel.find_now_custom
-    find(state._replace(users=None, predictor=None), state.clock[0])  # compiled once for all
+    find(state._replace(users=None), state.clock[0])  # compiled once for all
     plan = state.policy.plan
     count = plan.at[N_RESERVED]
     return dict(zip(plan.reserved[:count].tolist(), plan.begins[:count], strict=True))

@@ -1,0 +1,222 @@
+"""Built-in predictors, compiled: one part for all of them.
+
+The ended jobs of a user, or those of one user, size and request, form a group. A group is named by
+its first job, which a hash table finds; its ended jobs are linked from the last one back.
+"""
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.predictors.predictor import INCREMENTS
+
+# What predictions are made of: the run time, the limit, or the run times of ended jobs: the mean of
+# the last ones or of all, or a quantile of the last ones.
+OF_RUN_TIME, OF_LIMIT, MEAN, MEAN_OF_ALL, QUANTILE = range(5)
+
+# Rules of correction.
+RULES = ("requested", "increments", "double", "none")
+TO_LIMIT, BY_INCREMENTS, DOUBLED, UNCORRECTED = range(4)
+
+_PRIMES = 1_000_003, 31, 2_654_435_761  # a remainder, a factor, and one that spreads the bits
+_SPREAD = 16
+
+
+class Memory(NamedTuple):
+    """A predictor and what it has learned.
+
+    Parameters
+    ----------
+    what, rule : int
+        See the constants.
+    corrects : bool
+    number : float
+        Its parameter: f, factor, decay or quantile.
+    window, least : int
+        Most of the last jobs that count; fewest that are necessary.
+    by_job : bool
+        Whether groups are of one user, size and request.
+    table : ndarray of int64
+        First jobs of groups by hash, -1 for none; the size is a power of two.
+    group : ndarray of int64, shape (n_jobs,)
+        First job of each job's group.
+    n_ended, last : ndarray of int64, shape (n_jobs,)
+        By first job of a group: number of its ended jobs, and the last of them.
+    before : ndarray of int64, shape (n_jobs,)
+        The job of its group that ended before each ended job.
+    total, weight : ndarray of float64, shape (n_jobs,)
+        By first job: weighted sum of all run times, and of the weights; only for their mean.
+    draws : ndarray of float64, shape (n_jobs,)
+        A random number for each job, or none.
+    recent : ndarray, shape (window,)
+        Work space: run times. [s]
+    increments : ndarray
+        [s]
+    """
+
+    what: int
+    rule: int
+    corrects: bool
+    number: float
+    window: int
+    least: int
+    by_job: bool
+    table: NDArray[np.int64]
+    group: NDArray[np.int64]
+    n_ended: NDArray[np.int64]
+    last: NDArray[np.int64]
+    before: NDArray[np.int64]
+    total: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    draws: NDArray[np.float64]
+    recent: NDArray
+    increments: NDArray
+
+
+def new_memory(
+    workload: Any,
+    what: int,
+    rule: str,
+    *,
+    number: float = 1.0,
+    window: int = 0,
+    least: int = 1,
+    by_job: bool = False,
+    draws: NDArray[np.float64] | None = None,
+) -> Memory:
+    """Return a predictor that has learned nothing; see `Memory`."""
+    n_jobs, dtype = workload.submit.size, workload.submit.dtype
+    n_learned = n_jobs if what in (MEAN, MEAN_OF_ALL, QUANTILE) else 0
+    n_sums = n_jobs if what == MEAN_OF_ALL else 0
+    return Memory(
+        what=what,
+        rule=RULES.index(rule),
+        corrects=rule != "none",
+        number=float(number),
+        window=window,
+        least=least,
+        by_job=by_job,
+        table=np.full(1 << (2 * n_learned).bit_length(), -1),
+        group=np.empty(n_learned, np.int64),
+        n_ended=np.zeros(n_learned, np.int64),
+        last=np.full(n_learned, -1),
+        before=np.empty(n_learned, np.int64),
+        total=np.zeros(n_sums),
+        weight=np.zeros(n_sums),
+        draws=np.empty(0) if draws is None else draws,
+        recent=np.empty(min(window, n_jobs), dtype),
+        increments=np.array(INCREMENTS, dtype),
+    )
+
+
+@bare
+def plan(state, job, now):
+    """Plan a job that arrives."""
+    memory, jobs = state.predictor, state.jobs
+    what, limit = memory.what, jobs.limit[job]
+    expected = float(limit)
+    if what == OF_RUN_TIME:
+        expected = float(jobs.run[job])
+        if memory.draws.size > 0:
+            expected *= 1.0 + memory.number * memory.draws[job]
+    elif what == OF_LIMIT:
+        expected *= memory.number
+    else:
+        group = memory.group[job] = _group_of(memory, jobs, job)
+        if memory.n_ended[group] >= memory.least:
+            expected = min(_expected(memory, jobs, group), expected)
+    jobs.estimate[job] = max(expected, 1.0)
+
+
+@bare
+def _group_of(memory, jobs, job):
+    """Return the first job of a job's group."""
+    table, mask = memory.table, memory.table.size - 1
+    remainder, factor, spread = _PRIMES
+    number = jobs.user[job] % remainder
+    if memory.by_job:
+        number = (number * factor + jobs.procs[job]) % remainder
+        number = (number * factor + int(jobs.limit[job])) % remainder
+    place = (number * spread >> _SPREAD) & mask
+    while table[place] >= 0:
+        first = table[place]
+        if jobs.user[first] == jobs.user[job] and (
+            not memory.by_job
+            or (jobs.procs[first] == jobs.procs[job] and jobs.limit[first] == jobs.limit[job])
+        ):
+            return first
+        place = (place + 1) & mask
+    table[place] = job
+    return job
+
+
+@bare
+def _expected(memory, jobs, group):
+    """Return what the ended jobs of a group let expect."""
+    if memory.what == MEAN_OF_ALL:
+        return memory.total[group] / memory.weight[group]
+    run, recent = jobs.run, memory.recent
+    count, job = min(memory.n_ended[group], memory.window), memory.last[group]
+    for place in range(count):
+        recent[place] = run[job]
+        job = memory.before[job]
+    if memory.what == QUANTILE:
+        _sort(recent, count)
+        return float(recent[math.ceil(memory.number * count) - 1])
+    total = weight = 0.0
+    for place in range(count - 1, -1, -1):
+        total = total * memory.number + recent[place]
+        weight = weight * memory.number + 1.0
+    return total / weight
+
+
+@inline
+def _sort(values, count):
+    """Sort the first values."""
+    for end in range(1, count):
+        value, place = values[end], end
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+
+
+@bare
+def learn(state, job, now):
+    """Record a job that has ended."""
+    memory, run = state.predictor, state.jobs.run[job]
+    if memory.group.size == 0:
+        return
+    group = memory.group[job]
+    memory.before[job], memory.last[group] = memory.last[group], job
+    memory.n_ended[group] += 1
+    if memory.what == MEAN_OF_ALL:
+        memory.total[group] = memory.total[group] * memory.number + run
+        memory.weight[group] = memory.weight[group] * memory.number + 1.0
+
+
+@bare
+def correct(state, job, now):
+    """Correct the estimate of a job that has outlived it, if it is below the limit."""
+    memory, jobs = state.predictor, state.jobs
+    estimate, limit = jobs.estimate[job], jobs.limit[job]
+    if estimate >= limit:
+        return
+    longer = limit
+    if memory.rule == DOUBLED:
+        longer = 2 * estimate
+    elif memory.rule == BY_INCREMENTS:
+        prediction, increments = jobs.prediction[job], memory.increments
+        for place in range(increments.size):
+            if prediction + increments[place] > estimate:
+                longer = prediction + increments[place]
+                break
+    jobs.estimate[job] = min(longer, limit)
+
+
+register_functions(Memory, sys.modules[__name__])
