@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.examples import SEARCH
+
 # No deadline: a first call compiles. Few cases, and the same each time, so that who changed nothing
 # meets nothing new; `make test-all` searches on, with the profile "search".
-settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=20)
-settings.register_profile("search", deadline=None)
+settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=10)
+settings.register_profile(SEARCH, deadline=None)
 settings.load_profile("workloadkit")
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from scipy import stats
@@ -38,6 +38,7 @@ from analysis.queue_models.cross_check.result import CrossCheck
 from analysis.queue_models.cross_check.warmup import mser
 from queueing.probability import as_probability
 from queueing.think_time import as_think
+from tests.examples import examples
 from tests.oracles import queues as formulas
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.settings import Crosscheck
@@ -49,7 +50,7 @@ QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
 # The warm-up.
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.integers(-9, 9), min_size=20, max_size=200))
 def test_the_warm_up_is_what_makes_the_standard_error_least(series):
     n = len(series) // 5
@@ -127,7 +128,7 @@ def test_runs_of_one_length_give_the_standard_error_of_a_mean():
     assert estimate(runs, "R", "all").value == 4.5
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.lists(st.integers(0, 20), max_size=9), min_size=2, max_size=5),
     st.floats(0.001, 0.999),

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import integrate, stats
@@ -16,6 +16,7 @@ from analysis.fits import summary as fits
 from analysis.fits.families import FAMILIES, Sample, Scaled
 from analysis.fits.marginal_fit import distances
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from workloadkit import ParameterError, Trace
 
 N = 20_000
@@ -59,7 +60,7 @@ def test_no_other_parameters_are_likelier(name, rng):
         assert family.logpdf(values, shape, scale=scale * factor).sum() < best
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.integers(1, 10_000), min_size=2, max_size=60).filter(lambda v: len({*v}) > 1))
 def test_any_values_are_fitted_or_the_reason_is_reported(values):
     fit = fit_marginal(values)
@@ -147,7 +148,7 @@ def test_bins_change_a_fit_by_little():
     assert coarse.ppf([0.1, 0.5, 0.9]) == pytest.approx(fine.ppf([0.1, 0.5, 0.9]), rel=0.1)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=20), st.floats(8, 40))
 def test_distances_agree_with_their_integrals(values, scale):
     distribution = stats.expon(scale=scale)

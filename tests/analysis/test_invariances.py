@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import analysis
 import workloadkit as wk
+from tests.examples import examples
 from tests.small_logs import logs, trace_of
 
 DAY = 86_400
@@ -58,14 +59,14 @@ def assert_same(one, other):
         np.testing.assert_allclose(one[name], other[name], rtol=1e-9, err_msg=name)
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(small, st.permutations([5, 700, 0]))
 def test_numbers_of_users_show_nothing(jobs, numbers):
     others = [{**job, "user": numbers[job["user"] - 1]} for job in jobs]
     assert_same(reported(trace_of(jobs)), reported(trace_of(others)))
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(small, st.integers(1, 9))
 def test_the_begin_of_time_shows_nothing(jobs, weeks):
     later = [{**job, "submit": job["submit"] + weeks * WEEK} for job in jobs]
@@ -74,7 +75,7 @@ def test_the_begin_of_time_shows_nothing(jobs, weeks):
     assert_same(one, other)
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(small, small)
 def test_users_show_nothing_of_others(jobs, others):
     others = [{**job, "user": job["user"] + 10} for job in others]

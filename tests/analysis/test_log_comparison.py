@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
@@ -16,6 +16,7 @@ from analysis.logs.comparison import SECTIONS, measures
 from analysis.logs.distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
 from analysis.logs.plots import plot_measures, plot_overlaid
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from workloadkit import Header, ParameterError, Trace
 
 SAMPLES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
@@ -39,7 +40,7 @@ def log(rng, n=300, **columns):
     return Trace.from_columns({**values, **columns}, header=header, name="log")
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(SAMPLES, SAMPLES)
 def test_distances_agree_with_their_definitions(a, b):
     gaps = [sum(x <= at for x in a) / len(a) - sum(x <= at for x in b) / len(b) for at in range(31)]

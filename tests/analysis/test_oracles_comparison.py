@@ -1,11 +1,12 @@
 """Distances between the distributions of two logs against their definitions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import compare
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import comparison as oracle
 from tests.oracles.sessions import largest_difference, ran
 from tests.small_logs import first_jobs, jobs_of, logs, trace_of
@@ -33,7 +34,7 @@ def agrees(one, other, traces):
             assert row["wasserstein"] == pytest.approx(distance / scale, rel=1e-6, abs=1e-9), name
 
 
-@settings(max_examples=7)
+@examples(7)
 @given(small, small)
 def test_distances_agree_with_the_definition(one, other):
     agrees(one, other, (trace_of(one), trace_of(other)))

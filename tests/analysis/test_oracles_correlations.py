@@ -3,10 +3,11 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from analysis.distributions import correlations
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import correlations as oracle
 from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
@@ -42,7 +43,7 @@ def agrees(jobs, trace):
             )
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(logs(fewest=15))
 def test_correlations_agree_with_all_pairs(jobs):
     agrees(jobs, trace_of(jobs))

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.locality import (
@@ -18,6 +18,7 @@ from analysis.locality import (
     stack_depth,
 )
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import locality
 from tests.oracles import similarity as oracle
 from tests.oracles.sessions import ran
@@ -72,14 +73,14 @@ def knows_some(jobs, attribute):
     return any(job[attribute] is not None for job in jobs[1:] if job["user"] != -1)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(jobs=localities, attribute=st.sampled_from(ATTRIBUTES))
 def test_similarity_agrees_with_all_pairs(jobs, attribute):
     if knows_some(jobs, attribute):
         agrees_on_ratios(jobs, trace_of(jobs), attribute)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(jobs=localities, attribute=st.sampled_from(ATTRIBUTES))
 def test_users_who_repeat_themselves_agree_with_all_pairs(jobs, attribute):
     if knows_some(jobs, attribute):
@@ -143,7 +144,7 @@ def agrees_on_days(jobs, trace, attribute, day):
         assert found["concentration"].tolist() == pytest.approx([*expected.values()])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     jobs=logs(submit=st.integers(0, 60).map(lambda k: 7200 * k)),
     attribute=st.sampled_from(ATTRIBUTES),

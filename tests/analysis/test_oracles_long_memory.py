@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
 from analysis.memory.arrivals import without_cycle
 from analysis.memory.fractional_noise import autocovariance
+from tests.examples import examples
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit.clock import Clock
@@ -174,7 +175,7 @@ def test_noise_has_exactly_its_covariances(n, H):
     np.testing.assert_allclose(np.transpose(rows) @ rows, exact, atol=1e-12)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(logs(), st.sampled_from([1, 7, 0.75, 20]))
 def test_arrivals(jobs, unit):
     counts = arrivals_per_unit(trace_of(jobs), unit)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.reactions import (
@@ -15,6 +15,7 @@ from analysis.reactions import (
     measure_reactions,
 )
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import reactions as oracle
 from tests.oracles.correlations import spearman
 from tests.small_logs import first_jobs, jobs_of, logs, trace_of
@@ -122,19 +123,19 @@ def best_a(b, curve):
     return min(sum(f * p for f, p in falls) / sum(f * f for f, _ in falls), 1), b
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(reactions)
 def test_think_times_after_jobs_agree_with_the_definition(jobs):
     agrees_on_followed_jobs(jobs, trace_of(jobs))
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(reactions)
 def test_probability_to_continue_agrees_with_the_definition(jobs):
     agrees_on_continuation(jobs, trace_of(jobs))
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(reactions)
 def test_bins_agree_with_the_definition(jobs):
     agrees_on_bins(jobs, trace_of(jobs))
@@ -153,7 +154,7 @@ def agrees_on_weeks(jobs, trace):
         assert found.correlation == pytest.approx(correlation, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     logs(
         fewest=15,

@@ -6,7 +6,7 @@ from statistics import median
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
@@ -18,6 +18,7 @@ from analysis.sessions import (
     suggest_threshold,
 )
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import sessions as oracle
 from tests.small_logs import first_jobs, logs, trace_of
 
@@ -69,19 +70,19 @@ def infinite(cut):
     return math.inf if cut is None else cut
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(jobs=logs(), method=st.sampled_from(METHODS), threshold=THRESHOLDS)
 def test_sessions_agree_with_the_definition(jobs, method, threshold):
     agrees_on_sessions(jobs, trace_of(jobs), method[0], threshold, method[1])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(jobs=logs(), method=st.sampled_from(METHODS), threshold=THRESHOLDS)
 def test_lengths_of_sessions_agree_with_the_definition(jobs, method, threshold):
     agrees_on_lengths(jobs, trace_of(jobs), method[0], threshold, method[1])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(jobs=logs(), method=st.sampled_from(["last", "max"]))
 def test_think_times_agree_with_the_definition(jobs, method):
     agrees_on_think_times(jobs, trace_of(jobs), method)
@@ -121,14 +122,14 @@ def agrees_on_common_batches(jobs, trace):
             assert row["distance"] == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(jobs=days.map(of_known_users))
 def test_common_batches_agree_with_the_definition(jobs):
     if oracle.ran(jobs):
         agrees_on_common_batches(jobs, trace_of(jobs))
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(jobs=days)
 def test_ways_agree_with_the_definition(jobs):
     known = of_known_users(jobs)
@@ -155,7 +156,7 @@ def test_ways_agree_with_the_definition(jobs):
         assert way.longest == max(lengths)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(jobs=days)
 def test_inter_arrivals_and_their_threshold_agree_with_the_definition(jobs):
     times = {i: time for i, time in oracle.inter_arrivals(jobs).items() if jobs[i]["user"] != -1}

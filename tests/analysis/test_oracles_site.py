@@ -4,10 +4,11 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import site as oracle
 from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
@@ -42,7 +43,7 @@ def knows_a_job(jobs):
     return any(job["user"] != -1 for job in ran(jobs).values())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(sites.filter(knows_a_job))
 def test_distributions_agree_with_the_definition(jobs):
     agrees([jobs], trace_of(jobs))

@@ -1,10 +1,11 @@
 """Long-term and temporary users against their definition."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import users as oracle
 from tests.small_logs import jobs_of, logs, read, trace_of
 from workloadkit import classify_users
@@ -20,7 +21,7 @@ def agrees(jobs, trace, end_effects):
 
 
 @pytest.mark.parametrize("end_effects", ["whole", "any"])
-@settings(max_examples=30)
+@examples(30)
 @given(logs(submit=HALF_WEEKS, user=st.integers(-1, 9)))
 def test_classes_agree_with_the_definition(end_effects, jobs):
     agrees(jobs, trace_of(jobs), end_effects)

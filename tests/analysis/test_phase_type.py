@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -12,6 +12,7 @@ from analysis.fits.phase_type import (
     match_moments,
     orders_of,
 )
+from tests.examples import examples
 from workloadkit import ParameterError
 
 RATES = st.floats(1e-6, 1e3)
@@ -105,7 +106,7 @@ def test_moments_are_matched_exactly_and_give_the_branches(mixture):
     assert sorted(found.rates) == pytest.approx(sorted(mixture.rates), rel=1e-3)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.floats(0.5, 100), min_size=3, max_size=30, unique=True))
 def test_the_first_order_that_can_matches_three_moments(values):
     values = np.array(values)
@@ -123,7 +124,7 @@ def test_the_first_order_that_can_matches_three_moments(values):
             match_moments(moments, orders=[order])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=40),
     st.lists(st.integers(1, 5), min_size=1, max_size=4),

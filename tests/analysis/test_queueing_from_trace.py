@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -27,6 +27,7 @@ from analysis.queue_models.tables import (
 from analysis.queue_models.user_simulation import simulate_users
 from analysis.queue_models.users_of_log import Parameters, jobs_of, measure
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 
 DAY, WEEK = 86400, 7 * 86400
 
@@ -57,7 +58,7 @@ def logs(draw):
     return made(submit=submit, wait=column(9000), run=column(9000), user=column(2))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(logs())
 def test_the_laws_of_littles_kind_hold_in_any_log(trace):
     jobs = jobs_of(trace)

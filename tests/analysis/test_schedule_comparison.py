@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -16,6 +16,7 @@ import analysis
 import workloadkit as wk
 from analysis.schedules.comparison import _contributions
 from analysis.schedules.jackknife import jackknifed, means_without_each, percentiles_without_each
+from tests.examples import examples
 from workloadkit.clock import WEEK
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
@@ -125,7 +126,7 @@ jobs = st.lists(
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
-@settings(max_examples=25, phases=UNSHRUNK)
+@examples(25, phases=UNSHRUNK)
 @given(jobs, st.sampled_from(["sjf", "easy"]), st.sampled_from([WEEK, 2 * WEEK]))
 def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):
     fcfs, other = schedules(jobs, "fcfs", policy, overrun="late")

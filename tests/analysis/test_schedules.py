@@ -3,7 +3,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import analysis
 import workloadkit as wk
 from analysis.schedules import measures as schedules
+from tests.examples import examples
 from workloadkit.errors import ParameterError, WorkloadError
 
 MACHINE = 8
@@ -52,7 +53,7 @@ def test_the_queue_holds_who_has_come_and_not_begun(jobs, policy):
     assert queue["waiting"].iloc[-1] == 0
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(jobs, st.sampled_from(["fcfs", "easy"]), st.integers(0, 40), st.integers(1, 40))
 def test_the_bars_of_a_gantt_chart_never_overlap_and_are_all_there(jobs, policy, begin, length):
     schedule = simulate(jobs, policy)

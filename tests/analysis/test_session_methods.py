@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -34,6 +34,7 @@ from analysis.sessions.threshold import (
 from analysis.sessions.ways import WAYS, Way
 from tests.analysis.test_report import HEADER, ODD, log
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 
 DAY = 86400
 MIN = 60
@@ -66,7 +67,7 @@ def lengths_by_definition(jobs, labels, method, cut):
 # Session lengths
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     jobs_in_order,
     st.integers(0, 60),
@@ -82,7 +83,7 @@ def test_lengths_agree_with_the_definition(jobs, threshold, cut, method):
     assert ours.index.tolist() == [*range(len(ours))]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(jobs_in_order, st.integers(0, 60))
 def test_a_cut_of_0_gives_the_lengths_of_arrival(jobs, threshold):
     trace = trace_of(jobs)
@@ -92,7 +93,7 @@ def test_a_cut_of_0_gives_the_lengths_of_arrival(jobs, threshold):
         assert cut.equals(arrival)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(jobs_in_order, st.integers(0, 60), st.integers(0, 90))
 def test_a_cut_only_shortens_what_is_one_session_anyway(jobs, threshold, cut):
     trace = trace_of(jobs)
@@ -220,7 +221,7 @@ def test_think_times_of_up_to_a_day_count():
     assert after[1]["common_median"].isna().all()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(jobs_in_order)
 def test_common_batches_are_those_of_both(jobs):
     trace = trace_of(jobs)
@@ -269,7 +270,7 @@ def test_the_knee_of_a_known_distribution_is_found(rng, often, soon):
     assert found.between[0] < found.threshold < found.between[1]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.integers(0, 2 * DAY), min_size=1, max_size=40))
 def test_from_the_suggestion_on_the_share_rises_slowly(gaps):
     trace = trace_of([(submit, 0, 1, 1) for submit in np.cumsum([0, *gaps])])

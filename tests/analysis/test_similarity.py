@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -22,6 +22,7 @@ from analysis.locality.similarity_plots import (
     side_by_side,
 )
 from tests.data import needs_compiler, needs_traces, trace_path
+from tests.examples import examples
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 from workloadkit.experiments.intervals import share_interval
 
@@ -198,7 +199,7 @@ def log_of(jobs, scale=1, order=None):
     )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(some_jobs)
 def test_only_ratios_count(jobs):
     ours = similarity_by_distance(log_of(jobs), attribute="run", max_distance=3, rng=1)
@@ -209,7 +210,7 @@ def test_only_ratios_count(jobs):
     assert ((values <= 1 + 1e-12) | values.isna()).all(axis=None)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(some_jobs, st.randoms(use_true_random=False))
 def test_the_order_within_a_second_does_not_matter(jobs, random):
     mixed = jobs.copy()

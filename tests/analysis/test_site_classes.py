@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import curve_fit
 
 import workloadkit as wk
 from tests.analysis.test_oracles_site import knows_a_job, sites
+from tests.examples import examples
 from tests.oracles import site as oracle
 from tests.oracles.site_users import part_of_the_week
 from tests.small_logs import trace_of
@@ -44,7 +45,7 @@ def counts_of(found):
     return its
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(sites.filter(knows_a_job))
 def test_classes_agree_with_the_definition(jobs):
     for header, part_of in ((None, lambda _: "unknown"), (MONDAY, part_of_the_week)):

@@ -6,13 +6,14 @@ from statistics import mean
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import analysis
 import workloadkit as wk
 from analysis.waits import measures, summary, wait_intervals, waits_over_time
+from tests.examples import examples
 from tests.oracles.waiting import grouped, intervals, month
 from workloadkit import Header, Intake, ParameterError, Repair, WorkloadError
 from workloadkit.clock import Clock
@@ -68,7 +69,7 @@ accounting = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(accounting)
 def test_intervals_and_percentiles_agree_with_their_definitions(rows):
     rows = sorted(rows)

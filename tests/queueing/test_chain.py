@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queueing import QueueingError
@@ -12,6 +12,7 @@ from queueing.reopening.chain import solve_chain
 from queueing.reopening.mixed_chain import solve_mixed_chain
 from queueing.reopening.responses import moment, phases, survival
 from queueing.think_time import as_think, breaks
+from tests.examples import examples
 from tests.oracles import queueing_chains as oracle
 
 THESIS = [exponential(1.0), hyperbolic(0.8, 0.5)]
@@ -69,7 +70,7 @@ def test_averages_with_several_servers(servers):
     st.integers(1, 5),
     st.sampled_from([0.0, 0.01, 0.7, 3.0, 20.0]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_laws_are_those_of_a_tagged_job(shares, servers, t):
     shares = np.array(shares) / np.sum(shares)
     weights = phases(shares, servers)
@@ -127,7 +128,7 @@ UNITS = st.sampled_from([1e-3, 1.0, 600.0])
     st.sampled_from([1, 2]),
     UNITS,
 )
-@settings(max_examples=20)
+@examples(20)
 def test_identities_hold_at_all_points(p, load, Z, servers, S):
     identities(p, load, Z, servers, S)
 
@@ -140,7 +141,7 @@ def test_identities_hold_at_all_points(p, load, Z, servers, S):
     st.sampled_from([1, 3, 7]),
     UNITS,
 )
-@settings(max_examples=100)
+@examples(100)
 def test_identities_hold_far_out(p, load, Z, servers, S):
     identities(p, load, Z, servers, S)
 
@@ -261,7 +262,7 @@ def test_mixed_with_constant_p_has_product_form(N, Z, lam, servers):
     st.floats(0.0, 0.8),
     st.sampled_from([1, 2]),
 )
-@settings(max_examples=15)
+@examples(15)
 def test_identities_of_mixed_hold_at_all_points(p, N, Z, load, servers):
     lam = load * servers
     solved = solve_mixed_chain(lam, N, Z, 1.0, servers, p)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queueing import QueueingError, QueueingWarning, closed, mixed, mm1, mmc
@@ -14,6 +14,7 @@ from queueing.inverse import (
     times_of_users,
     users_for_response,
 )
+from tests.examples import examples
 
 
 def test_users_by_hand():
@@ -50,7 +51,7 @@ rates = st.floats(0.01, 0.98)
 times = st.floats(0.01, 100)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(load=rates, N=st.floats(1, 200), Z=times, S=times)
 def test_users_are_found_again(load, N, Z, S):
     there = mixed(load / S, N, Z, S)
@@ -62,7 +63,7 @@ def test_users_are_found_again(load, N, Z, S):
         assert most == np.floor(found) or found == pytest.approx(most, rel=1e-6)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(N=st.integers(1, 60), servers=st.integers(1, 6), load=rates, Z=times, q=st.floats(0.1, 0.99))
 def test_the_most_users_keep_the_limit_and_one_more_does_not(N, servers, load, Z, q):
     lam = load * servers
@@ -73,7 +74,7 @@ def test_the_most_users_keep_the_limit_and_one_more_does_not(N, servers, load, Z
     assert around[0] <= limit * (1 + 1e-12) and around[1] >= limit * (1 - 1e-12)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(load=rates, servers=st.integers(1, 6), N=st.integers(0, 20), Z=times, q=st.floats(0.1, 0.99))
 def test_jobs_are_found_again(load, servers, N, Z, q):
     lam = load * servers
@@ -85,7 +86,7 @@ def test_jobs_are_found_again(load, servers, N, Z, q):
     assert share == pytest.approx(q, rel=1e-9)
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(N=st.integers(1, 40), Z=times, S=times, servers=st.integers(1, 5), load=rates)
 def test_times_are_found_again(N, Z, S, servers, load):
     lam = load * servers / S

@@ -7,7 +7,7 @@ from math import comb, factorial
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queueing import QueueingError, QueueingWarning, closed, mixed
@@ -20,6 +20,7 @@ from queueing.multi_server import (
     mixed_sums,
     mixed_survival,
 )
+from tests.examples import examples
 
 
 def points(*values):
@@ -185,7 +186,7 @@ def test_no_users_leave_the_open_queue():
 mostly = st.floats(0.01, 100)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     load=st.floats(0, 0.999), N=st.integers(1, 40), Z=mostly, S=mostly, servers=st.integers(1, 8)
 )
@@ -198,7 +199,7 @@ def test_throughput_keeps_its_bounds_and_rises_with_users(load, N, Z, S, servers
     assert two <= min((servers - lam * S) / S * (1 + 1e-12), (N + 1) / (Z + S) * (1 + 1e-14))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(load=st.floats(0, 0.99), N=st.integers(1, 20), Z=mostly, S=mostly, servers=st.integers(1, 5))
 def test_open_jobs_wait_longer_and_laws_have_their_means(load, N, Z, S, servers):
     load_ = points(load * servers / S, N, Z, S, servers)

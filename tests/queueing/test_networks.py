@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queueing import QueueingError, QueueingWarning, networks
 from queueing.networks import convolution, mean_values, mva
+from tests.examples import examples
 
 
 def by_states(demands, N, Z, speed):
@@ -97,7 +98,7 @@ def test_is_what_the_weights_of_all_states_give(solve, demands, N, Z, servers, s
         )
     )
 )
-@settings(max_examples=40)
+@examples(40)
 def test_recursion_and_convolution_agree(case):
     demands, N, Z = case
     one, other = mva(demands, N, Z), convolution(demands, N, Z)

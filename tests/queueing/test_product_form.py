@@ -6,12 +6,13 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
 from queueing import QueueingError, QueueingWarning, closed, mixed
 from queueing.recursion import mean_values
+from tests.examples import examples
 
 MEASURES = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
 
@@ -60,7 +61,7 @@ def test_the_example_of_reiser_and_lavenbergs_recursion():
     assert (result.X, result.R, result.Q) == pytest.approx((X, R, Q), rel=1e-14)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(loaded())
 def test_operational_laws_hold_everywhere(point):
     result = mixed(*point)
@@ -69,7 +70,7 @@ def test_operational_laws_hold_everywhere(point):
     assert result.X == pytest.approx(result.Xc + point[0], rel=1e-15)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(loaded())
 def test_no_figure_is_impossible(point):
     lam, N, Z, S = point
@@ -85,7 +86,7 @@ def test_no_figure_is_impossible(point):
         assert result.Rc <= N * s * (1 + 1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(loaded())
 def test_open_jobs_respond_later_than_closed_ones(point):
     result = mixed(*point)
@@ -94,7 +95,7 @@ def test_open_jobs_respond_later_than_closed_ones(point):
     assert (result.sf(t, "open") >= result.sf(t, "closed") * (1 - 1e-12)).all()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(loaded(), st.floats(1.001, 2))
 def test_measures_rise_and_fall_with_each_parameter(point, factor):
     lam, N, Z, S = point
@@ -118,7 +119,7 @@ def test_measures_rise_and_fall_with_each_parameter(point, factor):
             rises(name, other)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(loaded(), st.floats(-30, 30))
 def test_the_unit_of_time_does_not_matter(point, scale):
     lam, N, Z, S = point
@@ -129,7 +130,7 @@ def test_the_unit_of_time_does_not_matter(point, scale):
         assert getattr(scaled, name) == getattr(result, name) * by
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(1, 100), ratios, loads)
 def test_the_recursion_is_the_formula(N, ratio, load):
     formula, recursion = mixed(load, N, ratio, 1), mixed(load, N, ratio, 1, method="mva")
@@ -137,7 +138,7 @@ def test_the_recursion_is_the_formula(N, ratio, load):
         assert getattr(recursion, name) == pytest.approx(getattr(formula, name), rel=1e-12)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(1, 50), st.floats(0, 1e3))
 def test_the_recursion_can_be_read(N, Z):
     assert mean_values(N, Z, 1.0) == pytest.approx(

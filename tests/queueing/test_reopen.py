@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import floats, integers
 from matplotlib.figure import Figure
 
@@ -19,12 +19,13 @@ from queueing import (
     table,
 )
 from tests.data import needs_compiler
+from tests.examples import examples
 from tests.oracles import queues
 
 METHODS = ["chain", "mm1", "mean", "exact"]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(floats(0.01, 0.99), floats(0, 0.95), floats(0.01, 100), floats(0, 50), integers(1, 6))
 def test_constant_p_is_mmc(load, p, S, Z, c):
     lam = load * c * (1 - p) / S
@@ -55,7 +56,7 @@ def test_total_rate_of_the_exponential_in_closed_form(load, theta, S, Z):
     assert found.R == pytest.approx((theta + lam) / (theta * (mu - lam)), rel=1e-12)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(floats(0.01, 0.99), integers(1, 4), floats(0.01, 10), floats(0.05, 1), floats(0.01, 10))
 def test_the_total_rate_solves_its_equation(load, c, S, a, b):
     lam, p = load * c / S, hyperbolic(a, b)

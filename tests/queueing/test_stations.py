@@ -7,7 +7,7 @@ from math import factorial
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queueing import (
@@ -22,6 +22,7 @@ from queueing import (
     mmck,
     mminf,
 )
+from tests.examples import examples
 
 
 def erlang_b(servers, load):
@@ -330,7 +331,7 @@ def test_capacity_is_needed():
 loads = st.floats(1e-6, 0.9999)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(load=loads, S=st.floats(1e-3, 1e3), servers=st.integers(1, 500))
 def test_more_servers_of_the_same_capacity_make_waits_shorter(load, S, servers):
     fewer = mmc(load * servers / S, S, servers)
@@ -340,7 +341,7 @@ def test_more_servers_of_the_same_capacity_make_waits_shorter(load, S, servers):
     assert fewer.check() < 1e-13
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(load=loads, q=st.floats(0.001, 0.999), servers=st.integers(1, 50))
 def test_percentiles_invert_the_law(load, q, servers):
     for queue in (mmc(load * servers, 1, servers), mmck(load * servers, 1, servers, servers + 5)):

@@ -127,7 +127,7 @@ def check(policy, seeds, users, *, tenths, outages=True):
 def test_engines_agree_on_small_logs():
     for policy in POLICIES:
         if not policy.startswith("mixed"):
-            check(policy, range(6), ["open"], tenths=False, outages=outages_every_day(policy))
+            check(policy, range(3), ["open"], tenths=False, outages=outages_every_day(policy))
 
 
 @pytest.mark.slow

@@ -10,10 +10,11 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from tests.examples import examples
 from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
@@ -380,7 +381,7 @@ def test_looks_like():
     assert not looks_like([])
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(JOBS, HEADERS)
 def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments):
     table = zip(zip(*jobs, strict=True), FIELDS, strict=True)

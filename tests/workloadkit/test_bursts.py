@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from workloadkit.fields import NAMES
 
 SUMMARY = "2 5 5 60 8 50 900 8 100 2000 1 3 4 5 6 7 -1 -1"
@@ -136,7 +137,7 @@ parts_of_jobs = st.lists(
 )
 
 
-@settings(max_examples=20)  # each writes two files
+@examples(20)  # each writes two files
 @given(parts_of_jobs, st.lists(st.integers(0, 40), min_size=6, max_size=6).map(sorted))
 def test_bursts_follow_one_another_and_survive_a_file(tmp_path_factory, jobs, submits):
     """Against the standard's sentence, one burst after the other."""

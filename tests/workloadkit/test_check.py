@@ -5,11 +5,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, each_log_with, needs_traces
+from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.small_logs import head_of, valued
 from workloadkit.simulation.promises import EACH_PASS
@@ -77,7 +78,7 @@ def assert_proved(report):
         pytest.param("compiled", logs(scale=0.1), marks=pytest.mark.slow),  # other kernels
     ],
 )
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.sampled_from(POLICIES), overruns, estimates, passes)
 def test_schedules_of_the_simulator_are_proved(
     engine, some_logs, data, policy, overrun, estimates, passes
@@ -91,7 +92,7 @@ def test_schedules_of_the_simulator_are_proved(
     assert verdicts(written) == verdicts(report)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(ORACLES), logs(max_size=40), overruns, estimates, passes)
 def test_schedules_of_another_simulator_are_proved(policy, trace, overrun, estimates, passes):
     options = {"overrun": overrun, "estimates": estimates, "passes": passes}
@@ -736,7 +737,7 @@ def test_processors_are_up_again_from_the_end_of_an_outage_on():
 
 
 @pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from(["fcfs", "easy", "sjf", "reservations:2", "conservative", "user-priority"]),
     logs(),

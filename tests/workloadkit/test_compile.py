@@ -254,7 +254,10 @@ def compiles(source):
     return any(m.startswith(("numba.", "workloadkit._kernels.compile.")) for m in modules)
 
 
-SOURCES = sorted(source for source in PACKAGE.rglob("*.py") if compiles(source))
+@pytest.fixture(scope="module")
+def sources():
+    """The files in which something is compiled."""
+    return sorted(source for source in PACKAGE.rglob("*.py") if compiles(source))
 
 
 KEPT = {
@@ -270,8 +273,8 @@ def is_covered(module):
     return module.startswith(tuple(f"workloadkit.{folder}." for folder in object_code.COMPILED))
 
 
-def test_all_compiled_code_lies_where_the_digest_looks():
-    found = {source.relative_to(PACKAGE).parts[0] for source in SOURCES}
+def test_all_compiled_code_lies_where_the_digest_looks(sources):
+    found = {source.relative_to(PACKAGE).parts[0] for source in sources}
     assert found == set(object_code.COMPILED)
     # parts of one's own are compiled with what calls them, in each process, and are never kept
     parts = {("workloadkit._kernels.compile", name) for name in ("bare", "inline")}
@@ -280,23 +283,23 @@ def test_all_compiled_code_lies_where_the_digest_looks():
         assert not {*imports(source)} & KEPT, source
 
 
-def test_compiled_code_takes_no_constant_from_elsewhere():
+def test_compiled_code_takes_no_constant_from_elsewhere(sources):
     """The compiler makes constants part of its code; the digest covers these folders and fields."""
-    for source in SOURCES:
+    for source in sources:
         for module, name in imports(source):
             if module.startswith("workloadkit.") and module != "workloadkit.fields":
                 known = is_covered(f"{module}.") or is_covered(f"{module}.{name}")
                 assert known or isinstance(getattr(import_module(module), name), type), source
 
 
-def test_an_edit_of_any_compiled_file_gives_another_directory(tmp_path, monkeypatch):
+def test_an_edit_of_any_compiled_file_gives_another_directory(sources, tmp_path, monkeypatch):
     package = tmp_path / "workloadkit"
     copytree(PACKAGE, package, ignore=ignore_patterns("__pycache__"))
     monkeypatch.setattr(object_code, "__file__", str(package / "_kernels" / "object_code.py"))
     directory = object_code.cache_directory.__wrapped__
     seen = {directory()}
     deep = package / "simulation" / "policies" / "easy" / "kernel.py"
-    edited = [package / source.relative_to(PACKAGE) for source in SOURCES]
+    edited = [package / source.relative_to(PACKAGE) for source in sources]
     assert deep in edited
     for source in (*edited, package / "fields.py"):
         source.write_text(source.read_text() + "\n")

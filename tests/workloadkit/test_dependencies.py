@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.small_logs import logs, trace_of
 from workloadkit.dependencies import TIMES, activities, carry_dependencies
 
@@ -126,7 +127,7 @@ hours = logs().map(
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(hours)
 def test_each_batch_waits_for_what_the_definition_says(jobs):
     trace = trace_of(jobs)
@@ -175,7 +176,7 @@ def test_the_table_tells_of_batches_in_the_order_in_which_they_start():
     assert table["interarrival"].fillna(-1).tolist() == [-1, -1, 110, 7880, 400, 4600, 17000]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(hours)
 def test_labels_are_those_of_the_sessions(jobs):
     trace = trace_of(jobs)

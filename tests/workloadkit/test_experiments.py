@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.small_logs import valued
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
@@ -60,7 +61,7 @@ def probability(t, freedom, steps=20_000):
     return 2 * float(density @ weights) * (t / steps / 2) / 3
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.floats(0.01, 0.99), st.integers(2, 400))
 def test_student_t_is_the_inverse_of_its_distribution(confidence, freedom):
     assert probability(student_t(confidence, freedom), freedom) == pytest.approx(confidence)
@@ -503,7 +504,7 @@ jobs = st.lists(
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(jobs, st.sampled_from(["kill", "raise", "late"]), st.sampled_from(["instant", "event"]))
 def test_later_than_fcfs_is_by_the_same_jobs_and_rules(jobs, overrun, passes):
     columns = ("submit", "run", "requested_time", "procs")

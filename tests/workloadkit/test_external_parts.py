@@ -76,9 +76,8 @@ def test_the_last_job_comes_first():
     assert agree(trace, Lcfs(), procs=4).start.tolist() == [0, 20, 15, 10]
 
 
-@pytest.mark.parametrize(
-    "overrun", ["late", *(pytest.param(how, marks=SLOW) for how in ("raise", "kill"))]
-)
+@slow_to_compile
+@pytest.mark.parametrize("overrun", ["late", "raise", "kill"])
 def test_a_policy_bears_outages(log, overrun):
     outages = wk.Outages((wk.Outage(1, 300, 700, 8), wk.Outage(2, 900, 1000, 16)))
     schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
@@ -137,7 +136,8 @@ def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
     assert (at @ schedule.workload.procs).max() <= 16
 
 
-@pytest.mark.parametrize("scheduler", ["easy", pytest.param("conservative", marks=SLOW)])
+@slow_to_compile
+@pytest.mark.parametrize("scheduler", ["easy", "conservative"])
 def test_a_machine_of_enough_licences_is_one_pool(log, scheduler):
     licensed = agree(log, scheduler, machine=Licensed(16, 100))
     assert licensed.start.tolist() == wk.simulate(log, scheduler, procs=16).start.tolist()

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import decimals
+from tests.examples import examples
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
@@ -160,11 +161,11 @@ def test_overtime():
 
 def test_how_likely_overtime_is():
     # A job of 20 min each day: every session is over when it ends, and the user thinks for 0 s.
-    jobs = [(day * DAY, 1200) for day in range(500)]
-    trace = log(*jobs, (500 * DAY, 10), (500 * DAY + 10, 10))
+    jobs = [(day * DAY, 1200) for day in range(200)]
+    trace = log(*jobs, (200 * DAY, 10), (200 * DAY + 10, 10))
     submit, _ = submits(trace, "fluid:end=submit,overtime=yes")
     soon = np.count_nonzero(np.diff(submit) < HOUR)
-    assert soon / 500 == pytest.approx(0.4, abs=4 * np.sqrt(0.25 / 500))
+    assert soon / 200 == pytest.approx(0.4, abs=4 * np.sqrt(0.25 / 200))
 
 
 def test_borrowed_times():
@@ -356,14 +357,14 @@ USERS = (
 
 
 @decimals
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.sampled_from(USERS), st.sampled_from(ZONES), st.integers(0, 9))
 def test_both_engines_give_the_same(decimals, data, users, zone, seed):
     jobs = data.draw(logs(decimals=True) if decimals else week_long)
     simulate(trace_of(jobs, zone), users, "easy", procs=4, rng=seed)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.sampled_from(USERS[:-1]), week_long, st.integers(0, 9))
 def test_users_submit_their_batches_in_order_and_within_their_sessions(users, jobs, seed):
     trace = trace_of(jobs)

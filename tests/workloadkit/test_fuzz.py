@@ -9,12 +9,14 @@ from tests.fuzz.cases import case, run, shrunk
 from tests.fuzz.formats import FORMATS
 from tests.fuzz.watching import TooMuch, bounded
 
-N_CASES = 1000
+#: In `make test`, and in `make test-all`.
+N_CASES = [200, pytest.param(1000, marks=pytest.mark.slow)]
 
 
-def test_a_thousand_broken_files(tmp_path):
+@pytest.mark.parametrize("n_cases", N_CASES)
+def test_files_broken_at_random(n_cases, tmp_path):
     kinds = set()
-    for number in range(N_CASES):
+    for number in range(n_cases):
         one = case(20260101, number)
         outcome = run(one, tmp_path)
         assert outcome.kind != "failed", f"{one.command}\n{outcome.trace}"

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import decimals, from_python
-from tests.data import trace_path
+from tests.data import slow_to_compile, trace_path
+from tests.examples import examples
 from tests.small_logs import busy_log, valued
 from tests.workloadkit.parts import Script, submits
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
@@ -294,7 +295,7 @@ def test_where_the_order_makes_no_difference_none_is_searched_for():
     assert searches([running, (1, 10, 2, falling(5, 9)), (2, 10, 1, falling(5, 9))], **start) == 1
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32), st.sampled_from(["window=1", "individuals=1"]))
 def test_with_one_job_or_one_order_this_is_easy(seed, setting):
     trace = a_log(seed)
@@ -368,6 +369,7 @@ def test_engines_agree_for_jobs_that_wait_for_others():
         starts(trace, "genetic:individuals=6,generations=3", **options)
 
 
+@slow_to_compile
 @given(st.integers(0, 2**32), st.integers(2, 30), st.sampled_from(READ_AT))
 def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_jobs, utility_at):
     from workloadkit.simulation.policies.genetic import evaluation as kernels

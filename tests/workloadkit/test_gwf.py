@@ -10,11 +10,12 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from tests.examples import examples
 from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
@@ -276,7 +277,7 @@ CELLS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15)  # each goes through two files
+@examples(15)  # each goes through two files
 @given(st.lists(CELLS, min_size=1, max_size=5), st.lists(st.sampled_from(["# a", "#b: 1"])))
 def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, comments):
     folder = tmp_path_factory.getbasetemp()
@@ -294,7 +295,7 @@ def test_there_and_back_through_swf_is_equal_in_all(tmp_path_factory, cells, com
         (folder / "log.swf.parquet").unlink()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(JOBS, HEADERS, st.sampled_from([(), ("; UnixStartTime: 843480031",)]))
 def test_swf_there_and_back_is_equal_in_what_both_hold(jobs, comments, start):
     table = zip(zip(*jobs, strict=True), FIELDS, strict=True)

@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from analysis.locality import stack_depths
 from tests.data import needs_compiler, needs_traces, trace_path
+from tests.examples import examples
 from tests.small_logs import as_read, logs, trace_of
 from workloadkit.clock import DAY, Clock
 from workloadkit.fields import NAMES
@@ -61,7 +62,7 @@ def busy_log(rng, n=3000, n_days=30):
     )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(days, tolerances, st.sampled_from([*LENGTHS]), st.integers(0, 99))
 def test_jobs_are_only_exchanged_and_loads_hold(jobs, tolerance, period, seed):
     trace = trace_of(jobs)
@@ -73,7 +74,7 @@ def test_jobs_are_only_exchanged_and_loads_hold(jobs, tolerance, period, seed):
     held(trace, changed, tolerance, period)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(days, tolerances, st.sampled_from([1, 1.5, 4]), st.integers(0, 99))
 def test_jobs_are_only_repeated_by_their_user_and_loads_hold(jobs, tolerance, repeat, seed):
     trace = trace_of(jobs)

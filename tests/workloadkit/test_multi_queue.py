@@ -4,12 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import decimals
 from tests.data import TRACES, each_log_with, needs_traces
+from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
 from tests.small_logs import head_of
@@ -246,7 +247,7 @@ def outages(draw, machine, unit):
 
 @pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
 @engines_with_outages
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.data(), st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 4),
     st.sampled_from(["requeue", "lose"]), st.sampled_from(["instant", "event"]),

@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import batsim as oracle
 from tests.small_logs import logs, trace_of
 
@@ -46,7 +47,7 @@ def quietly(function, *arguments):
         return function(*arguments)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(workloads())
 def test_each_job_is_read_as_it_stands(text):
     assert not oracle.faults(text)
@@ -90,7 +91,7 @@ def check(before, folder):
     assert reported[1][: len(reported[0])] == reported[0]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(jobs=logs(fewest=2, procs=st.integers(1, 4)))
 def test_there_and_back(jobs, tmp_path_factory):
     trace = trace_of(jobs)

@@ -4,11 +4,12 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import filters as oracle
 
 #: Names, and values that the drawn jobs are near.
@@ -88,7 +89,7 @@ def trace(lines, tmp_path_factory):
     return wk.read_swf(path)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(text=conditions | chains)
 def test_a_filter_removes_what_its_condition_says(text, lines, trace):
     expected = [oracle.removes(text, [float(word) for word in line.split()]) for line in lines]
@@ -97,7 +98,7 @@ def test_a_filter_removes_what_its_condition_says(text, lines, trace):
     assert wk.Filter.parse(str(parsed)).mask(trace).tolist() == expected
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(text=conditions, count=st.integers(1, 99999))
 def test_the_count_behind_a_filter_is_kept(text, count, trace):
     reported = wk.Filter.parse(f"{text} ({count} jobs removed)")

@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import gwf as oracle
 
 small = st.integers(-1, 99).map(str)
@@ -44,7 +45,7 @@ def is_name(word):
     return not word.lstrip("-").isdigit()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(lines())
 def test_each_column_is_read_as_it_stands(text):
     trace, jobs = read(text), oracle.jobs(text)
@@ -70,7 +71,7 @@ def test_each_column_is_read_as_it_stands(text):
                 assert np.count_nonzero(trace.jobs[name] == found) == alike.size
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(text=lines())
 def test_there_and_back_through_swf(text, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gwf")

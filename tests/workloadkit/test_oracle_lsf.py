@@ -4,11 +4,12 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from tests.examples import examples
 from tests.oracles import lsf as oracle
 
 TEXTS = ["", "two words", 'say ""hello""', "#!/bin/sh;#BSUB -n 4", "a", "tab\tin", "64 60.0", "é"]
@@ -52,14 +53,14 @@ def files(draw):
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(files())
 def test_each_record_is_read_word_by_word(text):
     agree(text)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(files())
 def test_each_record_of_many_files_is_read_word_by_word(text):
     agree(text)

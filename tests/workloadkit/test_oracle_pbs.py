@@ -4,11 +4,12 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from tests.examples import examples
 from tests.oracles import pbs as oracle
 
 WORDS = ("id", "exit_code", "user", "group", "account", "queue", "executable")
@@ -103,20 +104,20 @@ def agree(trace, text, procs=lambda job: job["hosts"]):
     assert intake.jobs == trace.n_jobs
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(files())
 def test_each_record_is_read_as_it_stands(text):
     agree(wk.read_pbs(io.BytesIO(text.encode())), text)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(files())
 def test_each_record_of_many_files_is_read_as_it_stands(text):
     agree(wk.read_pbs(io.BytesIO(text.encode())), text)
 
 
-@settings(max_examples=4)
+@examples(4)
 @given(files())
 def test_attempts_of_jobs_that_had_one_only_change_nothing(text):
     trace = wk.read_pbs(io.BytesIO(text.encode()), attempts=True)

@@ -6,11 +6,12 @@ import warnings
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import ODD, TRACES, needs_odd, needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import swf_lines as oracle
 
 HEADER = ("MaxProcs: 6", "MaxRuntime: 20", "MaxMemory: 5", "MaxJobs: 4", "MaxRecords: 5")
@@ -70,14 +71,14 @@ def disagreements(text):
     }
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(logs())
 def test_breaches_are_counted_as_by_hand(text):
     assert not disagreements(text)
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@examples(1000)
 @given(logs())
 def test_breaches_of_many_logs_are_counted_as_by_hand(text):
     assert not disagreements(text)

@@ -4,11 +4,12 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from tests.examples import examples
 from tests.oracles import grid_engine as oracle
 
 WORDS = ("user", "group", "queue", "executable")
@@ -67,14 +68,14 @@ def agree(trace, text):
             assert row["array_task"] == job["task"]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(files())
 def test_each_line_is_read_from_both_ends(text):
     agree(wk.read_sge(io.BytesIO(text.encode())), text)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(files())
 def test_each_line_of_many_files_is_read_from_both_ends(text):
     agree(wk.read_sge(io.BytesIO(text.encode())), text)

@@ -8,11 +8,12 @@ import json
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from tests.examples import examples
 from tests.oracles import slurm as oracle
 from tests.oracles import swf_lines
 
@@ -44,7 +45,7 @@ def plain_text(path):
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(text=exports(), suffix=st.sampled_from((".swf", ".swf.gz")))
 def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / f"log{suffix}"
@@ -74,7 +75,7 @@ def test_it_comes_back_with_its_log(text, suffix, tmp_path_factory):
 
 
 @given(text=exports())
-@settings(max_examples=2)
+@examples(2)
 def test_next_to_another_log_it_is_not_used(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / "log.swf"
     wk.write_swf(read(text), path)

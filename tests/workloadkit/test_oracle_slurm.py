@@ -9,11 +9,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from tests.examples import examples
 from tests.oracles import slurm as oracle
 
 SAME = ("submit", "eligible", "start", "end", "run", "procs", "nodes", "gpus", "requested_procs")
@@ -168,7 +169,7 @@ def attempts_ascend(table):
     return kept
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.lists(records(), min_size=1, max_size=12))
 def test_each_job_is_read_as_it_stands(table):
     table = attempts_ascend(table)
@@ -181,7 +182,7 @@ def test_each_job_is_read_as_it_stands(table):
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(st.lists(records(), min_size=1, max_size=12))
 def test_each_job_of_many_exports_is_read_as_it_stands(table):
     text = lines_of(attempts_ascend(table))
@@ -189,7 +190,7 @@ def test_each_job_of_many_exports_is_read_as_it_stands(table):
         agree(read(text), text)
 
 
-@settings(max_examples=4)
+@examples(4)
 @given(st.lists(records(), min_size=1, max_size=6), st.sampled_from(("Asia/Tokyo", "America/Lima")))
 def test_times_are_of_the_zone(table, zone):
     text = lines_of(attempts_ascend(table))
@@ -315,14 +316,14 @@ def test_the_header_records_the_clock(zone):
     assert header.number("MaxJobs") == header.number("MaxRecords") == 2
 
 
-@settings(max_examples=4)
+@examples(4)
 @given(st.lists(records(), min_size=1, max_size=8), st.booleans())
 def test_what_is_made_of_an_export_follows_the_standard(table, attempts):
     obey(table, attempts)
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(records(), min_size=1, max_size=12), st.booleans())
 def test_what_is_made_of_many_exports_follows_the_standard(table, attempts):
     obey(table, attempts)

@@ -5,11 +5,12 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces
+from tests.examples import examples
 from tests.oracles import dependencies as oracle
 from tests.oracles.reacting import preceding
 from tests.oracles.sessions import delimit_by_arrival, ran
@@ -72,7 +73,7 @@ def known(value):
     return -1 if value is None else value
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(any_log)
 def test_activities_are_those_of_the_graph(jobs):
     trace = trace_of(jobs)
@@ -125,7 +126,7 @@ def oracle_labels(jobs):
     return {i: (session, batch) for i, (session, batch, _) in labels.items()}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(any_log)
 def test_tables_and_fields_are_those_of_the_graph(jobs):
     trace = trace_of(jobs)
@@ -151,7 +152,7 @@ def check_violations(trace, jobs, pairs, scale):
     assert found.dependent == len({i for i, _ in pairs})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(busy_logs() | logs(), st.sampled_from([0.05, 0.5, 1, 2]))
 def test_violations_are_those_of_all_pairs(jobs, scale):
     jobs = [job | {"job": k} for k, job in enumerate(jobs, 1)]
@@ -160,7 +161,7 @@ def test_violations_are_those_of_all_pairs(jobs, scale):
     check_violations(trace, jobs, oracle.pairs(jobs), scale)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     busy_logs(preceding_job=lambda rnd: rnd.choice([-1, *range(1, 12)])),
     st.sampled_from([0.05, 1]),

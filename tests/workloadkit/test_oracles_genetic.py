@@ -9,12 +9,13 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import from_python
 from tests.data import needs_compiler
+from tests.examples import examples
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
 from workloadkit.simulation.engine import Job
@@ -209,7 +210,7 @@ def agrees(order, queue, running, at, *, knows):
 
 
 @pytest.mark.parametrize("at", ["turnaround", "start"])
-@settings(max_examples=25)
+@examples(25)
 @given(queue=queues, running=running_jobs(), knows=st.booleans(), data=st.data())
 def test_an_order_earns_the_utility_of_its_easy_schedule(at, queue, running, knows, data):
     agrees(data.draw(st.permutations(range(len(queue)))), queue, running, at, knows=knows)
@@ -239,7 +240,7 @@ def test_an_order_earns_the_same_in_long_queues_with_ties(at):
         agrees(rng.permutation(8).tolist(), queue, running, at, knows=bool(case % 2))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(queue=queues)
 def test_four_orders_are_not_random(queue):
     of = columns(queue)
@@ -322,7 +323,7 @@ def test_evolution_finds_the_best_of_all_orders_of_few_jobs(engine):
     assert tried >= 5
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 999))
 def test_without_any_utility_to_earn_it_is_easy(seed):
     jobs = [{**job, "utility": [(0, 0.0)]} for job in random_log(seed, 30)]
@@ -356,7 +357,7 @@ def place_of_the_last(order):
 
 
 @pytest.mark.parametrize("mutation", [0.0, 0.4, 1.0])
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 999), n_jobs=st.integers(4, 6), individuals=st.integers(2, 7))
 def test_a_generation_is_the_best_of_the_last_one_and_children(mutation, seed, n_jobs, individuals):
     populations, found = generations_of(n_jobs, individuals, 4, mutation, place_of_the_last, seed)

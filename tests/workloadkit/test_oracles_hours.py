@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.oracles.reacting import DAY, Hours
 from tests.reacting_logs import ZONES, trace_of, wall_of
 from workloadkit._kernels.local_time import local_time, seconds
@@ -21,7 +22,7 @@ near_hours = st.builds(
 )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(times | near_hours, st.sampled_from(CLOCKS), st.integers(0, 99))
 def test_hours_are_those_of_the_wall(time, clock, seed):
     wall, zone = clock

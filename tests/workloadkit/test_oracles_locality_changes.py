@@ -6,10 +6,11 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import stability as oracle
 from tests.oracles.locality import stack_depth
 from tests.oracles.resampling import Calendar
@@ -63,7 +64,7 @@ def check_places(trace, changed, period, tolerance):
     return rows.tolist()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     trace=logs().filter(lambda trace: trace.ran.any()),
     period=st.sampled_from(PERIODS),
@@ -76,7 +77,7 @@ def test_jobs_are_exchanged_while_the_work_of_each_period_holds(trace, period, t
     assert sorted(rows) == list(range(trace.n_jobs))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     trace=logs().filter(lambda trace: trace.ran.any()),
     period=st.sampled_from(PERIODS),

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import ODD, TRACES, needs_traces
+from tests.examples import examples
 from tests.oracles import reacting as oracle
 from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, real, trace_of, wall_of
 
@@ -75,14 +76,14 @@ def check(trace, users, policy, engine, *, machine=4, overrun="raise"):
 zones = st.sampled_from(ZONES)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(BEHAVIOURS), any_log, zones, st.sampled_from(["easy", "fcfs", "recorded"]))
 def test_the_plain_engine_follows_the_definition(users, jobs, zone, policy):
     overrun = "late" if policy == "recorded" else "raise"
     check(trace_of(jobs, zone), users, policy, "python", overrun=overrun)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(BEHAVIOURS), busy_logs(), zones)
 def test_the_compiled_engine_follows_the_definition(users, jobs, zone):
     check(trace_of(jobs, zone), users, "easy", "compiled")
@@ -91,7 +92,7 @@ def test_the_compiled_engine_follows_the_definition(users, jobs, zone):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("users", BEHAVIOURS)
-@settings(max_examples=60)
+@examples(60)
 @given(
     any_log,
     zones,
@@ -146,7 +147,7 @@ def with_fields(decimals):
     )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     (with_fields(False) | with_fields(True)).filter(
         lambda jobs: any(job["preceding_job"] >= 0 for job in jobs)

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import shaking as oracle
 from tests.oracles.resampling import WEEK
 from workloadkit.fields import NAMES
@@ -33,7 +34,7 @@ def trace_of(jobs):
     )
 
 
-@settings(max_examples=80)
+@examples(80)
 @pytest.mark.filterwarnings("ignore:.*so jobs move individually:workloadkit.WorkloadWarning")
 @given(
     jobs=jobs_of_few_users,

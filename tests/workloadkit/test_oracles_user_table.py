@@ -1,10 +1,11 @@
 """What each user of a log does, against the definitions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import users as oracle
 from tests.oracles.sessions import delimit
 from tests.small_logs import jobs_of, logs, trace_of
@@ -37,7 +38,7 @@ def agrees(jobs, trace):
             assert row["frequency"] == ("frequent" if user in frequent else "occasional")
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     logs(
         user=st.integers(-1, 6), run=some_runs, submit=st.integers(0, 30).map(lambda n: 600 * n)

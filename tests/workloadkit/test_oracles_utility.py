@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles import utility as oracle
 from workloadkit import utility
 
@@ -69,7 +70,7 @@ numbers = st.integers(-2, 8).map(float) | st.sampled_from([math.nan, math.inf])
 anything = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(functions() | anything, min_size=1, max_size=4))
 def test_what_is_refused_is_what_the_definition_refuses(of):
     trace = wk.Trace.from_columns({"submit": range(len(of)), "job": range(11, 11 + len(of))})
@@ -120,7 +121,7 @@ def replay(jobs, seed, *, priority, formula, decay, kind, factor, n_points, sd, 
 
 
 @pytest.mark.filterwarnings("ignore:.*all waits are unknown:workloadkit.WorkloadWarning")
-@settings(max_examples=60)
+@examples(60)
 @given(
     jobs=st.lists(a_job, min_size=1, max_size=12),
     seed=st.integers(0, 999),
@@ -315,7 +316,7 @@ some_jobs = st.lists(
 
 
 @pytest.mark.parametrize("utility_at", ["turnaround", "start"])
-@settings(max_examples=40)
+@examples(40)
 @given(jobs=some_jobs, scheduler=st.sampled_from(["fcfs", "easy", "conservative", "sjf"]))
 def test_what_a_schedule_earns_is_the_sum_over_its_jobs(utility_at, jobs, scheduler):
     jobs.sort(key=lambda job: job[0])

@@ -147,10 +147,8 @@ def test_spare_processors_shrink_in_a_custom_order():
     assert found == [0, 10, 110, 10, 210, 10]
 
 
-@pytest.mark.parametrize(
-    "backfill",
-    ["same", *(pytest.param(name, marks=pytest.mark.slow) for name in ("none", "largest"))],
-)
+@slow_to_compile
+@pytest.mark.parametrize("backfill", ["same", "none", "largest"])
 @given(logs(whole), overruns, passes)
 def test_a_custom_order_is_the_built_in_one_with_the_same_keys(backfill, jobs, overrun, passes):
     trace = as_trace(jobs)
@@ -180,6 +178,7 @@ def test_a_custom_order_receives_the_user_and_is_named():
         schedulers.parse("custom-order")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is nothing to compile")
 def test_a_custom_order_that_cannot_be_compiled_requires_the_plain_engine():
     class Shortest:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import with_outages
+from tests.examples import examples
 from tests.workloadkit.parts import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.shutdowns import settle, what_stays_down
@@ -670,7 +671,7 @@ def check_runs(schedule, outages):
 
 
 @policies
-@settings(max_examples=100)
+@examples(100)
 @given(
     data=st.data(),
     jobs=LOGS,
@@ -688,7 +689,7 @@ def test_no_processor_runs_two_jobs_or_runs_while_it_is_down(
     check_runs(schedule, outages)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     policy=st.sampled_from(["easy", "conservative", "fcfs"]), jobs=LOGS, outages=random_outages()
 )
@@ -699,7 +700,7 @@ def test_passes_by_event_bear_outages(policy, jobs, outages):
 
 
 @policies
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), jobs=LOGS, passes=st.sampled_from(["instant", "event"]))
 def test_without_outages_all_is_as_without_the_option(policies, data, jobs, passes):
     trace, policy = log(*jobs), data.draw(st.sampled_from(policies))
@@ -712,7 +713,7 @@ def test_without_outages_all_is_as_without_the_option(policies, data, jobs, pass
 
 
 @policies
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
 def test_an_outage_after_the_last_end_changes_nothing(policies, data, jobs, overrun):
     trace, policy = log(*jobs), data.draw(st.sampled_from(policies))
@@ -727,7 +728,7 @@ SEVERAL = ("conservative", "reservations", "multi-queue")  # reservations
 @with_outages(
     [*(name for name in POLICIES if name.partition(":")[0] not in SEVERAL), "multi-queue:1"]
 )
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), jobs=LOGS, overrun=st.sampled_from(["raise", "late"]))
 def test_with_one_reservation_planning_by_processor_is_planning_by_number(
     policies, data, jobs, overrun
@@ -795,7 +796,7 @@ WIDE = 70  # processors of more than one word
 
 
 @pytest.mark.parametrize("users", ["open", "closed"])
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_both_engines_are_one(users, data):
     size = data.draw(st.sampled_from([MACHINE, WIDE]))

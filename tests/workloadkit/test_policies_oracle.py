@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from workloadkit.errors import WorkloadWarning
 
@@ -176,7 +177,7 @@ def agree(jobs, machine, policy, rules):
 
 @times
 @pytest.mark.parametrize("family", POLICIES)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_both_engines_are_the_oracle(family, time, data):
     policy = data.draw(st.sampled_from(POLICIES[family]))
@@ -188,7 +189,7 @@ def test_both_engines_are_the_oracle(family, time, data):
 
 @times
 @pytest.mark.parametrize("family", POLICIES)
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_both_engines_are_the_oracle_on_a_crowded_machine(family, time, data):
     # Long queues, and many jobs that outlive their estimates at the same time.

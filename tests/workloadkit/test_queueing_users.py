@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import from_python
+from tests.examples import examples
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
 from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
@@ -274,7 +275,7 @@ def test_a_custom_function_that_returns_no_probability_is_refused():
 # Identities that hold for whatever was drawn.
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 2**32))
 def test_accounts_balance_to_the_last_job(seed):
     users = Reopen(0.6, "exp:0.7", think=2.0, jobs=400)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces
+from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.workloadkit.test_check import MACHINE, logs
 from workloadkit.simulation.promises import EACH_PASS
@@ -113,7 +114,7 @@ def test_schedules_of_a_real_log_are_refuted_under_other_policies(kth, n_jobs, n
             assert_explained_by_no_other(log, schedule, made_by, others, start=start)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(ORACLES), logs(max_size=40), overruns, passes)
 def test_schedules_of_another_simulator_are_proved(policy, log, overrun, passes):
     options = {"overrun": overrun, "passes": passes}
@@ -151,7 +152,7 @@ def test_a_job_that_starts_at_another_time_is_noticed(log, policy, overrun, pass
     assert report.verdict == ("proved" if by == 0 else "refuted"), str(report)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.sampled_from([name for name in ORACLES if not name.startswith("conservative")]),
     st.integers(0, 2**32),

@@ -8,11 +8,12 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces
+from tests.examples import examples
 from workloadkit.clock import WEEK, Clock
 from workloadkit.resample import files
 from workloadkit.resample.drawing import _expand, _order
@@ -79,7 +80,7 @@ users = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(users, st.sampled_from([None, "Europe/Berlin"]), st.integers(0, 9), st.data())
 def test_every_job_keeps_its_weekday_and_time_of_day(users, zone, seed, data):
     rng = np.random.default_rng(seed)

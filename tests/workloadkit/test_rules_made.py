@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from tests.examples import examples
 from workloadkit import models
 
 WHOLE = wk.load_sample()
@@ -55,7 +56,7 @@ def test_the_sample(tmp_path):
     ]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     st.sampled_from(sorted(models.known())),
     st.integers(1, 60),

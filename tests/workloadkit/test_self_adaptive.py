@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import decimals
 from tests.data import needs_traces, trace_path
+from tests.examples import examples
 from tests.oracles.check import check_schedule
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK
@@ -73,14 +74,14 @@ def agree(trace, policy, **options):
 
 
 @decimals
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 2**32), st.integers(1, 12), of_partitions, rules)
 def test_engines_agree_on_queues(decimals, seed, machine, policy, rules):
     agree(busy_log(seed, machine=machine, decimals=decimals), policy, procs=machine, **rules)
 
 
 @decimals
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32), st.integers(1, 12), of_others, rules)
 def test_engines_agree_on_policies_without_memory(decimals, seed, machine, policy, rules):
     agree(busy_log(seed, machine=machine, decimals=decimals), policy, procs=machine, **rules)

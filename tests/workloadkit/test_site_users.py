@@ -6,11 +6,12 @@ from math import floor, inf
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import needs_compiler
+from tests.examples import examples
 from workloadkit import Header, ParameterError, Trace, WorkloadError
 from workloadkit._kernels.site_samples import Samples, continues, period_of
 from workloadkit.clock import WEEK
@@ -309,7 +310,7 @@ def test_engines_agree_on_small_machines():
         both(replace(site, distributions=small_site()), "creasy", procs=8)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32), st.integers(1, 3))
 def test_the_job_submitted_last_precedes_a_batch(seed, users):
     site = DynamicSite(users=users, weeks=1, distributions=small_site())

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import TRACES, needs_compiler, needs_traces
+from tests.examples import examples
 from tests.reacting_logs import logs, trace_of
 from tests.small_logs import first_jobs, head_of, read
 from workloadkit.dependencies import TIMES, activities
@@ -169,7 +170,7 @@ def test_a_batch_arrives_at_a_time(answer):
 
 
 @ignore_oddities
-@settings(max_examples=60)
+@examples(60)
 @given(logs() | logs(decimals=True), st.sampled_from(["instant", "event"]))
 def test_adjusted_users_give_the_recorded_schedule_back(jobs, passes):
     trace = trace_of(jobs)
@@ -218,7 +219,7 @@ fields = {"preceding_job": st.integers(-1, 9), "think_time": st.integers(-1, 300
 
 
 @ignore_oddities
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.sampled_from(BEHAVIOURS),
     st.sampled_from(["instant", "event"]),
@@ -233,7 +234,7 @@ def test_both_engines_agree(users, passes, jobs, policy):
 @ignore_oddities
 @pytest.mark.parametrize("users", BEHAVIOURS)
 @pytest.mark.parametrize("passes", ["instant", "event"])
-@settings(max_examples=200)
+@examples(200)
 @given(
     logs(**fields) | logs(decimals=True, **fields),
     st.sampled_from(["fcfs", "easy", "recorded"]),

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import dependencies as oracle
 from tests.reacting_logs import jobs_of, logs, trace_of
 from workloadkit.simulation.violations import Violations
@@ -90,7 +91,7 @@ def test_users_who_react_violate_nothing():
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@settings(max_examples=25)
+@examples(25)
 @given(logs())
 def test_neither_what_was_recorded_nor_users_who_wait_violate_anything(jobs):
     trace = trace_of(jobs)
@@ -118,7 +119,7 @@ def test_what_is_no_schedule_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@settings(max_examples=40)
+@examples(40)
 @given(logs(), st.sampled_from([0.01, 0.3, 1]), st.sampled_from(["easy", "sjf"]))
 def test_agrees_with_all_pairs(jobs, factor, policy):
     trace = trace_of(jobs)
