@@ -226,9 +226,9 @@ def test_users_go_on_by_the_response_time():
     assert go_on(1800, 600, 0.1) == 0.5
     assert came(0.0) == (0, 1900, 90_000)
     # p falls to a third where b is large; then the second job is put off by a day
-    found = [came(1e9, seed) for seed in range(40)]
+    found = [came(1e9, seed) for seed in range(20)]
     assert set(found) == {(0, 1900, 90_000), (0, 700 + DAY, 90_000)}
-    assert 5 <= found.count((0, 1900, 90_000)) <= 22
+    assert 1 <= found.count((0, 1900, 90_000)) <= 14
 
 
 def test_both_engines_let_users_go_on_alike():

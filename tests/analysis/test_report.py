@@ -155,7 +155,7 @@ class Page(HTMLParser):
 
 
 #: Logs that fail where most others do. A report takes seconds: those others are for the long suite.
-QUICK = ("no users", "before second 0")
+QUICK = ("no users",)
 
 
 def quick_or_slow(*values, quick):
@@ -377,6 +377,7 @@ def test_whoever_changes_the_numbers_changes_their_copy(ordinary):
     assert json.dumps(ordinary.to_dict()) == before
 
 
+@pytest.mark.slow
 @needs_traces
 def test_the_published_numbers_of_a_real_log():
     values = characterize(read_swf(trace_path("KTH-SP2-1996-2"))).to_dict()

@@ -92,6 +92,7 @@ def test_gains_are_taken_run_by_run(monkeypatch):
     assert (same.ours, same.verdict) == (0, "reproduced")
 
 
+@pytest.mark.slow
 def test_gains_are_drawn(findings):
     assert [d.name for d in findings.drawings] == [
         "gain-of-creasy-over-easy",

@@ -77,6 +77,7 @@ def test_the_study_on_two_small_logs(found):
     assert {r.verdict for r in of_missing} == {"input missing"}
 
 
+@pytest.mark.slow
 def test_each_figure_is_drawn(found, tmp_path):
     names = [drawing.name.removeprefix("shmueli-logs-") for drawing in found.drawings]
     assert names == [

@@ -63,6 +63,7 @@ def agree(trace, scheduler, users="open", **how):
     return compiled
 
 
+@slow_to_compile
 def test_a_policy_serves_all_users(log):
     for users, passes in product(OF_LOGS, PASSES):
         schedule = agree(log, Lcfs(), users, procs=16, passes=passes)
@@ -92,6 +93,7 @@ def test_users_are_served_by_policies(scheduler):
         assert agree(None, scheduler, Patient(), passes=passes).start.size == 40, passes
 
 
+@slow_to_compile
 @pytest.mark.parametrize("scheduler", POLICIES)
 def test_a_predictor_plans_for_every_policy(log, scheduler):
     scheduler = named(scheduler)

@@ -246,7 +246,14 @@ def test_what_a_suffix_promises_is_written_or_refused(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize(
+    "compress",
+    [
+        gzip.compress,
+        pytest.param(bz2.compress, marks=pytest.mark.slow),
+        pytest.param(lzma.compress, marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_blown_up_is_no_log(compress, tmp_path):
     """Of 65 MiB of blank lines no more is read, though they are correct."""
     path = tmp_path / "bomb"

@@ -159,6 +159,7 @@ def test_a_custom_order_is_the_built_in_one_with_the_same_keys(backfill, jobs, o
         assert np.array_equal(wk.simulate(trace, order, engine=engine, **options).start, expected)
 
 
+@slow_to_compile
 def test_a_custom_order_receives_the_user_and_is_named():
     columns = {
         "submit": [0, 1, 1, 1, 1],
