@@ -1,5 +1,6 @@
 """The jobs of a log as a site accounts for them: hours, outcomes and names."""
 
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -81,6 +82,11 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
     [[4.0, 'completed'], [0.016666666666666666, 'failed']]
     """
     check_trace(trace)
+    return _accounted(trace).copy(deep=False)
+
+
+@lru_cache(maxsize=1)  # all tables of a section use it
+def _accounted(trace: Trace) -> pd.DataFrame:
     intervals = wait_intervals(trace)
     started, submit = intervals["start_to_end"].notna().to_numpy(), trace.column("submit")
     run = np.where(started, trace.column("run"), np.nan)

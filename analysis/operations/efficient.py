@@ -32,7 +32,7 @@ def section(trace: Trace) -> Section:
         "limit_use": ("time limit in use", share),
     }
     counted = {"cpu": "CPU", "memory": "memory", "limit": "time limit"}
-    columns |= {
+    measured = {
         f"{name}_jobs": (f"n ({title})", count)
         for name, title in counted.items()
         if all_jobs[f"{name}_jobs"]
@@ -42,16 +42,16 @@ def section(trace: Trace) -> Section:
             f"by_{by}",
             f"Use of processors, memory and time limits by {by}; most idle core-hours first.",
             table,
-            columns,
+            {**columns, **measured},
             folded=by in ("partition", "queue", "qos"),
         )
         for by, table in by_group.items()
     ]
     gaps, findings, sentences = [], [], []
     if all_jobs["cpu_jobs"]:
-        measured = float(all_jobs["idle_hours"])
+        unused = float(all_jobs["idle_hours"])
         of = float(jobs.loc[_known_cpu(jobs), "core_hours"].sum())
-        idle = measured / of if of > 0 else np.nan
+        idle = unused / of if of > 0 else np.nan
         who = with_main({by: t["idle_hours"].fillna(0) for by, t in by_group.items()})
         used = float(all_jobs["cpu_efficiency"])
         sentences.append(f"CPU time was {share(used)} of the allocated processor time.")
@@ -59,11 +59,11 @@ def section(trace: Trace) -> Section:
             judged(
                 "cpu_idle",
                 idle,
-                f"{hours(measured)} of {hours(of)} core-hours had no CPU time{who} "
+                f"{hours(unused)} of {hours(of)} core-hours had no CPU time{who} "
                 f"(n = {plural(int(all_jobs['cpu_jobs']), 'job')} with known CPU time).",
                 _NAME,
                 n=int(all_jobs["cpu_jobs"]),
-                weight=measured / float(all_jobs["core_hours"]),
+                weight=unused / float(all_jobs["core_hours"]),
             )
         )
     else:

@@ -390,6 +390,8 @@ def hours_between(jobs: pd.DataFrame, counted: str, edges: NDArray) -> NDArray[n
     if edges.size < 2 or not (started & known).any():
         return np.full(max(edges.size - 1, 0), np.nan)
     found = held(started & known, jobs[counted].to_numpy())
+    if not (started & ~known).any():
+        return found
     one = np.ones(len(jobs))
     least = 1e-4  # h; sums of times are rounded
     only_unknown = held(started & known, one) < least

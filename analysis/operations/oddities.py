@@ -31,7 +31,7 @@ def section(trace: Trace) -> Section:
     summary = ", ".join(f"{n} × {kind}" for kind, n in kinds.items())
     first = found.loc[found["jobs"].idxmax(), "what"] if len(found) else ""
     text = f"{summary}. Largest: {first}." if summary else "Nothing unusual by these measures."
-    gaps = ()
+    gaps: tuple[str, ...] = ()
     if len(full_days(trace)) < FEWEST_DAYS:
         gaps = (f"The window has fewer than {FEWEST_DAYS} full days, so busy days are not sought.",)
     tables = (

@@ -114,7 +114,7 @@ def series(
     code = np.minimum(place[inside], parts - 1).astype(np.int64)
 
     def sums(column: NDArray) -> NDArray[np.float64]:
-        return np.bincount(code, np.nan_to_num(column[inside]), parts)
+        return np.bincount(code, np.nan_to_num(column[inside]), parts).astype(np.float64)
 
     found = sums(values)
     if of is not None:

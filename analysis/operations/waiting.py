@@ -13,7 +13,7 @@ from analysis.formats import count, duration, printable, share
 from analysis.load.over_time import waits_known
 from analysis.operations.accounting import HOUR, accounted_jobs, names_of
 from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
-from analysis.operations.groups import everyone, usage, waits_by, waits_of
+from analysis.operations.groups import WaitsBy, everyone, usage, waits_by, waits_of
 from analysis.operations.parts import (
     NOTE_ON_PERCENTILES,
     WAITS,
@@ -31,7 +31,7 @@ from workloadkit.trace import Trace
 
 _NAME, _TITLE = "waiting", "Waits"
 _DRAWN = 4  # groups in a figure
-_CLASSES = {
+_CLASSES: dict[WaitsBy, str] = {
     "size": "processors",
     "run time": "run time",
     "hour": "hour of submission",
@@ -66,9 +66,9 @@ def section(trace: Trace) -> Section:
         tables.append(listed("by_reason", caption, words, columns, folded=True))
     classes = {by: waits_by(trace, by) for by in _CLASSES}
     columns = {"jobs": ("jobs", count), **WAITS}
-    for by, table in classes.items():
-        name = f"by_{by.replace(' ', '_')}"
-        tables.append(listed(name, f"Wait by {_CLASSES[by]}.", table, columns))
+    for kind, table in classes.items():
+        name = f"by_{kind.replace(' ', '_')}"
+        tables.append(listed(name, f"Wait by {_CLASSES[kind]}.", table, columns))
     notes = [NOTE_ON_PERCENTILES]
     gaps = []
     if split:
@@ -187,9 +187,9 @@ def _longest(by_group: dict[Any, pd.DataFrame]) -> str:
 def _gap(by_group: dict[Any, pd.DataFrame]) -> Finding | None:
     """Compare the median waits of accounts, else of users or partitions."""
     for by in ("account", "partition", "queue", "user"):
-        known = by_group[by]["p50"].dropna() if by in by_group else ()
-        if len(known) < 2:
+        if by not in by_group or by_group[by]["p50"].notna().sum() < 2:
             continue
+        known = by_group[by]["p50"].dropna()
         shortest, longest = known.idxmin(), known.idxmax()
         least = max(float(known[shortest]), 60.0)
         ratio = float(known[longest]) / least if known[longest] >= HOUR else 1.0
