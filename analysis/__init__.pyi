@@ -20,6 +20,7 @@ from . import users as users
 from . import utilities as utilities
 from . import waits as waits
 from .logs.comparison import compare as compare
+from .logs.report import compare_two as compare_two
 from .queue_models.cross_check.checking import crosscheck as crosscheck
 from .queue_models.from_trace import queueing_from_trace as queueing_from_trace
 from .report import Characterization as Characterization

@@ -66,6 +66,8 @@ class Clock:
         '1996-09-23 14:00:31'
         """
         first, last = span(trace)
+        if trace.header.window is not None:  # it may begin before the jobs, and end after them
+            first, last = min(first, trace.window.begin), max(last, trace.window.until)
         known = _YEAR_9000 - 1 - (trace.header.start or 0)
         return cls.between(trace.header, first, max(last, min(last + beyond, known)))
 

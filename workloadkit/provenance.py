@@ -1,6 +1,7 @@
 """Provenance: what produced a result, recorded in everything that the toolkit writes."""
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,9 @@ from workloadkit import __version__
 from workloadkit.errors import ParameterError
 from workloadkit.header import Header
 from workloadkit.trace import Trace
+
+# The note of `Trace.where`.
+_CHOSEN = re.compile(r"chosen: workloadkit \S+, log .* \(((?:content )?sha256 [0-9a-f]{64})\)")
 
 # Operations that keep the recorded times of jobs.
 _KEEP_TIMES = ("chosen", "dependencies", "estimates of a model", "segment", "utility functions")
@@ -121,6 +125,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return value
+
+
+def source_of(trace: Trace) -> str:
+    """Return the identity of the log that a trace is, or that its jobs were chosen from.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0, 60]})
+    >>> source_of(log.where("submit=0")) == source_of(log) == log.identity
+    True
+    """
+    found = [m[1] for note in trace.header.get_all("Note") if (m := _CHOSEN.match(note))]
+    if found:
+        return found[0]
+    return f"sha256 {trace.made_from}" if trace.made_from else trace.identity
 
 
 def operations(header: Header) -> list[str]:

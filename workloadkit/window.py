@@ -11,6 +11,9 @@ _FEWEST_JOBS = 100
 
 _DEVIATIONS = 2
 
+# A stated window that is longer is clipped to the submissions. [s]
+_LONGEST = 50 * 365 * 86400
+
 
 @dataclass(frozen=True)
 class Window:
@@ -77,8 +80,8 @@ def window_of(
     opened : float, optional
         Begin of the export, if known, in place of the end of the first job. [s]
     stated : (float, float), optional
-        Begin and end as the log states them. They are clipped to the submissions, and ignored if no
-        job was submitted between them. [s]
+        Begin and end as the log states them; ignored if no job was submitted between them. A window
+        of more than 50 years is clipped to the submissions. [s]
 
     Returns
     -------
@@ -97,7 +100,9 @@ def window_of(
         return Window(np.nan, np.nan)
     first, last = float(submit.min()), float(submit.max())
     if stated is not None:
-        window = Window(max(stated[0], first), min(stated[1], last), is_stated=True)
+        window = Window(*stated, is_stated=True)
+        if window.length > _LONGEST:
+            window = Window(max(stated[0], first), min(stated[1], last), is_stated=True)
         if window.contains(submit).any():
             return window
     if opened is None:

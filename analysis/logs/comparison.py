@@ -252,14 +252,24 @@ def _named(logs: Sequence[Trace | Mapping[str, Trace]]) -> dict[str, Trace]:
         pairs = [(getattr(trace, "name", ""), trace) for trace in logs]  # type: ignore[misc]
     if not pairs or not all(isinstance(trace, Trace) for _, trace in pairs):
         raise ParameterError("give one Trace or more, or one mapping of names to Traces")
-    named: dict[str, Trace] = {}
-    for name, trace in pairs:
+    unique = _numbered([name for name, _ in pairs])
+    return dict(zip(unique, (trace for _, trace in pairs), strict=True))
+
+
+def numbered_names(logs: Sequence[Trace]) -> list[str]:
+    """Return the names of logs; equal names are numbered."""
+    return _numbered([log.name for log in logs])
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
         number, unique = 1, name
-        while unique in named:
+        while unique in found:
             number += 1
             unique = f"{name} ({number})"
-        named[unique] = trace
-    return named
+        found.append(unique)
+    return found
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, float]]:

@@ -350,8 +350,12 @@ def test_a_choice_by_fields_keeps_the_window_of_the_log():
     submit = np.arange(0, 400 * DAY, 3600)
     log = wk.Trace.from_columns({"submit": submit, "user": np.arange(submit.size) % 7})
     log = replace(log, header=wk.Header((f"; Window: {50 * DAY} {300 * DAY}",)))
-    assert log.where("user=3").window.begin == pytest.approx(50 * DAY, abs=7 * 3600)
-    assert log.where("user=3", until="100d").window.until <= 100 * DAY
+    for chosen, until in (
+        (log.where("user=3"), 300),
+        (log.where("user=3 and submit<60d"), 300),
+        (log.where("user=3", until="100d"), 100),
+    ):
+        assert (chosen.window.begin, chosen.window.until) == (50 * DAY, until * DAY)
     assert log.where(until="9d").header.window is None  # outside of the window
 
 

@@ -102,12 +102,12 @@ def test_few_jobs_that_run_at_once_are_all_inside(n_jobs):
     assert trace.within_window() is trace
 
 
-def test_what_is_stated_holds_as_far_as_jobs_were_submitted():
+def test_what_is_stated_holds_if_jobs_were_submitted_in_it():
     submit, end = np.arange(0, 1000, 10), np.arange(5, 1005, 10)
-    assert window_of(submit, end, stated=(200, 600)) == Window(200, 600, is_stated=True)
-    assert window_of(submit, end, stated=(-50, 600)) == Window(0, 600, is_stated=True)
-    assert window_of(submit, end, stated=(200, 5000)) == Window(200, 990, is_stated=True)
+    for stated in ((200, 600), (-50, 600), (200, 5000)):
+        assert window_of(submit, end, stated=stated) == Window(*stated, is_stated=True)
     assert window_of(submit, end, stated=(2000, 3000)) == Window(0, 990)
+    assert window_of(submit, end, stated=(-50, 51 * 365 * DAY)) == Window(0, 990, is_stated=True)
 
 
 def test_the_limits_are_met():

@@ -20,6 +20,7 @@ from workloadkit.cli import (
     characterize,
     check,
     clean,
+    compare,
     convert,
     crosscheck,
     dependencies,
@@ -90,6 +91,7 @@ _PANELS: dict[str, tuple[tuple[Callable[..., None], str, tuple[str, ...]], ...]]
     ),
     "What is in a log": (
         (characterize.characterize, characterize.EXAMPLES, ()),
+        (compare.compare, compare.EXAMPLES, ()),
         (sessions.sessions, sessions.EXAMPLES, ("methods",)),
         (dependencies.dependencies, dependencies.EXAMPLES, ()),
     ),

@@ -119,10 +119,10 @@ def convert(
             columns=columns,
             strict=strict,
         )
-    trace = chosen(trace)
+    summary, trace = _summary(trace), chosen(trace)
     with progress(f"writing {output}"):
         sidecar = formats.write_log(trace, output)
-    typer.echo(_summary(trace), err="-" in (str(output), str(json)))
+    typer.echo(summary, err="-" in (str(output), str(json)))
     report_written(output, sidecar)
     if trace.sidecar is not None and (str(output) == "-" or made not in ("swf", "wkt")):
         write_message(
