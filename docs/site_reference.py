@@ -46,6 +46,7 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.models", "generate", settings.Generate),
     ("queueing", "queueing", settings.Queueing),
     ("analysis.characterize", "characterize", settings.Characterize),
+    ("analysis.compare_two", "compare", settings.Compare),
     ("analysis.crosscheck", "crosscheck", settings.Crosscheck),
 )
 

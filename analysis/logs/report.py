@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import UNKNOWN, count, day, duration, number, share
+from analysis.formats import count, day, duration, number, share
 from analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
@@ -28,16 +28,15 @@ from analysis.operations.parts import GROUPINGS, hours, listed, names_of
 from analysis.page import Progress, Report, each_named
 from analysis.section import SEED, Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import WorkloadError, check_choice, plural
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance, source_of
+from workloadkit.settings import Compare
+from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-#: What a comparison contains: changes by measure and group, every measure of `compare`, or both.
-Profile = Literal["operations", "research", "full"]
 
 _COMPARED = ("wait", "run", "procs", "estimate", "inter_arrival", "jobs_by_user", "week")
 _DRAWS = 2000  # of days, for the intervals
@@ -127,25 +126,28 @@ class ComparisonReport(Report):
 _NOT_OF_LOG = ("workloadkit", "parameters")
 
 
+@takes(Compare)
 def compare_two(
     first: Trace,
     second: Trace,
     *,
-    profile: Profile = "operations",
     executor: "Executor | None" = None,
     progress: Progress | None = None,
+    settings: Compare | None = None,
+    **keywords: Any,
 ) -> ComparisonReport:
     """Report what changed from one log to another, such as from last month to this month.
 
     Parameters
     ----------
     first, second : Trace
-    profile : {"operations", "research", "full"}, default "operations"
-        Changes by measure and by group of jobs; or every measure of `compare`; or both.
     executor : Executor, optional
         Computes the measures of both logs at once; by default this process.
     progress : callable, optional
         Called with the numbers of finished and of all logs, and with the next one.
+    settings : workloadkit.settings.Compare, optional
+        The keywords below as one object.
+    {settings}
 
     Returns
     -------
@@ -166,24 +168,29 @@ def compare_two(
     >>> [(row["measure"], round(row["change"], 2)) for row in changes if row["measure"] == "procs"]
     [('procs', 0.86)]
     """
-    check_choice("profile", profile, Profile)
+    options = Compare.of(settings, keywords)
     for log in (first, second):
         check_trace(log)
         if not log.n_jobs:
             raise WorkloadError(f"{log.name} has no jobs, so it cannot be compared")
+    if options.procs is not None:
+        first, second = (
+            replace(log, header=log.header.with_procs(options.procs)) for log in (first, second)
+        )
     names = numbered_names([first, second])
     logs = dict(zip(names, (first, second), strict=True))
-    sections = tuple(SECTIONS) if profile != "operations" else ()
+    sections = tuple(SECTIONS) if options.profile != "operations" else ()
     tasks = {name: (log, sections) for name, log in logs.items()}
     extracts = each_named(_extract, tasks, executor, progress)
     found = combine({name: extracts[name] for name in names})
     measured = [_Measured(log) for log in (first, second)]
     parts = [_overview(names, measured)]
-    if profile != "research":
+    if options.profile != "research":
         parts += [_changes(names, measured), _groups(names, measured)]
     parts.append(_distributions(found))
-    if profile != "operations":
+    if options.profile != "operations":
         parts.append(_measures(found))
+    parts[0] = replace(parts[0], parameters=options.recorded)
     return ComparisonReport(second, tuple(parts), first)
 
 
@@ -567,6 +574,3 @@ def _measures(found: LogComparison) -> Section:
 
 def _signed_share(value: float) -> str:
     return f"{'+' if value > 0 else ''}{share(value)}"
-
-
-PROFILES: tuple[str, ...] = get_args(Profile)

@@ -24,6 +24,7 @@ FUNCTIONS = {
     wk.classify_users: settings.Classify,
     wk.add_utility: settings.Augment,
     analysis.characterize: settings.Characterize,
+    analysis.compare_two: settings.Compare,
     analysis.crosscheck: settings.Crosscheck,
 }
 COMMANDS = {
@@ -33,6 +34,7 @@ COMMANDS = {
     "resample": settings.Resample,
     "augment": settings.Augment,
     "characterize": settings.Characterize,
+    "compare": settings.Compare,
     "generate": settings.Generate,
     "site": settings.Site,
     "queueing": settings.Queueing,

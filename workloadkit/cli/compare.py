@@ -1,8 +1,7 @@
 """`workloadkit compare`: what changed from one log to another."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -17,21 +16,21 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import progress
-from workloadkit.cli.options import procs_option
-
-if TYPE_CHECKING:
-    from workloadkit.trace import Trace
+from workloadkit.cli.messages import note, progress
+from workloadkit.cli.options import with_settings
+from workloadkit.errors import plural
+from workloadkit.settings import Compare
 
 EXAMPLES = """
 workloadkit compare february.swf.gz march.swf.gz -o march.html
-workloadkit compare old.swf new.swf --where account=physics --json - | jq .changes
+workloadkit compare a.swf b.swf --where account=bio --json - | jq .changes
 workloadkit compare log.swf.gz resampled.swf.gz --profile full
 """
 
 _MOST = 2  # processes by default: one for each log
 
 
+@with_settings()
 def compare(
     first: Annotated[
         Path,
@@ -60,14 +59,16 @@ def compare(
         ),
     ] = None,
     json: JsonOption = None,
-    profile: Annotated[
-        Literal["operations", "research", "full"],
+    tables: Annotated[
+        Path | None,
         typer.Option(
-            help="Changes by measure and by account, user, partition, queue and QOS; or every "
-            "measure of a characterization; or both.",
+            metavar="DIR",
+            show_default=False,
+            help="Write every table of the report to DIR as CSV, with all of its rows.",
         ),
-    ] = "operations",
-    procs: Annotated[int | None, procs_option()] = None,
+    ] = None,
+    *,
+    settings: Compare,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -94,19 +95,18 @@ def compare(
     with executor(workers, loaded="analysis.logs.report") as pool:
         import analysis
 
-        def read(path: Path) -> "Trace":
-            log = load(path, strict=strict)
-            return log if procs is None else replace(log, header=log.header.with_procs(procs))
-
-        before, after = read(first), read(second)
+        before, after = load(first, strict=strict), load(second, strict=strict)
         with progress(f"comparing {before.name} and {after.name}") as count:
             report = analysis.compare_two(
-                before, after, profile=profile, executor=pool, progress=count
+                before, after, executor=pool, progress=count, settings=settings
             )
         page = ""
         if output:
             with progress("drawing the figures") as count:
                 page = report.to_html(executor=pool, progress=count)
+    if tables:
+        n = len(report.save_tables(tables))
+        note(f"wrote {plural(n, 'table')} to {tables}")
     if output:
         write(output, page)
     if json:

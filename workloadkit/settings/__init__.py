@@ -4,7 +4,7 @@ A class of settings defines the keywords of a function and their checks, the opt
 and their help, what results record, and a page of the reference.
 """
 
-from workloadkit.settings.characterizing import Characterize
+from workloadkit.settings.characterizing import Characterize, Compare
 from workloadkit.settings.making import Augment, Generate
 from workloadkit.settings.queueing import Crosscheck, Queueing
 from workloadkit.settings.resampling import Classify, Resample
@@ -16,6 +16,7 @@ __all__ = [
     "Characterize",
     "Check",
     "Classify",
+    "Compare",
     "Crosscheck",
     "ExperimentSettings",
     "Generate",

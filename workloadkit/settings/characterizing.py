@@ -1,4 +1,4 @@
-"""The settings of `analysis.characterize`."""
+"""The settings of reports on logs: `analysis.characterize` and `analysis.compare_two`."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,4 +38,21 @@ class Characterize(Settings):
             check=whatever,
             recorded="never",  # its table has the shares
         ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Settings):
+    """The settings of `analysis.compare_two`."""
+
+    profile: Annotated[
+        Profile,
+        Setting(
+            help="What is compared: operations (load, waits, failures, efficiency, each account "
+            "and user), research (every measure of a characterization), or both.",
+        ),
+    ] = "operations"
+    procs: Annotated[
+        int | None,
+        replace(processors("the headers' MaxProcs, else MaxNodes"), recorded="changed"),
     ] = None

@@ -1,0 +1,183 @@
+"""The report on two logs: each number by hand or from the jobs themselves."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import analysis
+import workloadkit as wk
+from analysis.logs.report import BY_DAY, BY_JOB
+from tests.commands import run_command
+from workloadkit.clock import DAY
+
+START = 1_706_742_000  # 1 February 2024, 0:00 in Stockholm
+HEADER = wk.Header(
+    ("; MaxProcs: 16", f"; UnixStartTime: {START}", "; TimeZoneString: Europe/Stockholm")
+)
+
+
+@pytest.fixture(scope="module")
+def year():
+    """Two months of jobs, in the second of which one account doubles its work."""
+    rng = np.random.default_rng(5)
+    submit = np.sort(rng.integers(0, 60 * DAY, 3000))
+    account = np.where(rng.random(3000) < 0.4, "bio", "chem")
+    march = submit >= 29 * DAY
+    run = rng.integers(60, 7200, 3000) * np.where(march & (account == "bio"), 2, 1)
+    columns = {
+        "submit": submit,
+        "wait": rng.integers(0, 600, 3000) * np.where(march, 3, 1),
+        "run": run,
+        "procs": rng.integers(1, 5, 3000),
+        "cpu": run * 0.9,
+        "requested_time": run * 2,
+        "status": rng.choice([0, 1], 3000, p=[0.1, 0.9]),
+        "user": rng.integers(1, 9, 3000),
+    }
+    log = wk.Trace.from_columns(columns, header=HEADER, name="site.swf")
+    return replace(log, sidecar=pd.DataFrame({"account": pd.Categorical(account)}))
+
+
+@pytest.fixture(scope="module")
+def months(year):
+    first = year.where(until="2024-03")
+    second = year.where(since="2024-03", until="2024-03-31")
+    return replace(first, name="february"), replace(second, name="march")
+
+
+@pytest.fixture(scope="module")
+def report(months):
+    return analysis.compare_two(*months)
+
+
+def rows(report, section, table):
+    return {row["measure"]: row for row in report.to_dict()[section]["tables"][table]["rows"]}
+
+
+def test_measures_are_those_of_the_jobs(months, report):
+    found = rows(report, "changes", "measures")
+    assert set(found) == (set(BY_DAY) | set(BY_JOB)) - {"gpu_hours"}
+    for side, log, days in (("first", months[0], 29), ("second", months[1], 30)):
+        jobs = log.jobs
+        hours = jobs["run"] * jobs["procs"] / 3600
+        assert found["jobs"][side] == pytest.approx(
+            # the first submission is some minutes after midnight, so the first day is not full
+            jobs["submit"].floordiv(DAY).value_counts().sort_index().iloc[-days:].mean(),
+            rel=0.04,
+        )
+        assert found["mean"][side] == jobs["wait"].mean()
+        assert found["run"][side] == jobs["run"].median()
+        assert found["procs"][side] == pytest.approx(jobs["procs"].mean())
+        assert found["hours_of_job"][side] == pytest.approx(hours.mean())
+        failed = jobs["status"] == 0
+        assert found["failed"][side] == pytest.approx(failed.mean())
+        assert found["lost"][side] == pytest.approx(hours[failed].sum() / hours.sum())
+        assert found["cpu"][side] == pytest.approx(0.9)
+        assert found["limit"][side] == pytest.approx(0.5)
+        assert found["p90"][f"n_{side}"] == len(jobs)
+    for name, row in found.items():
+        difference = row["second"] - row["first"]
+        is_share = (BY_DAY | BY_JOB)[name].is_share
+        assert row["change"] == pytest.approx(difference if is_share else difference / row["first"])
+    assert found["core_hours"]["low"] < found["core_hours"]["change"] < found["core_hours"]["high"]
+    assert found["core_hours"]["low"] > 0
+
+
+def test_the_interval_of_a_change_holds_the_truth():
+    """Of logs from one source, the change is 0; 95 % of the intervals hold it."""
+    rng = np.random.default_rng(9)
+    held = 0
+    for _ in range(40):
+        logs = [
+            wk.Trace.from_columns(
+                {
+                    "submit": np.sort(rng.integers(0, 20 * DAY, 400)),
+                    "run": rng.integers(1, 900, 400),
+                    "procs": np.ones(400),
+                },
+                header=HEADER,
+            )
+            for _ in range(2)
+        ]
+        row = rows(analysis.compare_two(*logs), "changes", "measures")["core_hours"]
+        held += row["low"] <= 0 <= row["high"]
+    assert held >= 35
+
+
+def test_groups_are_compared_by_name(months, report):
+    table = report.to_dict()["groups"]["tables"]["by_account"]["rows"]
+    found = {row["account"]: row for row in table}
+    assert table[0]["account"] == "bio"  # it changed most
+    for side, log in zip(("first", "second"), months, strict=True):
+        jobs = log.jobs[log.column("account") == "bio"]
+        hours = (jobs["run"] * jobs["procs"]).sum() / 3600
+        days = log.window.length / DAY
+        assert found["bio"][f"core_hours_{side}"] == pytest.approx(hours / days)
+        assert found["bio"][f"jobs_{side}"] == pytest.approx(len(jobs) / days)
+        assert found["bio"][f"p50_{side}"] == np.sort(jobs["wait"])[(len(jobs) - 1) // 2]
+    assert "account bio +" in report.to_dict()["groups"]["finding"]
+
+
+def test_numbers_of_users_are_compared_only_within_one_log(months, report):
+    assert "by_user" in report.to_dict()["groups"]["tables"]  # both are of site.swf
+    other = months[1].with_columns(user=months[1].column("user") + 1)
+    other = replace(other, header=HEADER, made_from="", digest="")
+    groups = analysis.compare_two(months[0], other).to_dict()["groups"]
+    assert set(groups["tables"]) == {"by_account"}
+    assert "No comparison by user" in groups["notes"][0]
+
+
+def test_a_log_does_not_differ_from_itself(months):
+    found = analysis.compare_two(months[0], months[0])
+    assert found.name == "february and february (2)"
+    for row in rows(found, "changes", "measures").values():
+        assert row["change"] == 0
+    assert "No measure changed by 10 % or more" in found.to_dict()["changes"]["finding"]
+
+
+def test_logs_without_waits_users_or_full_days_are_compared():
+    few = wk.Trace.from_columns({"submit": [0, 60], "run": [5, 9], "procs": [1, 2]})
+    found = analysis.compare_two(few, few, profile="full")
+    assert "wait" not in json.dumps(found.to_dict()["changes"]["tables"])
+    assert "<section" in found.to_html()
+    with pytest.raises(wk.WorkloadError, match="has no jobs"):
+        analysis.compare_two(few, wk.Trace.from_columns({"submit": []}))
+
+
+def test_profiles_have_their_sections(months):
+    names = {
+        profile: [s.name for s in analysis.compare_two(*months, profile=profile).sections]
+        for profile in ("operations", "research")
+    }
+    assert names["operations"] == ["overview", "changes", "groups", "distributions"]
+    assert names["research"] == ["overview", "distributions", "measures"]
+
+
+def test_the_command(capsys, months, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        code = run_command(*arguments)
+        return code, *capsys.readouterr()
+
+    for log in months:
+        wk.write_swf(log, f"{log.name}.swf")
+    code, out, err = run(
+        "compare", "february.swf", "march.swf", "--tables", "tables", "--workers", 1
+    )
+    assert (code, out) == (0, "")
+    assert err == "wrote 4 tables to tables\nwrote comparison.html\n"
+    page = (tmp_path / "comparison.html").read_text()
+    assert "february.swf and march.swf" in page
+    code, out, _ = run(
+        "compare", "february.swf", "march.swf", "--where", "account=bio", "--json", "-"
+    )
+    data = json.loads(out)
+    assert code == 0
+    n_bio = [int((log.column("account") == "bio").sum()) for log in months]
+    assert [data["overview"]["values"][f"jobs_{x}"] for x in ("first", "second")] == n_bio
+    assert run("compare", "-", "-")[0] == 2
+    assert run("compare", "february.swf", "march.swf", "-o", "march.swf")[0] == 2
