@@ -169,7 +169,7 @@ def test_the_command(capsys, months, tmp_path, monkeypatch):
         "compare", "february.swf", "march.swf", "--tables", "tables", "--workers", 1
     )
     assert (code, out) == (0, "")
-    assert err == "wrote 4 tables to tables\nwrote comparison.html\n"
+    assert err == "wrote 5 tables to tables\nwrote comparison.html\n"
     page = (tmp_path / "comparison.html").read_text()
     assert "february.swf and march.swf" in page
     code, out, _ = run(
