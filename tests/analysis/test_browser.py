@@ -4,11 +4,16 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import workloadkit as wk
 from analysis import characterize, validate_resampling
+from analysis.report import Characterization
+from analysis.section import Section, Table
 from tests.data import needs_compiler
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
@@ -62,15 +67,21 @@ addEventListener("message", message => {{
 <iframe src="page.html" style="border: 0; width: {width}px; height: 1400px"></iframe>
 """
 
+WORDS = (
+    ("account", ("physics", "a long name of an account that is hardly ever seen", "bio")),
+    ("state", ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED")),
+    ("reason", ("", "Priority", "AssocGrpCpuLimit")),
+)
+
 IMAGE = '<img src="http://127.0.0.1:9/image.png">'
 ERROR = '<script>console.error("something broke")</script>'
 
 
-def look(page, folder, *, width, scheme="light"):
+def look(page, folder, *, width, scheme="light", probe=PROBE):
     """What the page logs, what it asks of others, and what the probe found; with a picture."""
     file, log, picture = folder / "frame.html", folder / "net.json", folder / "page.png"
     file.write_text(FRAME.format(width=width))
-    (folder / "page.html").write_text(page.replace("</body>", PROBE + "</body>"))
+    (folder / "page.html").write_text(page.replace("</body>", probe + "</body>"))
     options = [
         *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
         *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
@@ -94,13 +105,27 @@ def look(page, folder, *, width, scheme="light"):
     requests = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
     # What the browser asks on its own account has no origin.
     asked = {r["url"] for r in requests if r.get("initiator", "not an origin") != "not an origin"}
-    probe = re.search(r'<script type="application/json" id="probe">(.*?)</script>', runs[1].stdout)
-    return console, asked, json.loads(probe[1]), picture.read_bytes()
+    found = re.search(r'<script type="application/json" id="probe">(.*?)</script>', runs[1].stdout)
+    return console, asked, json.loads(found[1]), picture.read_bytes()
 
 
-@pytest.fixture(scope="module", params=["log", "resampled"])
+@pytest.fixture(scope="module", params=["log", "accounting", "resampled"])
 def page(request):
     sample = wk.load_sample()
+    if request.param == "accounting":
+        rng = np.random.default_rng(1)
+        words = {name: pd.Categorical(rng.choice(values, sample.n_jobs)) for name, values in WORDS}
+        start = sample.header.start + sample.column("submit") + sample.column("wait")
+        beside = pd.DataFrame(
+            {
+                "submit": sample.header.start + sample.column("submit"),
+                "eligible": sample.header.start + sample.column("submit"),
+                "start": start,
+                "end": start + sample.column("run"),
+                **words,
+            }
+        )
+        return characterize(replace(sample, sidecar=beside)).to_html()
     if request.param == "log":
         return characterize(sample).to_html()
     return validate_resampling(sample.select(sample.ran), 8, rng=1).report().to_html()
@@ -130,3 +155,38 @@ def test_a_page_is_quiet_self_contained_and_fits(page, width, tmp_path):
     assert probe["found"] == []
     _, _, _, dark = look(page, tmp_path, width=width, scheme="dark")
     assert light != dark
+
+
+# What a reader does with a table: sort it by a column, down and up, and filter its rows.
+USE = """
+<script>
+const table = document.getElementById("table-a-b");
+const cells = () => [...table.tBodies[0].rows].filter(row => !row.hidden)
+  .map(row => row.cells[1].textContent);
+const steps = [cells()];
+const button = table.tHead.rows[0].cells[1].querySelector("button");
+for (let i = 0; i < 3; i++) { button.click(); steps.push(cells()); }
+const filter = document.querySelector("input[type=search]");
+filter.value = "ROW 7"; filter.dispatchEvent(new Event("input")); steps.push(cells());
+dispatchEvent(new Event("beforeprint"));
+const open = [...document.querySelectorAll("details")].every(part => part.open);
+parent.postMessage({steps, open}, "*");
+</script>
+"""
+
+
+def test_tables_are_sorted_and_filtered_by_what_they_show(tmp_path):
+    waits = ["2 min", "1 h 5 min", "–", "3 s", "1 d", "59 s", "20 ms", "1,200 d"]
+    text = pd.DataFrame({"wait": waits}, index=[f"row {i}" for i in range(8)])
+    table = Table("b", "Waits.", text, text, folded=True)
+    report = Characterization(
+        wk.load_sample(), (Section("a", "A", "Jobs waited.", tables=(table,)),)
+    )
+    made = report.to_html().replace("</body>", USE + "</body>")
+    _, _, seen, _ = look(made, tmp_path, width=1100, probe="")
+    given, down, up, again, filtered = seen["steps"]
+    assert given == again == waits
+    assert down == ["1,200 d", "1 d", "1 h 5 min", "2 min", "59 s", "3 s", "20 ms", "–"]
+    assert up == [*down[-2::-1], "–"]
+    assert filtered == ["1,200 d"]
+    assert seen["open"]
