@@ -66,16 +66,29 @@ class _Conversion:
         return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
 
 
-def _usual(kind: Any, info: Any, text: Any) -> str | Path | int | None:
-    """Return the value of a text in the usual form; None for any other."""
+_NUMBERS = {int: "a whole number", float: "a number"}
+
+
+def _usual(kind: Any, info: Any, text: Any) -> str | Path | float | None:
+    """Return the value of a text, or a path that can be read; None for other types and paths."""
     if type(text) is not str:
         return None
     if kind is Path:
         readable = not info.readable or os.access(text, os.R_OK) or not os.path.lexists(text)
         return Path(text) if readable else None
-    if kind is int:
-        return int(text) if text.isdecimal() and int(text) >= (info.min or 0) else None
+    if kind in _NUMBERS:
+        return _number(kind, info.min, text)
     return text if kind is str else None
+
+
+def _number(kind: type[float], least: float | None, text: str) -> float:
+    try:
+        value = kind(text.replace("_", "?"))  # Python would read 1_000
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not {_NUMBERS[kind]}") from None
+    if least is not None and not value >= least:
+        raise typer.BadParameter(f"{text} is less than {least:g}")
+    return value
 
 
 class Command(_PlainValues, typer.core.TyperCommand):

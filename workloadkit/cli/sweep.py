@@ -84,7 +84,7 @@ def sweep(
         typer.Option(
             metavar="DIR",
             show_default=False,
-            help="Keep all results in this folder, and continue from them. Their file is "
+            help="Keep results in this folder, and continue from them. Their file is "
             "results.parquet.",
         ),
     ] = None,
@@ -95,9 +95,8 @@ def sweep(
 ) -> None:
     """Simulate schedulers under several loads.
 
-    Shows means over the runs, with 95 % intervals, unless the table or the JSON goes to stdout. If
-    in some runs the waiting work keeps growing, there is no mean: the table reports how many runs
-    saturate, and the mean of the others.
+    Shows means over the runs, with 95 % intervals, unless the table or the JSON goes to stdout.
+    Runs in which the waiting work keeps growing have no mean, and are counted apart.
     """
     from workloadkit.experiments.custom_parts import metrics_named, scheduler_named, users_named
     from workloadkit.experiments.sweep import sweep as run_sweep

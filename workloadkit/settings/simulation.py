@@ -169,11 +169,10 @@ class Measured(Served):
     predictor: Annotated[
         Any,
         Setting(
-            help="Plan with predicted run times, see `workloadkit help predictors`. By default "
-            "with the requested times.",
-            more="A name with parameters, an object of `workloadkit.predictors`, or a custom one, "
-            "see `workloadkit.bases`. Jobs may outlive a prediction; they are killed at their "
-            "limits only.",
+            help="Predictor, see `workloadkit help predictors`.",
+            more="By default the requested times are planned with. A name with parameters, an "
+            "object of `workloadkit.predictors`, or a custom one, see `workloadkit.bases`. Jobs "
+            "may outlive a prediction; they are killed at their limits only.",
             option="--predict",
             metavar="NAME[:P=V,...]",
             read=str,
@@ -238,7 +237,7 @@ class ExperimentSettings(Measured):
     metrics: Annotated[
         Sequence[str] | Mapping[str, Any],
         Setting(
-            help="A key of the JSON of `simulate`, later_than_fcfs, or a custom metric as "
+            help="A metric of `simulate`, later_than_fcfs, or a custom one as "
             "module:function; repeat for several. The defaults are mean_wait, "
             "mean_bounded_slowdown and utilization.",
             more="In Python any name of `Schedule.describe`, or a mapping from names in the "
