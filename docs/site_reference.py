@@ -28,6 +28,7 @@ from workloadkit.cli.topics import TOPICS
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 
 PACKAGES = (workloadkit, analysis, queueing)
@@ -79,6 +80,7 @@ def pages() -> dict[str, str]:
             ("column", "what it holds", "kind", "unit"),
             ((f"`{f.name}`", _plain(f.title), f.kind, f.unit) for f in RECORD_FIELDS),
         ),
+        "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),
@@ -92,6 +94,13 @@ def pages() -> dict[str, str]:
             for path, name in public_names(package)
         },
     }
+
+
+def _fields() -> Iterator[tuple[str, ...]]:
+    """Yield each field of expressions, its other names, and what it is compared with."""
+    for name, kind in KINDS.items():
+        others = sorted(other for other, field in ALIASES.items() if field == name)
+        yield f"`{name}`", ", ".join(f"`{other}`" for other in others), COMPARED_WITH[kind]
 
 
 # -- Settings ------------------------------------------------------------------

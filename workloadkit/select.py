@@ -40,10 +40,11 @@ MAX_DEPTH = 50
 
 _FEW = 10  # names that a message lists
 
-# `_WRITTEN` has the archive's name of a field where it differs from ours; conditions are written
-# with it. `_ALIASES` has every other accepted spelling.
+# The archive's name of a field where it differs from ours; conditions are written with it.
 _WRITTEN = {"procs": "proc", "executable": "app"}
-_ALIASES = {
+
+#: Every other accepted spelling of a field.
+ALIASES = {
     "jobnumber": "job",
     "jobid": "job",
     "subtime": "submit",
@@ -96,13 +97,14 @@ _KB = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 
 Kind = Literal["time", "duration", "size", "number", "numbered", "word"]
 
-_EXPECTED: dict[Kind, str] = {
-    "time": "a date such as 2024-03-01, or a time since second 0 such as 90 or 2d, is expected",
-    "duration": "a number of seconds, or a duration such as 2h, is expected",
-    "size": "a number of KB, or a size such as 4GB, is expected",
-    "number": "a number is expected",
-    "numbered": "a number or a name is expected",
-    "word": "a name is expected",
+#: What the fields of each kind are compared with.
+COMPARED_WITH: dict[Kind, str] = {
+    "time": "a date such as 2024-03-01, or a time since second 0 such as 90 or 2d",
+    "duration": "a number of seconds, or a duration such as 2h",
+    "size": "a number of KB, or a size such as 4GB",
+    "number": "a number",
+    "numbered": "a number or a name",
+    "word": "a name",
 }
 
 
@@ -445,7 +447,7 @@ class _Parser:
     ) -> None:
         self.text, self.what, self.kinds, self.coded = text, what, kinds, coded
         self.fields = {name.lower(): name for name in reversed([*kinds])} | {
-            alias: name for alias, name in _ALIASES.items() if alias not in kinds
+            alias: name for alias, name in ALIASES.items() if alias not in kinds
         }
         self.tokens = [(found[0], found.start()) for found in _TOKEN.finditer(condition)]
         self.tokens.append(("", len(condition.rstrip())))  # the end
@@ -601,7 +603,7 @@ class _Parser:
         if is_word and text and found is None and is_name:
             found = text
         if found is None:
-            self.refuse(_EXPECTED[kind])
+            self.refuse(f"{COMPARED_WITH[kind]} is expected")
         if found == UNKNOWN and kind != "time" and not self.coded:
             self.refuse(f"-1 is the code of unknown in a file; write: {name} is unknown")
         self.take()
