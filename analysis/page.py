@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.finding import Finding, ranked
+from analysis.finding import FEWEST_JOBS, Finding, ranked
 from analysis.formats import printable
 from analysis.section import Figure, Section
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.errors import ParameterError, WorkloadError, among, plural
 from workloadkit.executors import each_done
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
@@ -78,6 +78,17 @@ class Report(Displayed):
     def ranked(self) -> tuple[Finding, ...]:
         """The measures with thresholds, the most severe first."""
         return ranked([one for section in self.sections for one in section.findings])
+
+    @property
+    def no_findings(self) -> str:
+        """Why no measure has a severity; empty if one has."""
+        if any(one.severity != "none" for one in self.ranked):
+            return ""
+        most = max((one.n for one in self.ranked), default=0)
+        if most < FEWEST_JOBS:
+            few = plural(most, "job is", "jobs are")
+            return f"{few} too few for findings: {FEWEST_JOBS} or more are required."
+        return "No measure is beyond its threshold."
 
     @property
     def gaps(self) -> tuple[str, ...]:

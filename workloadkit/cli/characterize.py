@@ -1,7 +1,8 @@
 """`workloadkit characterize`: a report on a log."""
 
 from pathlib import Path
-from typing import Annotated
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +24,9 @@ from workloadkit.cli.options import with_settings
 from workloadkit.errors import plural
 from workloadkit.settings import Characterize
 
+if TYPE_CHECKING:
+    from analysis.page import Report
+
 EXAMPLES = """
 workloadkit characterize log.swf.gz -o report.html
 workloadkit characterize log.swf.gz --json - | jq .load
@@ -31,6 +35,7 @@ workloadkit characterize site.swf.gz --procs 4096 --tables tables
 
 
 _MOST = 4  # processes by default; each takes memory
+_WIDTH, _INDENT = 80, 8 * " "
 
 
 @with_settings()
@@ -95,3 +100,15 @@ def characterize(
         write(output, page)
     if json:
         write_json(json, report.to_dict())
+    if report.ranked and not any(str(target) == "-" for target in (output, json)):
+        typer.echo(_ranked(report))
+
+
+def _ranked(report: "Report") -> str:
+    """Return the findings of a report as text, the most severe first."""
+    lines = []
+    for one in report.ranked:
+        if one.severity != "none":
+            lines.append(f"{one.severity:6}  {one.rule.title}: {one.shown}")
+            lines += wrap(one.effect, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "\n".join(lines) or report.no_findings
