@@ -136,6 +136,20 @@ def test_completion_knows_the_names_without_loading_what_they_name():
     assert complete("generate", "lub") == ["lublin", "[]"]
 
 
+def test_a_command_loads_only_what_it_uses():
+    code = (
+        "import sys, atexit\n"
+        "others = ['cli.sweep', 'settings.site', 'simulation.users.batches.fluid', 'resample']\n"
+        "slow = ['numba', 'numpy.ma', 'pandas', *('workloadkit.' + name for name in others)]\n"
+        "atexit.register(lambda: print([x for x in slow if x in sys.modules], file=sys.stderr))\n"
+        "from workloadkit.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "simulate", "--quiet"]
+    subprocess.run(command, capture_output=True)  # compiles
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
 def test_a_misspelt_value_is_answered_with_the_right_one(run, log):
     for arguments, meant in (
         (["simulate", "--scheduler", "eazy"], "easy"),

@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError
-from workloadkit.simulation import schedulers
+from workloadkit.simulation import schedulers, users
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,12 @@ class Deep:
 @pytest.fixture(autouse=True)
 def deep(monkeypatch):
     known = schedulers.known()
-    monkeypatch.setattr(schedulers, "known", lambda: known | {"deep": Deep})
+    monkeypatch.setattr(schedulers, "known", lambda: {**known, "deep": Deep})
+
+
+def test_built_in_parts_have_the_names_under_which_they_are_listed():
+    for known in (schedulers.known(), users.known()):
+        assert [part.name for part in known.values()] == [*known]
 
 
 def test_parameters_follow_the_name():

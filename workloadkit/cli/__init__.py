@@ -8,36 +8,12 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli import (
-    anomalies,
-    augment,
-    characterize,
-    check,
-    clean,
-    compare,
-    convert,
-    crosscheck,
-    dependencies,
-    experiment,
-    explain,
-    generate,
-    outages,
-    queueing,
-    resample,
-    sessions,
-    shake,
-    simulate,
-    site,
-    study,
-    sweep,
-    validate,
-)
 from workloadkit.cli.commands import Commands
 from workloadkit.cli.messages import write_message
 from workloadkit.cli.shared_options import (
@@ -48,14 +24,6 @@ from workloadkit.cli.shared_options import (
 )
 from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,  # plain help reads the same at any width and in a pipe
-    pretty_exceptions_enable=False,
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -63,7 +31,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def workloadkit(
     version: Annotated[
         bool,
@@ -80,48 +47,82 @@ def workloadkit(
     """
 
 
-#: Headings, with the commands under each, their examples, and the topics that explain more.
-_PANELS: dict[str, tuple[tuple[Callable[..., None], str, tuple[str, ...]], ...]] = {
-    "Logs": (
-        (convert.convert, convert.EXAMPLES, ("exports", "formats")),
-        (validate.validate, validate.EXAMPLES, ()),
-        (anomalies.anomalies, anomalies.EXAMPLES, ("filters",)),
-        (outages.outages, outages.EXAMPLES, ()),
-        (clean.clean, clean.EXAMPLES, ("filters",)),
-    ),
-    "What is in a log": (
-        (characterize.characterize, characterize.EXAMPLES, ()),
-        (compare.compare, compare.EXAMPLES, ()),
-        (sessions.sessions, sessions.EXAMPLES, ("methods",)),
-        (dependencies.dependencies, dependencies.EXAMPLES, ()),
-    ),
-    "New logs": (
-        (resample.resample, resample.EXAMPLES, ()),
-        (shake.shake, shake.EXAMPLES, ()),
-        (augment.augment, augment.EXAMPLES, ()),
-        (generate.generate, generate.EXAMPLES, ("models",)),
-    ),
-    "Simulation": (
-        (simulate.simulate, simulate.EXAMPLES, ("schedulers", "users", "custom")),
-        (site.site, site.EXAMPLES, ("schedulers",)),
-        (sweep.sweep, sweep.EXAMPLES, ("schedulers", "users", "custom")),
-        (check.check, check.EXAMPLES, ("schedulers",)),
-    ),
-    "Theory": (
-        (queueing.queueing, queueing.EXAMPLES, ("queueing-models", "parameters")),
-        (crosscheck.crosscheck, crosscheck.EXAMPLES, ("crosscheck-models", "parameters")),
-    ),
-    "Published studies": ((study.study, study.EXAMPLES, ("studies",)),),
+#: Headings, the commands under each, and the topics that explain more. A command is a function of
+#: the module of the same name.
+_PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Logs": {
+        "convert": ("exports", "formats"),
+        "validate": (),
+        "anomalies": ("filters",),
+        "outages": (),
+        "clean": ("filters",),
+    },
+    "What is in a log": {
+        "characterize": (),
+        "compare": (),
+        "sessions": ("methods",),
+        "dependencies": (),
+    },
+    "New logs": {"resample": (), "shake": (), "augment": (), "generate": ("models",)},
+    "Simulation": {
+        "simulate": ("schedulers", "users", "custom"),
+        "site": ("schedulers",),
+        "sweep": ("schedulers", "users", "custom"),
+        "check": ("schedulers",),
+        "experiment": (),
+    },
+    "Theory": {
+        "queueing": ("queueing-models", "parameters"),
+        "crosscheck": ("crosscheck-models", "parameters"),
+    },
+    "Published studies": {"study": ("studies",)},
+    "Help": {"help": ()},
 }
 
-for panel, commands in _PANELS.items():
-    for command, examples, topics in commands:
-        whole_logs = command is study.study
-        add_command(app, command, examples, topics, panel=panel, whole_logs=whole_logs)
-add_command(experiment.app, experiment.run, experiment.RUN_EXAMPLES, ("custom",), whole_logs=True)
-add_command(experiment.app, experiment.merge, experiment.MERGE_EXAMPLES)
-app.add_typer(experiment.app, name="experiment", rich_help_panel="Simulation")
-add_command(app, explain.explain, explain.EXAMPLES, name="help", panel="Help")
+
+def _add(app: typer.Typer, name: str, panel: str) -> None:
+    place = "explain" if name == "help" else name
+    module = import_module(f"workloadkit.cli.{place}")
+    if name == "experiment":
+        app.add_typer(module.app, name=name, rich_help_panel=panel)
+    else:
+        add_command(
+            app,
+            getattr(module, place),
+            module.EXAMPLES,
+            _PANELS[panel][name],
+            name=name,
+            panel=panel,
+            whole_logs=name == "study",
+        )
+
+
+def program(*words: str) -> typer.Typer:
+    """Return the program; if the first word is a command, the program of this command alone.
+
+    Loading the others takes longer than most commands.
+    """
+    app = typer.Typer(
+        cls=Commands,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,  # plain help reads the same at any width and in a pipe
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(workloadkit)
+    panels = {name: panel for panel, commands in _PANELS.items() for name in commands}
+    only = words[0] if words and words[0] in panels and words[0] != "help" else None
+    for name, panel in panels.items():
+        if only in (None, name):
+            _add(app, name, panel)
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = program()
+    return globals()["app"]
 
 
 # Objects allocated between two searches for garbage. Most are modules and figures, which stay.
@@ -148,7 +149,7 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        app(prog_name="workloadkit")
+        program(*sys.argv[1:2])(prog_name="workloadkit")
     except OSError as error:  # of standard output: other files are named in their errors
         if exit_code():
             raise

@@ -15,6 +15,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.results import print_comparison, print_results
+from workloadkit.cli.shared_options import add_command
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
@@ -135,3 +136,7 @@ def _report(results: "Results", baseline: str | None, json: Path | None) -> None
         print_results(results)
         if baseline is not None:
             print_comparison(results, baseline)
+
+
+add_command(app, run, RUN_EXAMPLES, ("custom",), whole_logs=True)
+add_command(app, merge, MERGE_EXAMPLES)

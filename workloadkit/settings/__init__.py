@@ -4,18 +4,24 @@ A class of settings defines the keywords of a function and their checks, the opt
 and their help, what results record, and a page of the reference.
 """
 
-from workloadkit.settings.characterizing import Characterize, Compare
-from workloadkit.settings.making import Augment, Generate
-from workloadkit.settings.queueing import Crosscheck, Queueing
-from workloadkit.settings.resampling import Classify, Resample
-from workloadkit.settings.simulation import Check, ExperimentSettings, Simulate, Sweep
-from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
+if TYPE_CHECKING:
+    from workloadkit.settings.characterizing import Characterize, Compare
+    from workloadkit.settings.making import Augment, Generate
+    from workloadkit.settings.queueing import Crosscheck, Queueing
+    from workloadkit.settings.resampling import Classify, Resample
+    from workloadkit.settings.simulation import Check, ExperimentSettings, Simulate, Sweep
+    from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
 
 __all__ = [
     "Augment",
     "Characterize",
     "Check",
     "Classify",
+    "Compare",
     "Compare",
     "Crosscheck",
     "ExperimentSettings",
@@ -28,3 +34,19 @@ __all__ = [
     "StaticSiteSettings",
     "Sweep",
 ]
+
+__getattr__, _, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "characterizing": ["Characterize", "Compare"],
+        "making": ["Augment", "Generate"],
+        "queueing": ["Crosscheck", "Queueing"],
+        "resampling": ["Classify", "Resample"],
+        "simulation": ["Check", "ExperimentSettings", "Simulate", "Sweep"],
+        "site": ["Kinds", "Site", "StaticSiteSettings"],
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

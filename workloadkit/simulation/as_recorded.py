@@ -45,7 +45,7 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     """
     if moved_times(log.header):
         return {}
-    rows = np.unique(rows)
+    rows = np.flatnonzero(np.bincount(rows, minlength=1))
     submit, wait, run, user = (log.column(n)[rows] for n in ("submit", "wait", "run", "user"))
     procs = log.used_procs[rows].astype(np.int64)
     known = (wait >= 0) & (run >= 0) & (procs > 0)

@@ -114,7 +114,8 @@ def _percentile(jobs: ServedJobs, *, name: str) -> float:
 
 
 def _median_wait(jobs: ServedJobs) -> float:
-    return float(np.median(jobs.wait)) if jobs.wait.size else np.nan
+    wait, middle = np.sort(jobs.wait), jobs.wait.size // 2  # np.median is slow to load
+    return float((wait[~middle] + wait[middle]) / 2) if wait.size else np.nan
 
 
 def _jain_fairness(jobs: ServedJobs) -> float:

@@ -5,30 +5,35 @@ for each engine. `known` lists the built-in policies; `parse` reads ``name:param
 `describe` writes.
 """
 
+from typing import TYPE_CHECKING
+
 from workloadkit import parameters
 from workloadkit.parameters import read_choice
+from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.conservative import Conservative
-from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.easy import Easy
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.f1 import F1
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.genetic import Genetic
-from workloadkit.simulation.policies.largest import Largest
-from workloadkit.simulation.policies.ljf import Ljf
-from workloadkit.simulation.policies.multi_queue import MultiQueue
 from workloadkit.simulation.policies.policy import Outcome, Policy
-from workloadkit.simulation.policies.priority_fifo import PriorityFifo
-from workloadkit.simulation.policies.recorded import RecordedSchedule
-from workloadkit.simulation.policies.reservations import Reservations
-from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
-from workloadkit.simulation.policies.sjf import Sjf
-from workloadkit.simulation.policies.smallest import Smallest
-from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.varying.custom_order import CustomOrder
-from workloadkit.simulation.policies.varying.unicef import Unicef
-from workloadkit.simulation.policies.varying.wfp3 import Wfp3
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.policies.conservative import Conservative
+    from workloadkit.simulation.policies.creasy import Creasy
+    from workloadkit.simulation.policies.easy import Easy
+    from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+    from workloadkit.simulation.policies.f1 import F1
+    from workloadkit.simulation.policies.fcfs import Fcfs
+    from workloadkit.simulation.policies.genetic import Genetic
+    from workloadkit.simulation.policies.largest import Largest
+    from workloadkit.simulation.policies.ljf import Ljf
+    from workloadkit.simulation.policies.multi_queue import MultiQueue
+    from workloadkit.simulation.policies.priority_fifo import PriorityFifo
+    from workloadkit.simulation.policies.recorded import RecordedSchedule
+    from workloadkit.simulation.policies.reservations import Reservations
+    from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
+    from workloadkit.simulation.policies.sjf import Sjf
+    from workloadkit.simulation.policies.smallest import Smallest
+    from workloadkit.simulation.policies.user_priority import UserPriority
+    from workloadkit.simulation.policies.varying.custom_order import CustomOrder
+    from workloadkit.simulation.policies.varying.unicef import Unicef
+    from workloadkit.simulation.policies.varying.wfp3 import Wfp3
 
 __all__ = [
     "F1",
@@ -59,35 +64,41 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN: tuple[type[Policy], ...] = (
-    Fcfs,
-    Easy,
-    Conservative,
-    Reservations,
-    Sjf,
-    Ljf,
-    Smallest,
-    Largest,
-    Wfp3,
-    Unicef,
-    F1,
-    PriorityFifo,
-    Creasy,
-    UserPriority,
-    MultiQueue,
-    SelfAdaptive,
-    Genetic,
-    RecordedSchedule,
+_BUILT_IN = BuiltInParts(
+    "workloadkit.simulation.policies",
+    {
+        "fcfs": "fcfs.Fcfs",
+        "easy": "easy.Easy",
+        "conservative": "conservative.Conservative",
+        "reservations": "reservations.Reservations",
+        "sjf": "sjf.Sjf",
+        "ljf": "ljf.Ljf",
+        "smallest": "smallest.Smallest",
+        "largest": "largest.Largest",
+        "wfp3": "varying.wfp3.Wfp3",
+        "unicef": "varying.unicef.Unicef",
+        "f1": "f1.F1",
+        "priority-fifo": "priority_fifo.PriorityFifo",
+        "creasy": "creasy.Creasy",
+        "user-priority": "user_priority.UserPriority",
+        "multi-queue": "multi_queue.MultiQueue",
+        "self-adaptive": "self_adaptive.SelfAdaptive",
+        "genetic": "genetic.Genetic",
+        "recorded": "recorded.RecordedSchedule",
+    },
+    "varying.custom_order.CustomOrder",
+    "easy.plain.OrderedScheduler",
 )
+__getattr__ = _BUILT_IN.class_named
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def known() -> dict[str, type[Policy]]:
+def known() -> BuiltInParts:
     """Return the built-in policies, by name."""
-    return {policy.name: policy for policy in _BUILT_IN}
+    return _BUILT_IN
 
 
 def parse(text: str) -> Policy:
@@ -117,7 +128,7 @@ def describe(policy: Policy) -> str:
 
     Examples
     --------
-    >>> describe(Easy(backfill="sjf"))
+    >>> describe(parse("easy:backfill=sjf,spare=extra"))
     'easy:backfill=sjf'
     """
     return parameters.describe(policy)

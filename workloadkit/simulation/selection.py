@@ -177,7 +177,7 @@ def _is_plain(behaviour: Any) -> bool:
 
     A class derived from a built-in behaviour may differ from its compiled form.
     """
-    built_in = tuple(behaviours.known().values())
+    built_in = behaviours.known().loaded
     if type(behaviour) in built_in:
         return False
     whole = isinstance(behaviour, LogBehaviour | Community) and not isinstance(behaviour, built_in)

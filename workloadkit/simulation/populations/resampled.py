@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,8 @@ from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
 from workloadkit.errors import ParameterError
 from workloadkit.header import Header
-from workloadkit.resample.assembling import assemble
-from workloadkit.resample.drawing import Draw
-from workloadkit.resample.pools import LONG_TERM_USER
-from workloadkit.resample.population import Placements, populate
-from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import Setting
-from workloadkit.simulation.populations.pooled import log_of, times_of
 from workloadkit.simulation.populations.present import (
     Incarnations,
     Notes,
@@ -28,6 +22,10 @@ from workloadkit.simulation.populations.present import (
 )
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit.resample.population import Placements
+    from workloadkit.resample.runs import Resampling
 
 #: What limits the stay of temporary users.
 Stay = Literal["jobs", "time"]
@@ -113,6 +111,8 @@ class Resampled(Resample):
         [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
         [0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]
         """
+        from workloadkit.resample.runs import prepare
+
         return ResampledUsers(prepare(trace, self.into(Resample)), self)
 
 
@@ -174,7 +174,7 @@ class ResampledUsers:
     name: ClassVar[str] = "resampled"
     draws: ClassVar[bool] = True
 
-    resampling: Resampling
+    resampling: "Resampling"
     choice: Resampled
     _sources: dict[AsWorkload, ResamplingSource] = field(default_factory=dict, repr=False)
 
@@ -207,6 +207,8 @@ class ResampledUsers:
 
         Their activities are computed once, and again only for another `as_workload`.
         """
+        from workloadkit.resample.population import populate
+
         if (unit := self.choice.unit) != "user":
             raise ParameterError(f"unit is {unit!r}; users who react are drawn as 'user'")
         source = self.source(as_workload)
@@ -238,6 +240,10 @@ class ResampledUsers:
 
         Its users are the incarnations, in the order in which they were drawn.
         """
+        from workloadkit.resample.assembling import assemble
+        from workloadkit.resample.drawing import Draw
+        from workloadkit.resample.population import Placements
+
         assert isinstance(present, DrawnPopulation)
         pools = self.resampling.pools
         user, member = workload.user, present.activities.user[present.users.member]
@@ -274,6 +280,8 @@ class ResampledUsers:
 
     def source(self, as_workload: AsWorkload) -> ResamplingSource:
         """Return the jobs of the pools by some rules, and their members' activities; kept."""
+        from workloadkit.simulation.populations.pooled import log_of, times_of
+
         if as_workload not in self._sources:
             trace, order = log_of(self.resampling.pools)
             workload, acts = activities_of(trace, as_workload(trace))
@@ -289,12 +297,14 @@ class ResampledUsers:
         return self._sources[as_workload]
 
     def _incarnations(
-        self, source: ResamplingSource, placements: Placements, until: Any
+        self, source: ResamplingSource, placements: "Placements", until: Any
     ) -> Incarnations:
         """Find the first job of each incarnation that is not too early.
 
         Nothing is submitted from `until` on.
         """
+        from workloadkit.resample.pools import LONG_TERM_USER
+
         pools, plan = self.resampling.pools, self.resampling.plan
         acts = source.activities
         member, week = placements.member, placements.week

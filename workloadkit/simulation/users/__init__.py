@@ -4,24 +4,27 @@ A behaviour is a small frozen object: a name and its parameters. `known` lists t
 `parse` reads ``name:param=value,...``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workloadkit.parameters import read_choice
+from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.users.batches import BatchUser
-from workloadkit.simulation.users.batches.adjusted import Adjusted
-from workloadkit.simulation.users.batches.closed import Closed
 from workloadkit.simulation.users.batches.custom import CustomUsers
-from workloadkit.simulation.users.batches.distribution import Distribution
-from workloadkit.simulation.users.batches.fluid import Fluid
-from workloadkit.simulation.users.dependent import Dependent
 from workloadkit.simulation.users.open import OpenUsers
-from workloadkit.simulation.users.queueing.mixed import Mixed
-from workloadkit.simulation.users.queueing.poisson import Poisson
-from workloadkit.simulation.users.queueing.reopen import Reopen
-from workloadkit.simulation.users.queueing.think import Think
-from workloadkit.simulation.users.sites.dynamic import DynamicSite
-from workloadkit.simulation.users.sites.static import StaticSite
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.users.batches.adjusted import Adjusted
+    from workloadkit.simulation.users.batches.closed import Closed
+    from workloadkit.simulation.users.batches.distribution import Distribution
+    from workloadkit.simulation.users.batches.fluid import Fluid
+    from workloadkit.simulation.users.dependent import Dependent
+    from workloadkit.simulation.users.queueing.mixed import Mixed
+    from workloadkit.simulation.users.queueing.poisson import Poisson
+    from workloadkit.simulation.users.queueing.reopen import Reopen
+    from workloadkit.simulation.users.queueing.think import Think
+    from workloadkit.simulation.users.sites.dynamic import DynamicSite
+    from workloadkit.simulation.users.sites.static import StaticSite
 
 __all__ = [
     "Adjusted",
@@ -43,29 +46,33 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN: tuple[type[Any], ...] = (
-    OpenUsers,
-    Closed,
-    Dependent,
-    Adjusted,
-    Distribution,
-    Fluid,
-    Poisson,
-    Think,
-    Mixed,
-    Reopen,
-    DynamicSite,
-    StaticSite,
+_BUILT_IN = BuiltInParts(
+    __name__,
+    {
+        "open": "open.OpenUsers",
+        "closed": "batches.closed.Closed",
+        "dependent": "dependent.Dependent",
+        "adjusted": "batches.adjusted.Adjusted",
+        "distribution": "batches.distribution.Distribution",
+        "fluid": "batches.fluid.Fluid",
+        "poisson": "queueing.poisson.Poisson",
+        "think": "queueing.think.Think",
+        "mixed": "queueing.mixed.Mixed",
+        "reopen": "queueing.reopen.Reopen",
+        "site": "sites.dynamic.DynamicSite",
+        "static-site": "sites.static.StaticSite",
+    },
 )
+__getattr__ = _BUILT_IN.class_named
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def known() -> dict[str, type[Any]]:
+def known() -> BuiltInParts:
     """Return the built-in behaviours, by name."""
-    return {behaviour.name: behaviour for behaviour in _BUILT_IN}
+    return _BUILT_IN
 
 
 def parse(text: str) -> Any:

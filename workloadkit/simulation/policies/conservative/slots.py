@@ -205,7 +205,7 @@ def _length(state, begin, end):
 
 @bare
 def find_first(state, need, duration, steps, until):
-    """Find the first slot from a step to a period that ends by `until`; return its step, or none."""
+    """Find the first slot from a step to a period that ends by `until`: its step, or none."""
     (step, period), times, after = steps, state.policy.plan.times, state.policy.plan.after
     while (
         step != NONE
