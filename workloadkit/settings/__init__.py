@@ -22,7 +22,6 @@ __all__ = [
     "Check",
     "Classify",
     "Compare",
-    "Compare",
     "Crosscheck",
     "ExperimentSettings",
     "Generate",
