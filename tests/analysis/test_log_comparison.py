@@ -105,7 +105,7 @@ def test_curves_are_what_is_drawn(rng):
     assert found.curves["run"].iloc[-1].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("others", [0, 2, 8])
+@pytest.mark.parametrize("others", [0, 2, pytest.param(8, marks=pytest.mark.slow)])
 def test_distributions_are_overlaid(rng, others):
     found = compare({str(i): log(rng, n=40 + i) for i in range(1 + others)}, sections=[])
     assert list(found.curves) == list(DISTRIBUTIONS)

@@ -60,9 +60,12 @@ REFUSED = {lacking: {"hurst_of"} for lacking in LOGS} | {
 }
 
 
-def test_a_log_that_lacks_something_is_measured_or_refused():
+@pytest.mark.parametrize(
+    "logs", [["one job", "no users", "none awaited"], pytest.param(LOGS, marks=pytest.mark.slow)]
+)
+def test_a_log_that_lacks_something_is_measured_or_refused(logs):
     for measure in MEASURES:
-        for lacking in LOGS:
+        for lacking in logs:
             trace = Trace.from_columns(LOGS[lacking], name="poor")
             if measure in REFUSED[lacking]:
                 with pytest.raises(WorkloadError, match="poor"):

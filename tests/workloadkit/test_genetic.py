@@ -334,7 +334,9 @@ def test_engines_agree(decimals, seed, overrun, passes, utility_at, setting):
         ("late", "event", "start"),
     ],
 )
-@pytest.mark.parametrize("name", ["sample", "SDSC-BLUE-2000-4.2-cln"])
+@pytest.mark.parametrize(
+    "name", ["sample", pytest.param("SDSC-BLUE-2000-4.2-cln", marks=pytest.mark.slow)]
+)
 def test_engines_agree_on_200_jobs_over_5_generations(name, overrun, passes, utility_at):
     if name == "sample":
         trace = wk.load_sample().take(np.arange(900, 1100))

@@ -206,7 +206,7 @@ def test_one_partition_is_easy_on_real_logs(path, overrun):
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_engines_agree_on_the_beginning_of_real_logs(path):
-    trace = head_of(path, 1000)
+    trace = head_of(path, 500)
     agree(trace, 4, **machine_of(trace))
 
 
