@@ -1,0 +1,80 @@
+"""Choose jobs of a log by an expression and a period."""
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, shorten
+from workloadkit.select.conditions import Jobs, second_of
+from workloadkit.select.kinds import kinds_of
+from workloadkit.select.parser import parse
+from workloadkit.select.values import read_date, read_number
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+
+class Choice(NamedTuple):
+    """Jobs of a log that were chosen.
+
+    Parameters
+    ----------
+    keep : ndarray of bool, shape (n_jobs,)
+    how : str
+        What chose them.
+    since, until : float
+        Submitted at or after the one and before the other; infinite without a limit. [s]
+    absent : tuple of str
+        Names in the expression that no job has, each as a message.
+    submitted : str
+        When the jobs of the log were submitted, for messages; empty without a limit.
+    """
+
+    keep: NDArray[np.bool_]
+    how: str
+    since: float
+    until: float
+    absent: tuple[str, ...]
+    submitted: str
+
+
+def choose(
+    trace: "Trace", expression: str | None, since: object = None, until: object = None
+) -> Choice:
+    """Choose jobs of a log; see `Trace.where`."""
+    keep, absent, how = np.ones(trace.n_jobs, bool), [], []
+    if expression is not None:
+        condition = parse(expression, what="where:", kinds=kinds_of(trace), coded=False)
+        jobs = Jobs(trace)
+        keep, how = condition.of(jobs).yes, [f"where {condition}"]
+        place = f"where: {shorten(expression)}, character"
+        absent = [f"{place} {at + 1}: {message}" for at, message in jobs.absent]
+    limits = [-inf, inf]
+    for i, (name, given) in enumerate((("since", since), ("until", until))):
+        if given is not None:
+            limits[i] = _limit(trace, name, given)
+            how.append(f"{name} {given}")
+    if not limits[0] < limits[1]:
+        raise ParameterError(f"until is {str(until)!r}; it must be after since, {str(since)!r}")
+    submit = trace.column("submit")
+    keep = keep & (submit >= limits[0]) & (submit < limits[1])
+    submitted = ""
+    if submit.size and limits != [-inf, inf]:
+        first, last = (trace.header.date(x) or f"second {x:g}" for x in submit[[0, -1]].tolist())
+        submitted = f"; jobs were submitted from {first} to {last}"
+    return Choice(keep, ", ".join(how), limits[0], limits[1], tuple(absent), submitted)
+
+
+def _limit(trace: "Trace", name: str, given: object) -> float:
+    """Return the second of the log that a date, or a time since second 0, names."""
+    text = str(given)
+    if (date := read_date(text)) is not None:
+        return second_of(trace, date.begin)
+    if (number := read_number(text, "time")) is not None:
+        return float(number)
+    raise ParameterError(
+        f"{name} is {text!r}; it must be a date such as 2024-03, 2024-03-01 or 2024-03-01T12:00, "
+        "or a time since second 0 of the log, such as 2d"
+    )
