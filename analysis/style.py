@@ -54,6 +54,11 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     for colour in (BLUE, ORANGE, GREEN, MUTED)
 )
 
+# In an SVG of a page: coordinates, their digits beyond a hundredth of a point, and fonts
+_PLACES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
+_DIGITS = re.compile(r"(\.\d\d)\d+")
+_FONTS = re.compile(r" font-family: [^;\"]*;")
+
 _LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
 
 _SIZE = (5.6, 3.1)  # inches: about the width of a phone, so that text keeps its size there
@@ -194,7 +199,7 @@ def save_figure(
 
 
 def inline(svg: str, *, name: str, label: str) -> str:
-    """Prepare an SVG for a page: unique ids, colours from CSS variables, no metadata.
+    """Prepare an SVG for a page: unique ids, colours from CSS variables, no metadata, small.
 
     Parameters
     ----------
@@ -206,7 +211,7 @@ def inline(svg: str, *, name: str, label: str) -> str:
         What a reader hears who does not see it; text, escaped here.
     """
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\s*<(metadata|title)>.*?</\1>", "", svg, flags=re.DOTALL)
     opening, body = svg.split(">", 1)
     box = re.search(r'viewBox="[^"]*"', opening)
     opening = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(printable(label))}"'
@@ -214,6 +219,8 @@ def inline(svg: str, *, name: str, label: str) -> str:
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
     for colour, (variable, _) in THEME.items():
         body = body.replace(colour, f"var({variable})")
+    body = _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), body)
+    body = _FONTS.sub("", body)  # the page has its own
     return f"{opening}>{body}"
 
 

@@ -22,14 +22,17 @@ from analysis.memory.of_log import (
     written,
 )
 from analysis.section import SEED, Figure, Section, Table
-from workloadkit.clock import Clock
+from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import ParameterError, plural
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "long_memory", "Long-range dependence"
 
-#: Candidate time units of the counts; the first with enough units is used. [s]
-_UNITS = (3600, 600, 60)
+#: Time unit of the counts. [s]
+_UNIT = 3600
+
+#: In a shorter log, the weekly cycle and long-range dependence look alike. [weeks]
+FEWEST_WEEKS = 4
 
 _BINS_PER_DECADE = 60  # of a drawn periodogram
 _DRAWN = ("raw", "cycle_removed")
@@ -41,18 +44,18 @@ def section(trace: Trace) -> Section:
     trace = trace.within_window()
     submit = trace.column("submit")
     span = float(np.ptp(submit))
-    unit = next((unit for unit in _UNITS if span >= SHORTEST * unit), None)
-    if unit is None:
+    if span < FEWEST_WEEKS * WEEK:
         note = (
-            f"The submissions span {duration(span)}; estimates of long-range dependence need "
-            f"{SHORTEST} minutes or more, preferably months."
+            f"The submissions span {duration(span)}. With fewer than {FEWEST_WEEKS} weeks, "
+            "long-range dependence cannot be told from the daily and weekly cycle, so it is not "
+            "estimated."
         )
-        return Section(_NAME, _TITLE, notes=(note,))
+        return Section(_NAME, _TITLE, notes=(note,), gaps=(note,))
     try:
-        found = hurst_of(trace, unit, rng=SEED)
+        found = hurst_of(trace, _UNIT, rng=SEED)
     except ParameterError as error:
         return Section(_NAME, _TITLE, notes=(f"{_TITLE} cannot be estimated: {error}.",))
-    parameters = {"long_memory_unit": float(unit), "seed": SEED}
+    parameters = {"long_memory_unit": float(_UNIT), "seed": SEED}
     if trace.n_jobs < SHORTEST:  # most units are empty; estimates would depend on a few jobs
         few = plural(trace.n_jobs, "job is", "jobs are")
         note = f"{few} too few: {SHORTEST} or more are required."
@@ -72,7 +75,7 @@ def section(trace: Trace) -> Section:
         "warnings": list(found.warnings),
     }
     notes = [
-        f"Arrivals are counted per {_per(unit)} ({count(found.n_units)} values from the first "
+        f"Arrivals are counted per {_per(_UNIT)} ({count(found.n_units)} values from the first "
         "submission on). The main result is the local Whittle estimate. H = 0.5 means none; "
         "the closer H is to 1, the less fluctuations average out.",
         "Cycle removed: minus the mean of each hour of the week (of the day, in logs of less than "

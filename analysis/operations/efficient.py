@@ -28,6 +28,7 @@ def section(trace: Trace) -> Section:
         "core_hours": ("core-hours", hours),
         "cpu_efficiency": ("CPU in use", share),
         "idle_hours": ("idle core-hours", hours),
+        "wasted_hours": ("wasted core-hours", hours),
         "memory_efficiency": ("memory in use", share),
         "limit_use": ("time limit in use", share),
     }
@@ -40,7 +41,7 @@ def section(trace: Trace) -> Section:
     tables = [
         listed(
             f"by_{by}",
-            f"Use of processors, memory and time limits by {by}; most idle core-hours first.",
+            f"Use of processors, memory and time limits by {by}; most wasted core-hours first.",
             table,
             {**columns, **measured},
             folded=by in ("partition", "queue", "qos"),
@@ -115,8 +116,9 @@ def section(trace: Trace) -> Section:
         " ".join(sentences),
         (
             "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
-            "than 100 %. Memory and time limits: used over requested, weighted by core-hours and "
-            "by processors.",
+            "than 100 %. Wasted: core-hours of jobs without a result, and idle ones of the others. "
+            "Memory and time limits: used over requested, weighted by core-hours and by "
+            "processors.",
             *gaps,
         ),
         values,

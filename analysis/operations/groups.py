@@ -227,10 +227,11 @@ def efficiency(trace: Trace, by: By) -> pd.DataFrame:
         By `name`: `jobs` that started and their `core_hours`; `cpu_jobs`, the number of jobs with
         known CPU time (0 is unknown: accounting writes it if nothing was measured), and their
         `cpu_efficiency`, CPU time over allocated processor time; `idle_hours`, their core-hours
-        without CPU time; `memory_jobs` and `memory_efficiency`, used over requested memory,
+        without CPU time; `wasted_hours`, those of jobs without a result and the idle ones of the
+        others; `memory_jobs` and `memory_efficiency`, used over requested memory,
         weighted by core-hours; `limit_jobs` and `limit_use`, elapsed over requested time, weighted
-        by processors. Most idle core-hours come first, else most core-hours. Unknown ratios are
-        NaN.
+        by processors. Most wasted core-hours come first, else most core-hours. Unknown ratios
+        are NaN.
 
     Raises
     ------
@@ -247,7 +248,7 @@ def efficiency(trace: Trace, by: By) -> pd.DataFrame:
     jobs = accounted_jobs(trace)
     groups = groups_by(trace, by)
     table = efficiency_of(groups, jobs)
-    return table.sort_values(["idle_hours", "core_hours"], ascending=False, kind="stable")
+    return table.sort_values(["wasted_hours", "core_hours"], ascending=False, kind="stable")
 
 
 def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
@@ -260,6 +261,9 @@ def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
     by_memory = (hours > 0) & (used > 0) & (requested > 0)
     by_limit = (hours >= 0) & (limit > 0)
 
+    idle = np.maximum(hours - spent, 0)
+    without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
+
     def sums(values: NDArray, chosen: NDArray) -> NDArray[np.float64]:
         return groups.sums(np.where(chosen, values, np.nan))
 
@@ -269,7 +273,8 @@ def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
             "core_hours": groups.sums(hours),
             "cpu_jobs": groups.counts(by_cpu),
             "cpu_efficiency": _ratio(sums(spent, by_cpu), sums(hours, by_cpu)),
-            "idle_hours": sums(np.maximum(hours - spent, 0), by_cpu),
+            "idle_hours": sums(idle, by_cpu),
+            "wasted_hours": sums(np.where(without, hours, idle), without | by_cpu),
             "memory_jobs": groups.counts(by_memory),
             "memory_efficiency": _ratio(
                 sums(used * hours, by_memory), sums(requested * hours, by_memory)

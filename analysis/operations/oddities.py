@@ -1,13 +1,37 @@
 """Report section on what is unusual in a log of any length."""
 
+import pandas as pd
+
 from analysis.formats import count, duration
 from analysis.operations.machine import full_days
 from analysis.operations.parts import listed
 from analysis.operations.rules import judged
 from analysis.operations.unusual import FEWEST_DAYS, unusual
-from analysis.section import Columns, Section
+from analysis.section import Columns, Section, Table
+from workloadkit.cleaning.anomalies import Anomalies, find_anomalies
 from workloadkit.clock import DAY, Clock
 from workloadkit.trace import Trace
+
+
+def _anomalies(found: Anomalies) -> Table:
+    """Return the parts of a log of at least four weeks that are not representative."""
+    data = pd.DataFrame(
+        {
+            "kind": [one.kind for one in found.items],
+            "strength": [one.strength for one in found.items],
+            "begin": [one.span[0] for one in found.items],
+            "end": [one.span[1] for one in found.items],
+            "what": [one.title for one in found.items],
+        },
+        index=[found.date(one.span[0]) for one in found.items],
+    )
+    columns: Columns = {
+        "kind": ("kind", str),
+        "strength": ("strength", str),
+        "what": ("what", str),
+    }
+    caption = "Parts of the log that are not representative, as workloadkit anomalies finds them."
+    return listed("anomalies", caption, data, columns)
 
 
 def section(trace: Trace) -> Section:
@@ -34,11 +58,10 @@ def section(trace: Trace) -> Section:
     gaps: tuple[str, ...] = ()
     if len(full_days(trace)) < FEWEST_DAYS:
         gaps = (f"The window has fewer than {FEWEST_DAYS} full days, so busy days are not sought.",)
-    tables = (
-        (listed("events", "Unusual periods, in order of time.", table, columns),)
-        if len(found)
-        else ()
-    )
+    tables = [listed("events", "Unusual periods, in order of time.", table, columns)]
+    anomalies = find_anomalies(trace)
+    if anomalies.items:
+        tables.append(_anomalies(anomalies))
     return Section(
         "unusual",
         "Unusual days, hours and gaps",
@@ -51,7 +74,7 @@ def section(trace: Trace) -> Section:
             *gaps,
         ),
         {"events": len(found), **{kind.replace(" ", "_"): int(n) for kind, n in kinds.items()}},
-        tables,
+        tuple(table for table in tables if len(table.data)),
         findings=(
             judged(
                 "unusual",

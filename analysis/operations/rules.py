@@ -49,7 +49,7 @@ RULES = {
         is_share=False,
     ),
     "wait_gap": Rule(
-        "Longest over shortest median wait of accounts",
+        "Longest over shortest median wait of groups",
         10.0,
         100.0,
         "Priorities usually differ by factors, not by tens; only medians of at least 1 h count.",

@@ -146,11 +146,12 @@ def test_efficiency_of_what_was_measured():
         memory=[256.0] * 30,
         requested_memory=[1024.0] * 29 + [np.nan],
         requested_time=[36000.0] * 30,
+        status=[0] + [1] * 23 + [0] * 2 + [1] * 4,
         account=["bio"] * 30,
     )
     table = operations.efficiency(log, "account").loc["bio"]
     assert table["cpu_jobs"] == 20  # 0 is unknown
-    assert table[["cpu_efficiency", "idle_hours"]].tolist() == [0.25, 60]
+    assert table[["cpu_efficiency", "idle_hours", "wasted_hours"]].tolist() == [0.25, 60, 69]
     assert table[["memory_jobs", "memory_efficiency", "limit_use"]].tolist() == [29, 0.25, 0.1]
     section = efficient.section(log)
     found = by_name(section.findings)
