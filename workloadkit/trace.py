@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from workloadkit.machine.description import Machine
+
 _MOST_BINS = 500  # of a figure
 
 
@@ -84,6 +86,8 @@ class Trace(Displayed):
         columns of `workloadkit.record_fields`.
     intake : Intake, optional
         How the rows of accounting data became these jobs.
+    machine : Machine, optional
+        The machine on which the jobs ran: its nodes, partitions and pools.
 
     Examples
     --------
@@ -105,6 +109,7 @@ class Trace(Displayed):
     repairs: tuple[Repair, ...] = ()
     sidecar: "pd.DataFrame | None" = None
     intake: Intake | None = None
+    machine: "Machine | None" = None
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,8 @@ SLURM = {
     "Eligible": "2024-05-01T08:00:30", "Start": "2024-05-01T08:01:00",
     "End": "2024-05-01T09:02:00", "ElapsedRaw": "3600", "Suspended": "00:01:00",
     "State": "COMPLETED", "ExitCode": "0:0", "NNodes": "2", "AllocCPUS": "8", "ReqCPUS": "6",
-    "ReqMem": "4Gn", "AllocTRES": "cpu=8,gres/gpu=2,node=2", "TimelimitRaw": "90",
+    "ReqMem": "4Gn", "AllocTRES": "cpu=8,gres/gpu=2,node=2", "NodeList": "n[1-2]",
+    "Constraints": "ib&ssd", "TimelimitRaw": "90",
     "TotalCPU": "04:00:00", "MaxRSS": "80K", "NTasks": "1", "Reason": "None", "JobName": "a.out",
 }  # fmt: skip
 
@@ -45,6 +46,8 @@ OF_SLURM = {
     "ReqCPUS": ({"requested_memory": 2 * 4 * 2**20 / 8, "requested_procs": NAN}, None),
     "ReqMem": ({"requested_memory": NAN, "requested_memory_per": ""}, None),  # 0 is all there is
     "AllocTRES": ({"gpus": NAN}, {"gpus": 0}),
+    "NodeList": ({"node_list": ""}, {"node_list": "0"}),
+    "Constraints": ({"features": ""}, {"features": "0"}),
     "TimelimitRaw": ({"requested_time": NAN}, None),
     "TotalCPU": ({"cpu": NAN}, {"cpu": 0}),
     "MaxRSS": ({"memory": NAN}, {"memory": 0}),
@@ -71,8 +74,9 @@ OF_PBS = {
     "etime": ({"eligible": NAN}, None),
     "start": ({"start": 1451610100 - 3000, "suspended": NAN, "wait": 700}, None),
     "exec_host": (  # what was asked for
-        {"cpu": 2400, "memory": 133, "nodes": NAN, "procs": 6},
-        {"cpu": 14400, "memory": 800, "nodes": NAN, "procs": 1},  # a host of this name
+        {"cpu": 2400, "memory": 133, "nodes": NAN, "procs": 6, "node_list": ""},
+        # a host of this name
+        {"cpu": 14400, "memory": 800, "nodes": NAN, "procs": 1, "node_list": "1*0"},
     ),
     "Resource_List.walltime": ({"requested_time": NAN}, {"requested_time": 0}),
     "Resource_List.ncpus": ({"requested_memory": 300, "requested_procs": 2}, None),
@@ -99,12 +103,20 @@ OF_LSF = {  # by the place of the field: where it is -1 or an empty word, and wh
     6: ({"requested_procs": NAN}, None),
     7: (LEFT_OUT, None),  # when it was submitted
     10: (  # when it started
-        dict.fromkeys(("cpu", "memory", "nodes", "procs", "run", "start"), NAN) | {"wait": 44082},
+        dict.fromkeys(("cpu", "memory", "nodes", "procs", "run", "start"), NAN)
+        | {"wait": 44082, "node_list": ""},
         None,
     ),
     11: ({"user": ""},),
     12: ({"queue": ""},),
-    25: ({"cpu": (5793.25 + 679.06) / 5, "memory": 10725376 / 5, "procs": 5},),
+    25: (
+        {
+            "cpu": (5793.25 + 679.06) / 5,
+            "memory": 10725376 / 5,
+            "procs": 5,
+            "node_list": "4*h2",
+        },
+    ),
     29: ({"executable": "cmd"},),
     31: ({"cpu": NAN}, {"cpu": 679.06 / 8}),  # user time; and system time
     32: ({"cpu": NAN}, {"cpu": 5793.25 / 8}),

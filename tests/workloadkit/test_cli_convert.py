@@ -79,7 +79,7 @@ def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
     code, out, reported = run(export, "-o", "-")
     assert code == 0
     assert data_lines(out) == JOBS
-    lost = "no Parquet file is written next to it: what the format cannot hold is lost"
+    lost = "no other file is written next to it: what the format cannot hold is lost"
     size = "the size of the machine is unknown: give it with --procs"
     assert reported == f"{TABLE}warning: {lost}\n{size}\n"
 
@@ -87,7 +87,7 @@ def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
 def test_what_other_formats_cannot_hold_is_reported(run, export, tmp_path):
     out = tmp_path / "log.gwf"
     _, _, reported = run(export, "-o", out, "--procs", 8)
-    lost = "no Parquet file is written next to it: what the format cannot hold is lost"
+    lost = "no other file is written next to it: what the format cannot hold is lost"
     assert reported == f"wrote {out}\nwarning: {lost}\n"
 
 

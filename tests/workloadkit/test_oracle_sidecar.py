@@ -80,9 +80,9 @@ def test_next_to_another_log_it_is_not_used(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("beside") / "log.swf"
     wk.write_swf(read(text), path)
     path.write_text(path.read_text() + "; one more word\n")
-    with pytest.warns(wk.WorkloadWarning, match="parquet"):
+    with pytest.warns(wk.WorkloadWarning, match="belongs to another log"):
         again = wk.read_swf(path)
-    assert again.sidecar is None
+    assert again.sidecar is None and again.machine is None
 
 
 def test_what_is_selected_takes_its_rows_with_it():

@@ -196,8 +196,10 @@ def test_what_the_category_asks_for():
         ("NONE", None, None, None, None),
         ("-U a,b -q x -l a,b=,=c,h_rt=x,h_vmem=1e9", None, None, None, None),
     ):
-        found = [None if isnan(number) else number for number in requested(category)]
-        assert found == [procs, time, memory, gpus]
+        *numbers, exclusive = requested(category)
+        assert [None if isnan(n) else n for n in numbers] == [procs, time, memory, gpus]
+        assert exclusive == ""
+    assert requested("-l exclusive=true,h_rt=9 -pe mpi 8").exclusive == "yes"
 
 
 def test_use_is_by_slot():

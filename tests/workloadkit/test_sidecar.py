@@ -25,7 +25,7 @@ def words(table):
 
 @pytest.mark.parametrize("name", ["log.swf", "log.swf.gz"])
 def test_it_is_written_and_read_with_its_log(name, tmp_path):
-    assert write_swf(LOG, tmp_path / name) == tmp_path / f"{name}.parquet"
+    assert write_swf(LOG, tmp_path / name) == (tmp_path / f"{name}.parquet",)
     again = read_swf(tmp_path / name)
     assert words(again.sidecar).equals(words(LOG.sidecar))
     table, reported = read_sidecar(tmp_path / f"{name}.parquet")
@@ -173,7 +173,7 @@ def no_table(path):
 
 
 def side_car_of_another_log(path):
-    write_swf(LOG.take([1]), path.with_name("other.swf")).rename(path)
+    write_swf(LOG.take([1]), path.with_name("other.swf"))[0].rename(path)
 
 
 @pytest.mark.parametrize("there", [other_table, no_table, side_car_of_another_log])
@@ -190,7 +190,7 @@ def test_nothing_but_a_side_car_of_the_log_is_replaced(there, replaces, tmp_path
     assert (tmp_path / "site.swf.parquet").read_bytes() == beside
     assert (path.read_bytes() if replaces else None) == before
     assert names(tmp_path) == files
-    assert write_swf(Trace.from_columns({"submit": [0]}), path) is None  # it has none
+    assert write_swf(Trace.from_columns({"submit": [0]}), path) == ()  # it has none
     assert (tmp_path / "site.swf.parquet").read_bytes() == beside
 
 

@@ -175,7 +175,7 @@ def test_further_columns_are_kept_in_the_sidecar(compiled_from, tmp_path, monkey
     fields = [[nan, nan, -1, 5], [nan, nan, nan, 4.25], [nan, nan, nan, 3]]
     assert np.array_equal(trace.sidecar.to_numpy().T, fields, equal_nan=True)
     again = tmp_path / "again.swf"
-    assert write_swf(trace, again) == tmp_path / "again.swf.parquet"
+    assert write_swf(trace, again) == (tmp_path / "again.swf.parquet",)
     assert read_swf(again).sidecar.equals(trace.sidecar)
 
 

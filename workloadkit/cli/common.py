@@ -226,7 +226,7 @@ def write_log(log: "Trace", output: Path, summary: str = "") -> None:
     from workloadkit.io.wkt import write_wkt
 
     write = write_wkt if is_wkt(output) else write_swf
-    report_written(output, write(recorded(log), str(output)), summary)
+    report_written(output, write(recorded(log), str(output)) or (), summary)
 
 
 def recorded(log: "Trace") -> "Trace":
@@ -237,9 +237,9 @@ def recorded(log: "Trace") -> "Trace":
     return replace(log, header=log.header.appended(made))
 
 
-def report_written(output: Path, sidecar: Path | None, summary: str = "") -> None:
-    """Report the files that were written, a log and its side-car, and a summary."""
-    files = f"wrote {output}" + (f" and {sidecar}" if sidecar else "")
+def report_written(output: Path, companions: Iterable[Path], summary: str = "") -> None:
+    """Report the files that were written, a log and those next to it, and a summary."""
+    files = "wrote " + " and ".join(map(str, (output, *companions)))
     parts = [files] * (str(output) != "-") + [summary] * bool(summary)
     if parts:
         note(": ".join(parts))

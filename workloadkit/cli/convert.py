@@ -1,5 +1,6 @@
 """`workloadkit convert`: accounting, or a log in another format, as a log."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +17,11 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.messages import note, progress, write_message
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.io.known_formats import Format
 
 if TYPE_CHECKING:
+    from workloadkit.machine.description import Machine
     from workloadkit.trace import Trace
 from workloadkit.cli.options import procs_option
 
@@ -50,7 +52,7 @@ def convert(
             "the log",
             "The name determines the format: OUT.swf or OUT.gwf, optionally with .gz, .bz2, .xz "
             "or .zst, OUT.json for Batsim, or OUT.wkt.parquet. OUT.swf.parquet gets what SWF "
-            "cannot hold.",
+            "cannot hold, OUT.swf.machine.json the machine.",
             metavar="OUT",
         ),
     ],
@@ -95,6 +97,17 @@ def convert(
             "Exports of Open XDMoD need none.",
         ),
     ] = None,
+    slurm_conf: Annotated[
+        Path | None,
+        typer.Option(
+            "--slurm-conf",
+            metavar="FILE",
+            show_default=False,
+            readable=False,
+            help="Configuration of Slurm, the source of OUT.swf.machine.json. By default the "
+            "machine is inferred from the jobs.",
+        ),
+    ] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -105,7 +118,10 @@ def convert(
     from workloadkit.io import formats
 
     made = formats.written_format(output)
-    check_outputs(output, json, inputs=[*logs, key])
+    check_outputs(output, json, inputs=[*logs, key, slurm_conf])
+    if slurm_conf is not None and anonymize:
+        raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
+    machine = _configured(slurm_conf) if slurm_conf else None
     secret = _secret(key)
     with progress(f"reading {', '.join(map(str, logs))}"):
         trace = formats.read_log(
@@ -119,19 +135,36 @@ def convert(
             columns=columns,
             strict=strict,
         )
+    if machine is not None:
+        trace = replace(trace, machine=machine)
     summary, trace = _summary(trace), chosen(trace)
     with progress(f"writing {output}"):
-        sidecar = formats.write_log(trace, output)
+        companions = formats.write_log(trace, output)
     typer.echo(summary, err="-" in (str(output), str(json)))
-    report_written(output, sidecar)
-    if trace.sidecar is not None and (str(output) == "-" or made not in ("swf", "wkt")):
+    report_written(output, companions)
+    alone = str(output) == "-" or made not in ("swf", "wkt")
+    if alone and (trace.sidecar is not None or trace.machine is not None):
         write_message(
-            "warning: no Parquet file is written next to it: what the format cannot hold is lost"
+            "warning: no other file is written next to it: what the format cannot hold is lost"
         )
     if trace.intake is not None and not trace.header.procs:
         note("the size of the machine is unknown: give it with --procs")
     if json:
         write_json(json, _as_dict(trace))
+
+
+def _configured(path: Path) -> "Machine":
+    """Return the machine that a configuration of Slurm describes, and report the rest of it."""
+    from workloadkit.io.slurm.conf import read_slurm_conf
+
+    conf = read_slurm_conf(path)
+    parts = f"{conf.machine.n_nodes:,} nodes, {plural(conf.machine.procs, 'processor')}"
+    note(f"{path}: {parts}, {plural(len(conf.machine.partitions), 'partition')}")
+    if conf.left_out:
+        note(f"{path}: {plural(len(conf.left_out), 'node')} left out, State=FUTURE")
+    if conf.unused:
+        note(f"{path}: settings not used: {', '.join(conf.unused)}")
+    return conf.machine
 
 
 def _secret(key: Path | None) -> bytes | None:

@@ -20,13 +20,14 @@ from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.job_columns import NUMBERED
+from workloadkit.machine.observed import observed_machine
 from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
 from workloadkit.window import Window, window_of
 
 #: Fields that become numbers in an anonymous side-car, so that jobs of one account stay together.
 _ALSO_NUMBERED = ("account", "qos", "cluster", "array_job")
-_LEFT_OUT = ("id", "reason", "exit_code")
+_LEFT_OUT = ("id", "reason", "exit_code", "node_list", "features", "pools")
 
 #: Measured fields that records and logs share.
 _MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "requested_memory")
@@ -93,13 +94,16 @@ def assemble(
         trace = replace(trace, bursts=partial_lines(attempts, trace))
     opened = None if records.opened is None else records.opened - start
     window = window_of(trace.column("submit"), trace.end[trace.ran], opened=opened)
+    beside = _beside(table, numbers, options, states)
+    parts = {name: beside[name] for name in ("partition", "queue")}  # in an anonymous log, numbers
     return replace(
         trace,
         header=_header(trace, table, intake, options, names, start, window, records.suspends),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
-        sidecar=_beside(table, numbers, options, states),
+        sidecar=beside,
         intake=intake,
+        machine=observed_machine(table.assign(**parts), named=not options.anonymize),
     )
 
 

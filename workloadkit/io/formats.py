@@ -116,7 +116,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     return _reader(format)(sources[0], **given)
 
 
-def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
+def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Write a log in the format of the file's suffix, whole or not at all.
 
     Parameters
@@ -128,8 +128,8 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
 
     Returns
     -------
-    Path or None
-        Path of the side-car, if one was written.
+    tuple of Path
+        Paths of the files that were written next to the log.
 
     Raises
     ------
@@ -140,8 +140,7 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     """
     name = written_format(path)
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
-    sidecar: Path | None = writer(trace, path)
-    return sidecar
+    return writer(trace, path) or ()
 
 
 def written_format(path: str | os.PathLike[str]) -> Format:

@@ -1,6 +1,5 @@
 """The side-car of a log: a Parquet file with the data that its format has no field for."""
 
-import hashlib
 import json
 import os
 from dataclasses import replace
@@ -13,7 +12,8 @@ import numpy as np
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.io.files import text_chunks, writing
+from workloadkit.io.companions import check_replaceable
+from workloadkit.io.files import writing
 from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
 from workloadkit.job_columns import NUMBERED
 
@@ -36,36 +36,14 @@ def sidecar_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.parquet")
 
 
-def check_replaceable(path: str | os.PathLike[str], *, digest: str = "") -> None:
+def check_sidecar(path: str | os.PathLike[str], digest: str) -> None:
     """Check that writing a log does not replace a file that is not a side-car of this log.
-
-    Parameters
-    ----------
-        Path of the log.
-        Of the log.
-        SHA-256 of the new text. The side-cars of this text and of the existing text may be
-        replaced.
 
     Raises
     ------
     WorkloadError
     """
-    sidecar_file = sidecar_path(path)
-    if not sidecar_file.exists():
-        return
-    try:
-        of = _log_of(sidecar_file)
-        there = hashlib.sha256()
-        if of != digest and Path(path).is_file():
-            for chunk in text_chunks(path):
-                there.update(chunk)
-    except FormatError:
-        of = ""
-    if not of or of not in (digest, there.hexdigest()):
-        raise WorkloadError(
-            f"{sidecar_file}: exists and is not the side-car of {path}; move it away, or write the "
-            "log under another name"
-        )
+    check_replaceable(sidecar_path(path), "the side-car", _log_of, path, digest)
 
 
 def _log_of(path: Path) -> str:

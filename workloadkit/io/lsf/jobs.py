@@ -1,5 +1,6 @@
 """Convert records of LSF to columns of jobs."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED
 from workloadkit.io.cells import Cells, Words
+from workloadkit.io.lsf.record import node_list
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
@@ -14,6 +16,8 @@ from workloadkit.io.records import Records
 STATES = ("DONE", "EXIT")
 
 _NO_LIMIT = 2**31 - 1
+_EXCLUSIVE = 0x40  # the bit of `bsub -x` in the options
+_PTILE = re.compile(r"\bspan\[[^\]]*\bptile=(\d{1,9})\b", re.ASCII)
 _ABSURD = 1e18  # larger values are unknown
 
 _REASONS = [word for word, _ in REASONS]
@@ -102,6 +106,9 @@ def add_jobs(
         procs=procs,
         nodes=np.where(started, _positive(number["nodes"]), np.nan),
         requested_procs=requested,
+        procs_per_node=cells.words("requirements").of(_per_host),
+        exclusive=Words((_options(number["options"]) & _EXCLUSIVE > 0) * 1, ["", "yes"]),
+        node_list=np.where(started, cells.combined(("hosts",), node_list).column(object), ""),
         cpu=np.where(unused, np.nan, cpu) / procs,
         memory=_positive(number["max_memory"]) / procs,
         requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),
@@ -115,6 +122,23 @@ def add_jobs(
         qos=cells.words("service_class"),
         executable=cells.combined(("name", "command"), _executable),
     )
+
+
+def _options(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the bits of the options of `bsub`."""
+    return np.where((column >= 0) & (column < 2**53), column, 0).astype(np.int64)
+
+
+def _per_host(requirements: str) -> float:
+    """Return the slots per host of a resource requirement.
+
+    Examples
+    --------
+    >>> _per_host("select[type==any] span[ptile=16]"), _per_host("span[hosts=1]")
+    (16.0, nan)
+    """
+    match = _PTILE.search(requirements)
+    return float(match[1]) if match else np.nan
 
 
 def _positive(column: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ KIND = "LSF accounting (lsb.acct)"
 _JOB_FINISH = '"JOB_FINISH" '
 _NEXT_RECORD = '"JOB_FINISH" "'  # cannot occur within quoted text
 _RECORD = re.compile(r'"([A-Z][A-Z0-9_]*)" +"[\d.]*" +\d')
-_TEXTS = (*TEXTS, *TEXTS_BEHIND)
+_TEXTS = (*TEXTS, *TEXTS_BEHIND, "hosts")
 _OTHER_RECORDS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE"})
 
 

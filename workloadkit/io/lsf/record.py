@@ -9,12 +9,14 @@ References
 """
 
 import csv
+import re
+from collections import Counter
 from operator import itemgetter
 from typing import NamedTuple
 
 #: Positions of fields from the first one.
-VERSION, _END, _ID, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 6, 7, 8, 10
-_USER, _QUEUE, N_ASKED = 11, 12, 22
+VERSION, _END, _ID, _OPTIONS, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 5, 6, 7, 8, 10
+_USER, _QUEUE, _REQUIREMENTS, N_ASKED = 11, 12, 13, 22
 
 #: Positions from the job's state, which follows the hosts.
 _STATE, _NAME, _COMMAND, _USER_TIME, _SYSTEM_TIME = 0, 2, 3, 4, 5
@@ -24,7 +26,7 @@ N_EXTENSIONS = 53
 #: Positions from the run limit, which follows the usage of each host.
 _RUN_LIMIT, RUN_TIME, N_NETWORKS = 0, 13, 15
 
-_pick_numbers = itemgetter(_END, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
+_pick_numbers = itemgetter(_END, _OPTIONS, _NUM_PROCS, _SUBMIT, _BEGIN, _START)
 _pick_old_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME)
 _pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX_MEMORY, EXIT_INFO)
 
@@ -39,6 +41,7 @@ HOST_FIELDS = (6, 5)
 #: and from the run limit.
 NUMBERS = {
     "end": _END,
+    "options": _OPTIONS,
     "requested_procs": _NUM_PROCS,
     "submit": _SUBMIT,
     "begin": _BEGIN,
@@ -53,7 +56,13 @@ NUMBERS_BEHIND = {
     "exit_info": EXIT_INFO,
 }
 NUMBERS_OF_TAIL = {"run_limit": _RUN_LIMIT, "run_time": RUN_TIME}
-TEXTS = {"version": VERSION, "id": _ID, "user": _USER, "queue": _QUEUE}
+TEXTS = {
+    "version": VERSION,
+    "id": _ID,
+    "user": _USER,
+    "queue": _QUEUE,
+    "requirements": _REQUIREMENTS,
+}
 TEXTS_BEHIND = {
     "name": _NAME,
     "command": _COMMAND,
@@ -65,6 +74,7 @@ TEXTS_BEHIND = {
 # Most counts are small; looking them up is fast.
 _COUNTS = {str(count): count for count in range(1000)}
 
+_NO_NAME = re.compile(r"[\[\],*]")
 _CUT_SHORT = "truncated"
 _NO_NUMBERS = "a numeric field is not a number"
 
@@ -90,6 +100,7 @@ class Finish(NamedTuple):
     begin: float
     start: float
     end: float
+    options: float
     requested_procs: float
     slots: float
     nodes: float
@@ -103,6 +114,8 @@ class Finish(NamedTuple):
     ineligible: float
     user: str
     queue: str
+    requirements: str
+    hosts: str
     name: str
     command: str
     project: str
@@ -152,7 +165,7 @@ def parse(fields: list[str]) -> Finish:
         slots, nodes = slots_of(fields[hosts_at + 1 : state_at])
         tail = _tail(rest) if n_rest > N_EXTENSIONS else []
         known = len(tail) > RUN_TIME
-        end, requested, submit, begin, start, *behind = map(float, numbers)
+        end, options, requested, submit, begin, start, *behind = map(float, numbers)
         state, array_index, user_time, system_time, max_memory, exit_info = behind
         return Finish(
             fields[VERSION],
@@ -164,6 +177,7 @@ def parse(fields: list[str]) -> Finish:
             begin,
             start,
             end,
+            options,
             requested,
             slots,
             nodes,
@@ -177,6 +191,8 @@ def parse(fields: list[str]) -> Finish:
             _ineligible(tail) if known else -1.0,
             fields[_USER],
             fields[_QUEUE],
+            fields[_REQUIREMENTS],
+            " ".join(fields[hosts_at + 1 : state_at]),
             rest[_NAME],
             rest[_COMMAND],
             rest[_PROJECT],
@@ -216,6 +232,23 @@ def slots_of(hosts: list[str]) -> tuple[float, float]:
         slots += int(count) if counted else 1
         names.add(name if counted else host)
     return float(slots), float(len(names))
+
+
+def node_list(hosts: str) -> str:
+    """Return the hosts of a job with the slots on each, from their fields.
+
+    Examples
+    --------
+    >>> node_list('"16*n1" "16*n2"'), node_list("n1 n1 n2")
+    ('16*n1,16*n2', '2*n1,1*n2')
+    """
+    slots: Counter[str] = Counter()
+    for host in fields_of(hosts) if hosts else []:
+        count, star, name = host.partition("*")
+        counted = star and count.isascii() and count.isdecimal() and len(count) < 10
+        slots[name if counted else host] += int(count) if counted else 1
+    named = ((name, n) for name, n in slots.items() if name and not _NO_NAME.search(name))
+    return ",".join(f"{n}*{name}" for name, n in named)
 
 
 def _plain(texts: tuple[str, ...]) -> bool:

@@ -4,11 +4,13 @@ from functools import lru_cache
 from math import isnan, nan
 from typing import NamedTuple
 
-from workloadkit.io.pbs.values import chunks, hosts, kilobytes, vnodes, whole
+from workloadkit.io.pbs.values import chunks, hosts, kilobytes, places, properties, vnodes, whole
 
 # Longest requests and allocations that are cached, in characters.
 _LONGEST_KEPT = 2000
 _LONGEST_GRANT_KEPT = 500
+
+_WHOLE_NODES = ("SINGLEJOB", "SINGLETASK")  # of naccesspolicy
 
 
 class Request(NamedTuple):
@@ -23,6 +25,12 @@ class Request(NamedTuple):
         Unit of the memory request: cpu, node or job; empty without a request.
     counted_nodes : bool
         Whether only a number of nodes is recorded, which is then used for `procs`.
+    per_node : float
+        Processors per node, if it is the same for all nodes.
+    features : str
+        Properties of the nodes.
+    exclusive : str
+        "yes" for whole nodes, else empty.
     """
 
     procs: float
@@ -31,15 +39,19 @@ class Request(NamedTuple):
     memory: float
     memory_per: str
     counted_nodes: bool
+    per_node: float
+    features: str
+    exclusive: str
 
 
 class Grant(NamedTuple):
-    """Allocated nodes, GPUs, and processors by each key; NaN if not recorded."""
+    """Allocated nodes, GPUs, processors by each key, and names of nodes; NaN if not recorded."""
 
     nodes: float
     gpus: float
     vnode_procs: float
     host_procs: float
+    node_list: str
 
 
 #: Keys of requests, in the order of the arguments of `request`.
@@ -47,7 +59,7 @@ REQUEST_KEYS = tuple(
     f"Resource_List.{name}"
     for name in (
         *("select", "nodes", "neednodes", "nodect", "ncpus", "procs", "mppwidth", "mem", "pmem"),
-        *("ngpus", "gpus", "gpu"),
+        *("ngpus", "gpus", "gpu", "place", "naccesspolicy"),
     )
 )
 
@@ -88,6 +100,8 @@ def _request(
     ngpus: str | None,
     gpus: str | None,
     gpu: str | None,
+    place: str | None,
+    access: str | None,
 ) -> Request:
     nodes = nodes or neednodes
     if nodect and not nodect.isdecimal():  # 1:ppn=24:gpu=4, as Moab writes it
@@ -107,7 +121,19 @@ def _request(
     if not isnan(kilobytes(pmem)):
         memory, memory_per = kilobytes(pmem), "cpu"
     n_gpus = _first(whole(ngpus or gpus or gpu), select_gpus, node_gpus)
-    return Request(procs, requested_nodes, n_gpus, memory, memory_per, counted_nodes)
+    per_node, features = properties(select or nodes, "ncpus" if select else "ppn")
+    excludes = "excl" in (place or "") or (access or "").upper() in _WHOLE_NODES
+    return Request(
+        procs,
+        requested_nodes,
+        n_gpus,
+        memory,
+        memory_per,
+        counted_nodes,
+        per_node,
+        features,
+        "yes" if excludes else "",
+    )
 
 
 def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) -> Grant:
@@ -116,7 +142,7 @@ def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) 
     Examples
     --------
     >>> grant("n1/0*0", "(n1:ngpus=2:ncpus=24+n1:ncpus=24)", None)
-    Grant(nodes=1.0, gpus=2.0, vnode_procs=48.0, host_procs=0.0)
+    Grant(nodes=1.0, gpus=2.0, vnode_procs=48.0, host_procs=0.0, node_list='48*n1')
     """
     if len(exec_host or "") + len(exec_vnode or "") > _LONGEST_GRANT_KEPT:
         return _grant.__wrapped__(exec_host, exec_vnode, exec_gpus)
@@ -132,7 +158,7 @@ def _grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None)
         nodes = _first(nodes, vnode_nodes)
     if exec_gpus and isnan(gpus):
         gpus = float(exec_gpus.count("+") + 1)
-    return Grant(nodes, gpus, vnode_procs, host_procs)
+    return Grant(nodes, gpus, vnode_procs, host_procs, places(exec_host, exec_vnode))
 
 
 def _first(*numbers: float) -> float:

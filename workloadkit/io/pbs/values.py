@@ -1,6 +1,7 @@
 """Parse values in accounting records of PBS and Torque: keys, durations, sizes, nodes."""
 
 import re
+from collections import Counter
 from math import inf, nan
 
 from workloadkit.fields import MAX_PROCS, MAX_TIME
@@ -16,6 +17,7 @@ _SPAN = re.compile(r"/\d+-", re.ASCII)
 _VNODE = re.compile(r"(?:^|[(+])([^(:+)]+)")
 _UNITS = {letter: 1024.0**power for power, letter in enumerate(("", "k", "m", "g", "t", "p"))}
 _PARTS_OF_CLOCK = (1, 60, 3600, 86400)
+_NO_NAME = re.compile(r"[\[\],*]")
 _QUOTES = ('"', "'")
 _LONGEST_NUMBER = 30  # characters
 _GPUS = ("gpus", "gpu", "ngpus")
@@ -191,6 +193,55 @@ def chunks(text: str | None, per_chunk: str) -> tuple[float, float, float, float
         gpus += sum(_product(n_same, whole(options[name])) for name in _GPUS if name in options)
         memory += sum(n_same * kilobytes(options[name]) for name in _MEMORY if name in options)
     return _product(n_chunks), _product(procs), gpus or nan, memory or nan
+
+
+def properties(text: str | None, per_chunk: str) -> tuple[float, str]:
+    """Return the processors per node of a request by chunks, if all have the same; and properties.
+
+    Examples
+    --------
+    >>> properties("1:ppn=4:avx", "ppn"), properties("2:ncpus=4+1:ncpus=8", "ncpus")
+    ((4.0, 'avx'), (nan, ''))
+    """
+    if not text:
+        return nan, ""
+    sizes: set[float] = set()
+    found: dict[str, None] = {}
+    for chunk in text.partition("#")[0].split("+"):
+        _, *options = chunk.split(":")
+        values = dict(p.split("=", 1) for p in options if "=" in p)
+        sizes.add(whole(values.get(per_chunk)))
+        found |= dict.fromkeys(p for p in options if p and "=" not in p)
+    return sizes.pop() if len(sizes) == 1 else nan, ",".join(found)
+
+
+def places(exec_host: str | None, exec_vnode: str | None) -> str:
+    """Return the nodes of a job with the processors on each; empty if they are not recorded.
+
+    Examples
+    --------
+    >>> places("n1/7+n1/6+n2/0", None), places("c1/0*13+c2/0*13", "(c1:ncpus=12)+(c2:ncpus=12)")
+    ('2*n1,1*n2', '12*c1,12*c2')
+    """
+    counts: Counter[str] = Counter()
+    if exec_vnode:
+        for chunk in exec_vnode.replace("(", "").replace(")", "").split("+"):
+            name, *options = chunk.split(":")
+            procs = next((p[6:] for p in options if p.startswith("ncpus=")), None)
+            counts[name.partition("[")[0]] += (
+                int(whole(procs)) if procs and procs.isdecimal() else 0
+            )
+    elif exec_host:
+        parts = exec_host.replace("+", "/").split("/")
+        plain = not ("*" in exec_host or "," in exec_host or _SPAN.search(exec_host))
+        if plain and 2 * exec_host.count("+") + 2 == len(parts):
+            counts.update(parts[::2])
+        else:
+            for place in exec_host.split("+"):
+                n_places = _places_of_host(place)
+                counts[place.partition("/")[0]] += int(n_places) if n_places < inf else 0
+    named = ((name, n) for name, n in counts.items() if name and not _NO_NAME.search(name))
+    return ",".join(f"{n}*{name}" if n else name for name, n in named)
 
 
 def vnodes(text: str | None) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ class AccountingLine(NamedTuple):
     """Fields of a line of a job or of a parallel task, as text."""
 
     qname: str
+    hostname: str
     group: str
     owner: str
     job_name: str
@@ -51,12 +52,15 @@ class CategoryRequest(NamedTuple):
         Per slot. [KB]
     gpus : float
         As specified, per slot at some sites.
+    exclusive : str
+        "yes" for whole hosts, else empty.
     """
 
     procs: float
     time: float
     memory: float
     gpus: float
+    exclusive: str
 
 
 #: Values that mean none.
@@ -68,7 +72,7 @@ _UNTOLD = dict.fromkeys(
 )
 
 # Positions in a line without extra colons, and without fields after maxvmem.
-_BEFORE_CATEGORY = (0, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 34, 35, 36)
+_BEFORE_CATEGORY = (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 31, 32, 33, 34, 35, 36)
 _PRIORITY = 7
 _CATEGORY, _IOW = 39, 40
 _PLAIN = itemgetter(*_BEFORE_CATEGORY, _CATEGORY, 41, 42)
@@ -97,6 +101,7 @@ _UNITS = {"": 1.0} | {
 }
 _RUN_LIMITS = ("h_rt", "s_rt")
 _MEMORY = ("h_vmem", "mem_free", "m_mem_free", "virtual_free", "s_vmem")
+_EXCLUSIVE, _TRUE = ("exclusive", "excl"), ("true", "TRUE", "1")
 _GPUS = ("gpu", "gpus", "ngpus")
 
 
@@ -185,7 +190,7 @@ def requested(category: str) -> CategoryRequest:
     Examples
     --------
     >>> requested("-l h_rt=36000,mem_free=1.5G,gpu=2 -pe mpi 16")
-    CategoryRequest(procs=16.0, time=36000.0, memory=1572864.0, gpus=2.0)
+    CategoryRequest(procs=16.0, time=36000.0, memory=1572864.0, gpus=2.0, exclusive='')
     """
     return (
         _requested(category) if len(category) <= _LONGEST_KEPT else _requested.__wrapped__(category)
@@ -206,6 +211,7 @@ def _requested(category: str) -> CategoryRequest:
         next((_seconds(resources[name]) for name in _RUN_LIMITS if name in resources), nan),
         next((_kilobytes(resources[name]) for name in _MEMORY if name in resources), nan),
         next((_count(resources[name]) for name in _GPUS if name in resources), nan),
+        "yes" if any(resources.get(name) in _TRUE for name in _EXCLUSIVE) else "",
     )
 
 

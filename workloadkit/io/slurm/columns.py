@@ -10,7 +10,7 @@ from workloadkit.io.slurm.values import NO_VALUE, STATES, is_id, state
 EXPORT = (
     "TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o JobIDRaw,JobID,Cluster,Partition,QOS,Account,"
     "GID,UID,Submit,Eligible,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS,"
-    "ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName"
+    "ReqCPUS,ReqMem,ReqTRES,AllocTRES,NodeList,Constraints,TimelimitRaw,Reason,Flags,JobName"
 )
 
 #: Columns that are used, by content; of several alternatives the first one present.
@@ -37,6 +37,8 @@ COLUMNS = {
     "allocated": ("AllocTRES",),
     "requested": ("ReqTRES",),
     "gres": ("AllocGRES", "ReqGRES"),
+    "node_list": ("NodeList",),
+    "features": ("Constraints",),
     "requested_time": ("TimelimitRaw", "Timelimit"),
     "reason": ("Reason",),
     "executable": ("JobName",),
@@ -51,7 +53,7 @@ FREE_TEXT = (
     *("StdOut", "StdErr", "StdIn"),
 )
 
-_OTHERS = ("User", "UID", "JobIDRaw", "NodeList", "CPUTimeRAW", "Flags", *FREE_TEXT)
+_OTHERS = ("User", "UID", "JobIDRaw", "CPUTimeRAW", "Flags", *FREE_TEXT)
 _KNOWN = {name.lower() for names in (*COLUMNS.values(), _OTHERS) for name in names}
 
 # Columns that replace a missing Submit, which is not later than these.

@@ -22,6 +22,7 @@ _Numbers = NDArray[np.float64]
 _WAITING = frozenset(values.NOT_ENDED) - {"REQUEUED"}
 
 _WORDS = ("cluster", "partition", "qos", "account", "user", "group", "exit_code", "executable")
+_OR_NONE = ("reason", "node_list", "features")
 
 
 class JobReader:
@@ -179,13 +180,15 @@ class JobReader:
         requested = self._requested(rows, known_procs, ~started)
         nodes = self._positive(rows, "nodes")
         requested_nodes = np.full(n_jobs, np.nan)
+        asked: dict[str, Any] = {}
         if "requested" in cells.begin:
             requested_nodes = cells.words("requested").of(_NODES)
+            asked["requested_gpus"] = cells.words("requested").of(values.gpus)
+            asked["pools"] = cells.combined(("requested",), values.pools)
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
         if by := rows.submit_by:
             self.stand_ins.add(by)
             self.records.note(f"no Submit: {by} used instead", int(lines[0]), n_jobs)
-        reasons = cells.combined(("reason",), lambda text: "" if text in values.NO_VALUE else text)
         self.records.extend(
             n_jobs,
             place=lines,
@@ -210,7 +213,8 @@ class JobReader:
             status=status,
             state=states,
             **({"gpus": cells.words(resources).of(values.gpus)} if resources else {}),
-            reason=reasons,
+            **asked,
+            **{name: cells.combined((name,), _known_word) for name in _OR_NONE},
             **({"submit_by": [by.lower()] * n_jobs} if by else {}),
             **{word: cells.words(word) for word in _WORDS if word in cells.begin},
         )
@@ -324,6 +328,10 @@ def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
     if odd.any():
         odd[odd] = [*map(is_odd, cells.take(odd).texts("id"))]
     return odd
+
+
+def _known_word(text: str) -> str:
+    return "" if text in values.NO_VALUE else text
 
 
 # Digits of seconds or minutes, and of hours, up to which `values` takes numbers.

@@ -39,6 +39,7 @@ _UNLIMITED = frozenset({"UNLIMITED", "Partition_Limit", "PARTITION_LIMIT", "INVA
 _AMOUNT = re.compile(r"(\d{1,25})(?:\.(\d{1,9}))?([KMGTPE]?)([nc]?)")
 _COUNT = re.compile(r"(\d{1,12})(?:\.(\d{1,4}))?([KMG]?)")
 _GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(])")
+_POOLS = re.compile(r"(?:^|,)(?:license|bb)/([^=,]+)=([^,]*)")
 _KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
 _MB = 1 << 10  # [KB]
 
@@ -172,6 +173,22 @@ def gpus(text: str) -> float:
     if found:
         return sum(plain) if plain else sum(float(number) for _, number in found)
     return nan if text in NO_VALUE else 0.0
+
+
+def pools(text: str) -> str:
+    """Return the licences and burst buffers in a list of resources, with their amounts.
+
+    Examples
+    --------
+    >>> pools("cpu=4,license/matlab=2,bb/cray=10G"), pools("cpu=4")
+    ('matlab=2,cray=10737418240', '')
+    """
+    found = []
+    for name, amount in _POOLS.findall(text):
+        if match := _AMOUNT.fullmatch(amount):
+            number = int(match[1]) * (1024 * _KB[match[3]] if match[3] else 1)
+            found += [f"{name}={number}"] * (0 < number < _OLD_FLAG**2)
+    return ",".join(found)
 
 
 def state(text: str) -> str:

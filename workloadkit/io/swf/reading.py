@@ -23,6 +23,7 @@ from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
+from workloadkit.io.machine import with_machine
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Columns, Trace
 from workloadkit.utility import RULES, Utilities, broken_rules
@@ -120,7 +121,9 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     reader = _Reader(source_path(source), strict=strict)
     reader.read_all(text_chunks(source))
     trace = reader.trace()
-    return with_sidecar(trace, source) if isinstance(source, str | os.PathLike) else trace
+    if not isinstance(source, str | os.PathLike):
+        return trace
+    return with_machine(with_sidecar(trace, source), source)
 
 
 class _Reader:

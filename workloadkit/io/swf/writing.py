@@ -13,8 +13,9 @@ from workloadkit.checkpoints import burst_rows
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
-from workloadkit.io.files import writing
-from workloadkit.io.sidecar import check_replaceable, sidecar_path, write_sidecar
+from workloadkit.io.files import log_name, writing
+from workloadkit.io.machine import check_machine, machine_path, write_machine
+from workloadkit.io.sidecar import check_sidecar, sidecar_path, write_sidecar
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
@@ -25,14 +26,15 @@ _LONGEST = 22  # a number of 20 digits, a sign and a blank
 _MOST_DECIMALS = 3  # of numbers that the faster writer writes; others have many, or none
 
 
-def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
+def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Write a trace in the Standard Workload Format, whole or not at all.
 
     Header lines are copied; integers are written as integers, decimals as the shortest text that
     reads back equal, unknown as -1. Bursts follow their job, and the points of utility functions
     the 18 columns of their job. `Trace.sidecar` is written to a file with the whole name plus
-    ``.parquet``. Both files are put in place when both are complete, the side-car first: if the
-    process stops in between, the side-car does not match the log and is ignored.
+    ``.parquet``, and `Trace.machine` to one with ``.machine.json``. The files are put in place when
+    all are complete, the log last: if the process stops in between, the others do not match the log
+    and are ignored.
 
     Parameters
     ----------
@@ -42,15 +44,15 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
 
     Returns
     -------
-    Path or None
-        Path of the side-car, if one was written.
+    tuple of Path
+        Paths of the files that were written next to the log.
 
     Raises
     ------
     WorkloadError
         If the file cannot be written, the trace contains values that the format cannot hold or
-        invalid utility functions, or the side-car would replace a file that does not belong to
-        this log.
+        invalid utility functions, or a file next to the log would replace one that does not belong
+        to this log.
 
     Examples
     --------
@@ -64,16 +66,21 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
     utilities = pack(trace.table("utility"), trace.n_jobs)
     bursts = _bursts_behind(trace)
     digest = hashlib.sha256()
-    sidecar_file: Path | None = None
+    written: list[Path] = []
 
-    def companion() -> None:
-        nonlocal sidecar_file
+    def companions() -> None:
+        of = digest.hexdigest()
         if trace.sidecar is not None:
-            check_replaceable(path, digest=digest.hexdigest())
-            sidecar_file = sidecar_path(path)
-            write_sidecar(trace, sidecar_file, digest=digest.hexdigest())
+            check_sidecar(path, of)
+        if trace.machine is not None:
+            check_machine(path, of)
+            written.append(machine_path(path))
+            write_machine(trace.machine, written[0], log=log_name(os.fspath(path)), digest=of)
+        if trace.sidecar is not None:
+            written.insert(0, sidecar_path(path))
+            write_sidecar(trace, written[0], digest=of)
 
-    with writing(path, companion=companion) as stream:
+    with writing(path, companion=companions) as stream:
 
         def write(data: bytes | memoryview) -> None:
             digest.update(data)
@@ -93,7 +100,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> Path | None:
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
             write(("\n".join(lines) + "\n").encode())
-    return sidecar_file
+    return tuple(written)
 
 
 def header_text(header: Header) -> str:

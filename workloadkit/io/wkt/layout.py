@@ -8,8 +8,9 @@ of its utility function; and the side-car, each name prefixed by ``sidecar_``.
 
 The metadata under the key ``workloadkit`` is JSON: ``wkt`` is the version of the layout,
 ``version`` that of the package, ``header`` lists the lines of the header, ``log_sha256`` is the
-digest of the text from which the log was read (empty for a log that was changed or made), and
-``seal`` is the SHA-256 of the rows as stored, the header and that digest.
+digest of the text from which the log was read (empty for a log that was changed or made),
+``seal`` is the SHA-256 of the rows as stored, the header and that digest, and ``machine`` is the
+description of the machine, if there is one (`workloadkit.io.machine`).
 """
 
 import hashlib

@@ -12,6 +12,7 @@ from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.machine import from_dict
 from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
 from workloadkit.io.swf.writing import header_text
 from workloadkit.io.wkt.layout import LAYOUT, MAGIC, SIDECAR, seal
@@ -77,6 +78,7 @@ corrupt
         name=log_name(path),
         digest=digest,
         sidecar=_sidecar(path, arrow),
+        machine=from_dict(note["machine"], path) if "machine" in note else None,
         **tables,
     )
     try:

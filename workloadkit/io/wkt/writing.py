@@ -12,6 +12,7 @@ from workloadkit import __version__
 from workloadkit.checkpoints import burst_rows
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.io.files import writing
+from workloadkit.io.machine import as_dict
 from workloadkit.io.parquet import KEY, words_of
 from workloadkit.io.swf.writing import check_writable, header_text
 from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
@@ -75,13 +76,15 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
         },
     ) as writer:
         writer.write_table(pa.table(columns), row_group_size=_ROWS_AT_A_TIME)
-        note = {
+        note: dict[str, Any] = {
             "wkt": LAYOUT,
             "version": __version__,
             "log_sha256": trace.digest,
             "header": trace.header.lines,
             "seal": seal(data.getbuffer(), trace.header.lines, trace.digest),
         }
+        if trace.machine is not None:
+            note["machine"] = as_dict(trace.machine)
         writer.add_key_value_metadata({KEY: json.dumps(note).encode()})
     with writing(path) as stream:
         stream.write(data.getbuffer())

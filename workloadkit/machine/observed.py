@@ -1,0 +1,221 @@
+"""The machine that a site's accounting shows: what was in use, marked as inferred."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError
+from workloadkit.machine.description import Machine, NodeType, Partition
+from workloadkit.machine.hostlists import compress, expand_counted, stem
+from workloadkit.metrics import use_over_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_INFERRED = ("count", "cores", "memory", "gpus", "partitions")
+_SHORTEST = 0.5  # a job of length 0 holds its processors for less than a second [s]
+_ROUNDING = 1e-6  # shares of nodes are fractions
+
+
+class _Places(NamedTuple):
+    """The nodes of jobs: one row per job and node.
+
+    `job` and `node` are row and number; `share` is the share of the job's processors on the node.
+    """
+
+    job: NDArray[np.int64]
+    node: NDArray[np.int64]
+    share: NDArray[np.float64]
+    names: list[str]
+
+
+def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> Machine | None:
+    """Return the machine that accounting records show; None if they show neither nodes nor parts.
+
+    The nodes are those that jobs ran on. Nodes that belong to the same partitions, with names that
+    differ in digits alone, are one type; each has the processors, GPUs and requested memory that
+    were in use at once on any of them. If the nodes of a job are unknown, its partition has the
+    processors that were in use at once, and no nodes. Without partitions, queues are used.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Records of jobs, by the columns of `workloadkit.record_fields`.
+    named : bool, default True
+        Whether nodes keep their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> times = {"start": [0.0, 10.0], "end": [60.0, 70.0]}
+    >>> jobs = {"procs": [16.0, 4.0], "node_list": ["n[1-2]", "n2"], "partition": ["batch"] * 2}
+    >>> machine = observed_machine(pd.DataFrame(times | jobs))
+    >>> machine.nodes[0].names, machine.nodes[0].cores, machine.partitions[0].exclusive
+    ('n[1-2]', 12, False)
+    """
+    table = table[(table["end"] >= table["start"]) & (table["procs"] > 0)]
+    partition = _partitions(table)
+    lists = _column(table, "node_list", "")
+    places = _places(lists)
+    placed = np.bincount(places.job, minlength=len(table)) > 0
+    by_procs = sorted({*partition[~placed].tolist()} - {""})
+    by_nodes = sorted({*partition.tolist()} - {"", *by_procs})
+    of_nodes = np.isin(partition, by_nodes) | (placed & (partition == ""))
+    places = _only(places, of_nodes[places.job])
+    if not places.node.size and len(by_procs) < 2:
+        return None
+    n_jobs, use = _most_on_nodes(table, places)
+    kinds = _kinds(places, partition)
+    partitions = []
+    for name in by_nodes:
+        of_part = [nodes for (parts, _), nodes in kinds.items() if name in parts]
+        exclusive = _exclusive(of_part, n_jobs, use["cores"])
+        inferred = () if exclusive is None else ("exclusive",)
+        partitions.append(Partition(name=name, exclusive=exclusive, inferred=inferred))
+    partitions += [
+        Partition(name=name, procs=_most(table[partition == name]), inferred=("procs",))
+        for name in by_procs
+    ]
+    return Machine(
+        nodes=tuple(_node_type(*item, use, places.names, named) for item in kinds.items()),
+        partitions=tuple(sorted(partitions, key=lambda p: p.name)),
+    )
+
+
+def _exclusive(
+    kinds: list[NDArray[np.int64]], n_jobs: NDArray[np.float64], cores: NDArray[np.float64]
+) -> bool | None:
+    """Return whether jobs get whole nodes: none shared one, though some left processors free.
+
+    None if all jobs filled their nodes.
+    """
+    if any(n_jobs[nodes].max() > 1 for nodes in kinds):
+        return False
+    part_used = any(cores[nodes].min() < cores[nodes].max() - _ROUNDING for nodes in kinds)
+    return True if part_used else None
+
+
+def _column(table: "pd.DataFrame", name: str, unknown: object) -> NDArray:
+    if name not in table:
+        return np.full(len(table), unknown)
+    return table[name].astype(object if isinstance(unknown, str) else float).to_numpy()
+
+
+def _partitions(table: "pd.DataFrame") -> NDArray[np.object_]:
+    """Return the partitions of jobs, else their queues."""
+    for name in ("partition", "queue"):
+        words = _column(table, name, "").astype(object)
+        if (words != "").any():
+            break
+    return words
+
+
+def _places(lists: NDArray[np.object_]) -> _Places:
+    """Return where jobs ran; a list that cannot be read is unknown."""
+    import pandas as pd
+
+    codes, texts = pd.factorize(lists)
+    number: dict[str, int] = {}
+    nodes, shares = [], []
+    for text in texts.tolist():
+        try:
+            counted = expand_counted(text) if text else []
+        except WorkloadError:
+            counted = []
+        # without counts, processors are spread evenly
+        weights = np.array([count or 1.0 for _, count in counted], np.float64)
+        nodes.append(np.array([number.setdefault(name, len(number)) for name, _ in counted]))
+        shares.append(weights / weights.sum() if counted else weights)
+    sizes = np.array([part.size for part in nodes], np.int64)
+    first = np.append(0, np.cumsum(sizes))
+    job = np.repeat(np.arange(codes.size), sizes[codes] if codes.size else sizes[:0])
+    within = np.arange(job.size) - np.repeat(
+        np.append(0, np.cumsum(sizes[codes]))[:-1], sizes[codes]
+    )
+    at = first[codes[job]] + within
+    node = np.concatenate([np.empty(0, np.int64), *nodes]).astype(np.int64)
+    return _Places(job, node[at], np.concatenate([np.empty(0), *shares])[at], [*number])
+
+
+def _only(places: _Places, rows: NDArray[np.bool_]) -> _Places:
+    return places._replace(job=places.job[rows], node=places.node[rows], share=places.share[rows])
+
+
+def _most_on_nodes(
+    table: "pd.DataFrame", places: _Places
+) -> tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]]:
+    """Return the most jobs at once on each node; and the most processors, memory and GPUs."""
+    job, share = places.job, places.share
+    start, end = (table[name].to_numpy(np.float64)[job] for name in ("start", "end"))
+    end = np.where(end > start, end, start + _SHORTEST)
+    node = np.concatenate([places.node, places.node])
+    # at the same second, jobs end before others start
+    order = np.lexsort((np.arange(node.size) < job.size, np.append(start, end), node))
+    procs = table["procs"].to_numpy(np.float64)
+    memory = _column(table, "requested_memory", np.nan) * procs
+    amounts = {
+        "cores": procs[job] * share,
+        "memory": np.nan_to_num(memory)[job] * share,
+        "gpus": np.nan_to_num(_column(table, "gpus", np.nan))[job] * share,
+    }
+
+    def most(amount: NDArray[np.float64]) -> NDArray[np.float64]:
+        level = np.cumsum(np.append(amount, -amount)[order])  # 0 after the last end on each node
+        peak = np.zeros(len(places.names))
+        np.maximum.at(peak, node[order], level)
+        return peak
+
+    return most(np.ones(job.size)), {name: most(amount) for name, amount in amounts.items()}
+
+
+def _kinds(
+    places: _Places, partition: NDArray[np.object_]
+) -> dict[tuple[tuple[str, ...], str], NDArray[np.int64]]:
+    """Return the nodes of each type: those of the same partitions and kind of name, in order."""
+    of_node: dict[int, set[str]] = {}
+    pairs = {*zip(places.node.tolist(), partition[places.job].tolist(), strict=True)}
+    for node, name in pairs:
+        of_node.setdefault(node, set()).update({name} - {""})
+    kinds: dict[tuple[tuple[str, ...], str], list[int]] = {}
+    for node in sorted(of_node, key=lambda node: _in_order(places.names[node])):
+        kind = tuple(sorted(of_node[node])), stem(places.names[node])
+        kinds.setdefault(kind, []).append(node)
+    return {kind: np.array(nodes) for kind, nodes in kinds.items()}
+
+
+def _in_order(name: str) -> list[tuple[str, int]]:
+    """Return a key that sorts numbers in names by their values."""
+    parts = re.split(r"(\d{1,18})", name)
+    return [*zip(parts[::2], (*map(int, parts[1::2]), -1), strict=True)]
+
+
+def _node_type(
+    kind: tuple[tuple[str, ...], str],
+    nodes: NDArray[np.int64],
+    use: Mapping[str, NDArray[np.float64]],
+    names: list[str],
+    named: bool,
+) -> NodeType:
+    cores, memory, gpus = (
+        int(np.ceil(use[name][nodes].max() - _ROUNDING)) for name in ("cores", "memory", "gpus")
+    )
+    partitions = kind[0]
+    return NodeType(
+        count=nodes.size,
+        cores=max(cores, 1),
+        memory=memory or None,
+        gpus=gpus,
+        partitions=partitions,
+        names=compress(names[node] for node in nodes.tolist()) if named else "",
+        inferred=tuple(name for name in _INFERRED if name != "memory" or memory),
+    )
+
+
+def _most(table: "pd.DataFrame") -> int:
+    """Return the most processors that jobs used at once."""
+    start, end, procs = (table[name].to_numpy(np.float64) for name in ("start", "end", "procs"))
+    _, in_use = use_over_time(start, np.where(end > start, end, start + _SHORTEST), procs)
+    return int(in_use.max())

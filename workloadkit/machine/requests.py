@@ -1,0 +1,240 @@
+"""What the jobs of a log request of a machine: nodes, memory, GPUs, features, partition, pools."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, check_choice
+from workloadkit.fields import UNKNOWN
+from workloadkit.job_columns import words_of
+from workloadkit.machine.description import Machine
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+#: Which memory jobs need: what they requested (field 10), what they used (field 7), or none.
+Memory = Literal["requested", "used", "none"]
+
+_SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Requests:
+    """What jobs request, in the order of the log; 0 is no request.
+
+    Parameters
+    ----------
+    procs : ndarray of int64, shape (n_jobs,)
+        Processors: requested, else used; 0 if neither is known.
+    nodes, per_node : ndarray of int64, shape (n_jobs,)
+        Nodes, and processors on each.
+    memory, node_memory : ndarray of float64, shape (n_jobs,)
+        Memory per processor; of a request per node, memory per node instead. [KB]
+    gpus : ndarray of int64, shape (n_jobs,)
+        GPUs of the whole job.
+    exclusive : ndarray of bool, shape (n_jobs,)
+        Whether the job gets whole nodes: by its request, or in its partition.
+    partition : ndarray of int64, shape (n_jobs,)
+        Place in `Machine.partitions`; -1 for none.
+    eligible : ndarray of bool, shape (n_jobs, n_types)
+        Node types of the partition that have the requested features.
+    pools : ndarray of int64, shape (n_jobs, n_pools)
+        Amounts of the pools, in the order of `Machine.pools`.
+    counts : dict of str to int
+        Number of jobs with a request that was assumed or is not modelled, by kind.
+    """
+
+    procs: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    per_node: NDArray[np.int64]
+    memory: NDArray[np.float64]
+    node_memory: NDArray[np.float64]
+    gpus: NDArray[np.int64]
+    exclusive: NDArray[np.bool_]
+    partition: NDArray[np.int64]
+    eligible: NDArray[np.bool_]
+    pools: NDArray[np.int64]
+    counts: Mapping[str, int]
+
+
+def requests_of(
+    trace: "Trace", machine: Machine | None = None, *, memory: Memory = "requested"
+) -> Requests:
+    """Return what the jobs of a log request.
+
+    Requests come from the side-car. Without one, there are those of the Standard Workload Format:
+    processors, memory (field 10; field 7 in a log without field 10) and partition (field 16; field
+    15, the queue, in a log without partitions). A job whose memory is unknown needs the share of
+    its processors in the memory of a node: on different nodes, the smallest share.
+
+    Parameters
+    ----------
+    trace : Trace
+    machine : Machine, optional
+        By default the one of the log.
+    memory : {"requested", "used", "none"}, default "requested"
+        Which memory jobs need.
+
+    Returns
+    -------
+    Requests
+
+    Raises
+    ------
+    ParameterError
+        If no machine is given, and the log has none.
+
+    Examples
+    --------
+    >>> from workloadkit.machine.description import NodeType
+    >>> from workloadkit.trace import Trace
+    >>> trace = Trace.from_columns({"submit": [0, 5], "procs": [4, 2], "requested_memory": [9, -1]})
+    >>> found = requests_of(trace, Machine(nodes=(NodeType(count=2, cores=4, memory=64),)))
+    >>> found.memory.tolist(), found.counts
+    ([9.0, 16.0], {'memory unknown: the share of a node': 1})
+    """
+    check_choice("memory", memory, Memory)
+    machine = trace.machine if machine is None else machine
+    if machine is None:
+        raise ParameterError(f"{trace.name} has no description of its machine; give one")
+    counts: dict[str, int] = {}
+
+    def note(kind: str, which: Any) -> None:
+        if which.any():
+            counts[kind] = int(which.sum())
+
+    requested, used = trace.column("requested_procs"), trace.used_procs
+    procs = np.where(requested > 0, requested, np.where(used > 0, used, 0)).astype(np.int64)
+    per_node = _whole(_number(trace, "procs_per_node"))
+    nodes = _whole(_number(trace, "requested_nodes"))
+    nodes = np.where((nodes == 0) & (per_node > 0), -(-procs // np.maximum(per_node, 1)), nodes)
+    partition = _partition(trace, machine)
+    if machine.partitions:
+        note("of no partition of the machine", partition < 0)
+    eligible, modelled = _eligible(trace, machine, partition)
+    note("features in a form that is not modelled", ~modelled)
+    note("without a node of its partition that has its features", ~eligible.any(axis=1))
+    amount = _memory(trace, memory)
+    share = _shares(machine, eligible)
+    unknown = np.isnan(amount)
+    if memory != "none" and np.isfinite(share).any():
+        note("memory unknown: the share of a node", unknown & np.isfinite(share))
+        amount = np.where(unknown & np.isfinite(share), share, amount)
+    amount = np.nan_to_num(amount)
+    over = np.greater(trace.column("memory"), trace.column("requested_memory"))
+    note("used more memory than requested", over)
+    known_nodes = np.where(nodes > 0, nodes, _whole(_number(trace, "nodes")))
+    by_node = (_word(trace, "requested_memory_per") == "node") & (known_nodes > 0) & ~unknown
+    node_memory = np.where(by_node, amount * procs / np.maximum(known_nodes, 1), 0.0)
+    exclusive = _word(trace, "exclusive") == "yes"
+    if machine.partitions:
+        whole = np.array([bool(p.exclusive) for p in machine.partitions])
+        exclusive |= (partition >= 0) & whole[partition]
+    gpus = np.fmax(_number(trace, "requested_gpus"), _number(trace, "gpus"))
+    return Requests(
+        procs=procs,
+        nodes=nodes,
+        per_node=per_node,
+        memory=np.where(by_node, 0.0, amount),
+        node_memory=node_memory,
+        gpus=_whole(gpus),
+        exclusive=exclusive,
+        partition=partition,
+        eligible=eligible,
+        pools=_pools(trace, machine),
+        counts=counts,
+    )
+
+
+def _whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.where(column > 0, column, 0).astype(np.int64)
+
+
+def _number(trace: "Trace", name: str) -> NDArray[np.float64]:
+    """Return a column of numbers of the side-car, NaN where there is none."""
+    if trace.sidecar is None or name not in trace.sidecar:
+        return np.full(trace.n_jobs, np.nan)
+    return trace.column(name).astype(np.float64)
+
+
+def _word(trace: "Trace", name: str) -> NDArray[np.object_]:
+    """Return a column of words of the side-car, empty where there is none."""
+    if trace.sidecar is None or name not in trace.sidecar:
+        return np.full(trace.n_jobs, "", object)
+    return trace.column(name).astype(object)
+
+
+def _partition(trace: "Trace", machine: Machine) -> NDArray[np.int64]:
+    """Return the places of the jobs' partitions, found by name, else by number."""
+    place = {partition.name: i for i, partition in enumerate(machine.partitions)}
+    field = "partition" if (trace.column("partition") != UNKNOWN).any() else "queue"
+    default = next((i for i, partition in enumerate(machine.partitions) if partition.default), -1)
+    numbers, row = np.unique(trace.column(field), return_inverse=True)
+    of_number = np.array([place.get(str(number), -1) for number in numbers.tolist()], np.int64)
+    found = of_number[row]
+    words = words_of(trace, field)
+    if words is not None:
+        of_word = np.array([*(place.get(str(w), -1) for w in words.categories), -1], np.int64)
+        by_word = of_word[words.codes]
+        found = np.where(by_word >= 0, by_word, found)
+    return np.where((found < 0) & (trace.column(field) == UNKNOWN), default, found)
+
+
+def _eligible(
+    trace: "Trace", machine: Machine, partition: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the node types on which jobs can run, and whether their features are a plain set."""
+    import pandas as pd
+
+    in_part = np.ones((len(machine.partitions) + 1, len(machine.nodes)), bool)  # last: any
+    for i, part in enumerate(machine.partitions):
+        in_part[i] = [part.name in kind.partitions for kind in machine.nodes]
+    codes, texts = pd.factorize(_word(trace, "features"))
+    has = np.ones((len(texts), len(machine.nodes)), bool)
+    plain = np.ones(len(texts), bool)
+    for code, text in enumerate(texts.tolist()):
+        plain[code] = not text or _SET.fullmatch(text) is not None
+        if text and plain[code]:
+            wanted = set(re.split("[&,]", text))
+            has[code] = [wanted <= set(kind.features) for kind in machine.nodes]
+    return in_part[partition] & has[codes], plain[codes]
+
+
+def _memory(trace: "Trace", memory: Memory) -> NDArray[np.float64]:
+    """Return the memory per processor that jobs need [KB], NaN for unknown."""
+    if memory == "none":
+        return np.full(trace.n_jobs, np.nan)
+    requested, used = trace.column("requested_memory"), trace.column("memory")
+    column = used if memory == "used" or not (requested > 0).any() else requested
+    return np.where(column > 0, column, np.nan)
+
+
+def _shares(machine: Machine, eligible: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the smallest memory per processor of the nodes of each job [KB], inf for unknown."""
+    shares = np.array(
+        [kind.memory // kind.cores if kind.memory else np.inf for kind in machine.nodes]
+    )
+    if not shares.size:
+        return np.full(eligible.shape[0], np.inf)
+    # nodes of one set serve many jobs
+    sets, row = np.unique(eligible, axis=0, return_inverse=True)
+    return np.where(sets, shares, np.inf).min(axis=1)[row.reshape(-1)]
+
+
+def _pools(trace: "Trace", machine: Machine) -> NDArray[np.int64]:
+    """Return the requested amounts of pools."""
+    import pandas as pd
+
+    codes, texts = pd.factorize(_word(trace, "pools"))
+    place = {name: i for i, name in enumerate(machine.pools)}
+    amounts = np.zeros((len(texts), len(place)), np.int64)
+    for code, text in enumerate(texts.tolist()):
+        for part in filter(None, text.split(",")):
+            name, _, amount = part.partition("=")
+            if name in place:
+                amounts[code, place[name]] += int(amount)
+    return amounts[codes]
