@@ -52,7 +52,7 @@ def site(n_jobs=80, seed=1):
         "wait": some(0, 9),
         "run": some(0, 4 * 3600),
         "procs": some(1, 9),
-        "requested_memory": some(0, 4 * 1024**2),
+        "requested_memory": rng.choice([-1, 0, 1e6, 512 * 1024, 2 * 1024**2], n_jobs),
         "status": rng.choice([0, 1, 5, -1], n_jobs),
         "queue": rng.choice([1, 2, 3, -1], n_jobs),
         "user": np.where(words["user"] == "", -1, code["user"] + 1),
@@ -62,6 +62,12 @@ def site(n_jobs=80, seed=1):
     beside["eligible"] = columns["submit"] + START + some(0, 9 * DAY, np.nan)
     log = wk.Trace.from_columns(columns, header=HEADER)
     return replace(log, sidecar=pd.DataFrame(beside))
+
+
+FIELDS = (
+    *("run", "wait", "procs", "requested_memory", "gpus", "hour", "status", "queue", "user"),
+    *("submit", "eligible", "account", "state"),
+)
 
 
 def local(second):
@@ -95,17 +101,19 @@ def as_dicts(log):
     return jobs
 
 
-MOMENTS = (
-    st.sampled_from(["2024-02", "2024-03", "2024-04"])
-    | st.dates(date(2024, 2, 25), date(2024, 4, 9)).map(str)
-    | st.datetimes(datetime(2024, 2, 26), datetime(2024, 4, 8)).map(
-        lambda x: x.replace(microsecond=0).isoformat()
-    )
-    | st.datetimes(datetime(2024, 2, 26), datetime(2024, 4, 8)).map(
-        lambda x: f"'{x:%Y-%m-%d %H:%M}'"
-    )
-    | st.integers(0, 40).map("{}d".format)
-)
+LOG = site()
+JOBS = as_dicts(LOG)
+#: The submissions, to the month, day, minute or second, and seconds of the log.
+MOMENTS = st.builds(
+    lambda job, form: form.format(job["submit.local"], job["submit"]),
+    st.sampled_from(JOBS),
+    st.sampled_from(
+        [
+            *("{0:%Y-%m}", "{0:%Y-%m-%d}", "{0:%Y-%m-%dT%H:%M}", "{0:%Y-%m-%dT%H:%M:%S}"),
+            *("'{0:%Y-%m-%d %H:%M}'", "{1:.0f}"),
+        ]
+    ),
+) | st.integers(0, 40).map("{}d".format)
 NAMES = {
     "user": ["ann", "bob", "o'hara", "carl"],
     "account": ["bio", "chem physics", "12", "x"],
@@ -124,7 +132,6 @@ NUMBERS = {
     "queue": st.integers(0, 4).map(str),
     "user": st.integers(0, 4).map(str),
 }
-FIELDS = [*NUMBERS, "submit", "eligible", "account", "state"]
 
 
 def quoted(name):
@@ -157,7 +164,7 @@ def a_test_of(name):
 
 
 EXPRESSIONS = st.recursive(
-    st.sampled_from(FIELDS).flatmap(a_test_of),
+    st.sampled_from((*FIELDS, "submit", "eligible", "submit")).flatmap(a_test_of),
     lambda part: (
         st.builds("{} and {}".format, part, part)
         | st.builds("{} or {}".format, part, part)
@@ -166,8 +173,6 @@ EXPRESSIONS = st.recursive(
     ),
     max_leaves=6,
 )
-LOG = site()
-JOBS = as_dicts(LOG)
 
 
 @settings(max_examples=200)
