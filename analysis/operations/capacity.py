@@ -57,8 +57,8 @@ def section(trace: Trace) -> Section:
         "waiting_hours": int((hours["waiting"] > 0).sum()),
     }
     findings, gaps, notes = [], [], []
-    if machine is None:
-        gaps.append("Free capacity and a larger machine require the size of the machine.")
+    if machine is None:  # the section on hours names the gap
+        notes.append("Free capacity and a larger machine require the size of the machine.")
     else:
         idle = float((hours["free"].clip(lower=0) * hours["fits"]).sum() / (machine * len(hours)))
         fitting = float(hours["fits"].mean())

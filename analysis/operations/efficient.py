@@ -11,7 +11,6 @@ from analysis.operations.groups import efficiency, efficiency_of, everyone
 from analysis.operations.parts import groupings, hours, listed, with_main
 from analysis.operations.rules import judged
 from analysis.section import Columns, Section
-from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "efficiency", "Efficiency"
@@ -60,8 +59,7 @@ def section(trace: Trace) -> Section:
             judged(
                 "cpu_idle",
                 idle,
-                f"{hours(unused)} of {hours(of)} core-hours had no CPU time{who} "
-                f"(n = {plural(int(all_jobs['cpu_jobs']), 'job')} with known CPU time).",
+                f"{hours(unused)} of {hours(of)} core-hours had no CPU time{who}.",
                 _NAME,
                 n=int(all_jobs["cpu_jobs"]),
                 weight=unused / float(all_jobs["core_hours"]),
@@ -80,7 +78,7 @@ def section(trace: Trace) -> Section:
                 "memory_use",
                 used,
                 f"Jobs used {share(used)} of the memory that they requested, weighted by "
-                f"core-hours (n = {plural(int(all_jobs['memory_jobs']), 'job')}).",
+                "core-hours.",
                 _NAME,
                 n=int(all_jobs["memory_jobs"]),
                 weight=1 - used,
@@ -102,7 +100,7 @@ def section(trace: Trace) -> Section:
                 "limit_use",
                 used,
                 f"Jobs ran for {share(used)} of the time that they requested, weighted by "
-                f"processors (n = {plural(int(all_jobs['limit_jobs']), 'job')}){who}.",
+                f"processors{who}.",
                 _NAME,
                 n=int(all_jobs["limit_jobs"]),
                 weight=1 - used,

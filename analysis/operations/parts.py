@@ -67,6 +67,18 @@ def listed(
     return Table(name, caption, data, text, folded=folded)
 
 
+def titled(name: str, by: str) -> str:
+    """Return a name with its kind, if it does not have it already.
+
+    Examples
+    --------
+    >>> titled("bio", "account"), titled("user 3", "user")
+    ('account bio', 'user 3')
+    """
+    name = printable(name, _LONGEST_NAME)
+    return name if name.startswith(f"{by} ") else f"{by} {name}"
+
+
 def mainly(values: pd.Series, by: str) -> str:
     """Return which group has most of a quantity, in words; empty if nothing is known.
 
@@ -81,10 +93,8 @@ def mainly(values: pd.Series, by: str) -> str:
     if not total > 0:
         return ""
     name, largest = str(values.idxmax()), float(values.max())
-    name = printable(name, _LONGEST_NAME)
-    title = name if name.startswith(f"{by} ") else f"{by} {name}"
     part = "all" if largest == total else share(largest / total)
-    return f"{part} of them of {title}"
+    return f"{part} of them of {titled(name, by)}"
 
 
 def with_main(values: Mapping[str, pd.Series]) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
 from analysis.operations.groups import groups_by
 from analysis.operations.machine import full_days
+from analysis.operations.parts import titled
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
@@ -106,7 +107,8 @@ def _bursts(trace: Trace) -> list[_Event]:
     return [
         _Event(
             "burst",
-            f"{groups.names[row.user]} submitted {row.jobs:,} of the {row.of:,} jobs of the hour",
+            f"{titled(groups.names[row.user], 'user')} submitted {row.jobs:,} of the {row.of:,} "
+            "jobs of the hour",
             submit[0] + HOUR * row.hour,
             submit[0] + HOUR * (row.hour + 1),
             int(row.jobs),

@@ -14,7 +14,7 @@ from analysis.load.over_time import dated
 from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import usage
 from analysis.operations.machine import full_days
-from analysis.operations.parts import WAITS, groupings, hours, listed, with_main
+from analysis.operations.parts import WAITS, groupings, hours, listed, titled, with_main
 from analysis.operations.rules import judged
 from analysis.operations.shares import fair_share
 from analysis.section import Columns, Figure, Section
@@ -107,12 +107,12 @@ def section(trace: Trace) -> Section:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
         gpu = f" and {hours(total['gpu_hours'])} GPU-hours{with_main(by_hours)}"
     if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
-        first = groups["user"].iloc[0]
+        first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
         findings.append(
             judged(
                 "largest_user",
                 float(first["core_share"]),
-                f"{printable(str(groups['user'].index[0]), 40)} used {share(first['core_share'])} "
+                f"{name[0].upper()}{name[1:]} used {share(first['core_share'])} "
                 f"of the core-hours, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
                 "usage",
                 n=len(jobs),
@@ -159,7 +159,7 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
             "The shares that accounts were given are not in accounting: give them with --shares "
             "(the output of sshare -aP).",
         )
-        finding = f"{table.index[0]} used {share(table['used'].iloc[0])} of the core-hours."
+        finding = f"Account {table.index[0]} used {share(table['used'].iloc[0])} of the core-hours."
     else:
         large = table[given & (table["used"] >= 0.05)]
         finding = f"Shares are known of {given.sum()} of {plural(len(table), 'account')}."

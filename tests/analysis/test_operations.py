@@ -253,7 +253,7 @@ def test_unusual_periods_of_a_short_log():
     found = operations.unusual(site(jobs, user=user, state=state))
     kinds = found.set_index("kind")
     assert set(kinds.index) == {"busy day", "burst", "failures", "standstill"}
-    assert kinds.loc["burst", "what"] == "loop submitted 451 of the 456 jobs of the hour"
+    assert kinds.loc["burst", "what"] == "user loop submitted 451 of the 456 jobs of the hour"
     assert kinds.loc["busy day", "jobs"] == 594
     assert kinds.loc["failures", "jobs"] == 144
     gap = kinds.loc["standstill"]
