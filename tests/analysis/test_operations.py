@@ -3,7 +3,9 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,9 +23,11 @@ from analysis.operations import (
 )
 from analysis.operations.rules import RULES, judged
 from analysis.report import OPERATIONS
+from tests.commands import run_command
 from workloadkit import FormatError, Header, ParameterError, WorkloadError
 
 DAY, HOUR = 86400, 3600
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 
 def site(jobs, *, procs=None, **columns):
@@ -365,3 +369,32 @@ def test_text_has_enough_contrast_in_both_themes():
             for ground in map(luminance, grounds):
                 low, high = sorted((text, ground))
                 assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_the_command_prints_findings_and_writes_json_by_its_schema(capsys, tmp_path, monkeypatch):
+    def run(*arguments):
+        code = run_command(*arguments)
+        return code, *capsys.readouterr()
+
+    monkeypatch.chdir(tmp_path)
+    jobs = [(i * 60, 0, 0, 600, 1) for i in range(30)]
+    states = ["FAILED"] * 10 + ["COMPLETED"] * 20
+    wk.write_swf(site(jobs, state=states, account=["bio"] * 30), "a.swf")
+    schema = json.loads((SCHEMAS / "characterize.json").read_text("utf-8"))
+    code, out, err = run("characterize", "a.swf", "--procs", 4, "--json", "-")
+    assert code == 0, err
+    data = json.loads(out)
+    jsonschema.validate(data, schema)
+    assert data["overview"]["values"]["machine"] == 4
+    assert {one["severity"] for one in data["ranked_findings"]} <= set(SEVERITIES)
+    code, out, err = run("characterize", "a.swf", "--tables", "tables", "-o", "a.html")
+    assert out.startswith(
+        "high    Core-hours without a result: 33 %\n        33 % of the core-hours"
+    )
+    assert re.search(r"wrote \d+ tables to tables\nwrote a.html", err)
+    assert run("characterize", "a.swf", "--profile", "research", "-o", "b.html")[1] == ""
+    code, _, err = run("characterize", "a.swf", "--shares", "none.csv", "-o", "c.html")
+    assert code == 1
+    assert err.splitlines()[-1] == "error: none.csv: cannot be read: No such file or directory"
+    few = wk.read_swf("a.swf").take(range(5))
+    assert "5 jobs are too few for findings: 20 or more" in characterize(few).no_findings
