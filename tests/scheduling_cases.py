@@ -737,14 +737,14 @@ ORDERS = [
         "and 1·4 = 4 outweigh it.",
         4,
         [(1000, 2000, 2000, 4), (2000, 1000, 1000, 4), (2001, 10, 10, 4)],
-        {"f1": [1000, 3010, 3000]},
+        {"f1:since=first": [1000, 3010, 3000]},
     ),
     Case(
         "f1 weighs the submission since the first",
         "As before, but log10(10/9.2)·4 = 0.145 is less than 0.378.",
         4,
         [(1000, 2000, 2000, 4), (2000, 10, 10, 4), (2001, 9.2, 9.2, 4)],
-        {"f1": [1000, 3000, 3010]},
+        {"f1:since=first": [1000, 3000, 3010]},
     ),
     Case(
         "f1 counts from the first submission",
@@ -752,14 +752,22 @@ ORDERS = [
         "first, 1 · 4 + 870 · 0.3 for that two seconds after it.",
         4,
         [(1000, 100, 100, 4), (1001, 100, 100, 4), (1002, 10, 10, 4)],
-        {"f1": [1000, 1100, 1200]},
+        {"f1:since=first": [1000, 1100, 1200]},
     ),
     Case(
         "f1 takes the shorter of two jobs of one second",
         "2 · 3 and 1 · 3: the job of 10 s goes first.",
         4,
         [(1000, 100, 100, 4), (1001, 100, 100, 3), (1001, 10, 10, 3)],
-        {"f1": [1000, 1110, 1100]},
+        {"f1:since=first": [1000, 1110, 1100]},
+    ),
+    Case(
+        "f1 takes the submit time of the log",
+        "Second 1001 of the log against 1100: 870·log10(1.099) = 35.6, less than 5·10 - 1·10 = 40. "
+        "From the first submission on, it is 870·log10(100) = 1740.",
+        10,
+        [(1000, 200, 200, 10), (1001, 100000, 100000, 10), (1100, 10, 10, 10)],
+        {"f1": [1000, 1210, 1200], "f1:since=first": [1000, 1200, 101200]},
     ),
     Case(
         "f1 does not distinguish the first two seconds of a log",

@@ -62,6 +62,9 @@ RULE = {"spare": "extra", "strict": False}
 EASY = {"backfill": "same", "reservations": 1} | RULE
 VARYING = {"backfill": "same"} | RULE
 INF = float("inf")
+NAMED_SCORES = (
+    *("lcfs", "saf", "laf", "sqf", "lqf", "srf", "lrf", "exp", "sexp", "lxf", "f2", "f3", "f4"),
+)
 JOBS = {"run": 1.0, "law": None, "procs": 1, "jobs": None, "until": None}
 SITE = {
     "weeks": 26.0,
@@ -77,7 +80,11 @@ BY_NAME = {
     "schedulers": {
         "fcfs": {},
         "recorded": {},
-        **dict.fromkeys(("easy", "sjf", "ljf", "smallest", "largest", "f1"), EASY),
+        **dict.fromkeys(("easy", "sjf", "ljf", "smallest", "largest"), EASY),
+        "f1": {"since": "log"} | EASY,
+        **dict.fromkeys(NAMED_SCORES, {"oldest_first": INF} | VARYING),
+        "order": {"score": "submit", "oldest_first": INF, "half_life": 604800.0, "parameters": ()}
+        | VARYING,
         **dict.fromkeys(("wfp3", "unicef"), VARYING),
         "conservative": {"compression": "full"},
         "reservations": {"depth": 1},

@@ -121,7 +121,7 @@ def read_choice(
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}
     for setting in _settings(settings):
-        parameter, equals, value = setting.partition("=")
+        parameter, equals, value = _halves(setting)
         if unnamed and not equals and kinds:
             if values:
                 raise ParameterError(
@@ -196,14 +196,41 @@ def check_types(kind: str, thing: Any) -> None:
 
 
 def _settings(text: str) -> list[str]:
-    """Split at the commas that no value has to itself."""
+    """Split at the commas that no value has to itself; those in parentheses belong to it."""
     settings: list[str] = []
-    for piece in filter(None, text.split(",")):
+    for piece in filter(None, split_outside(text, ",")):
         if settings and "=" not in piece and ":" in settings[-1]:
             settings[-1] += f",{piece}"
         else:
             settings.append(piece)
     return settings
+
+
+def split_outside(text: str, mark: str) -> list[str]:
+    """Split a text at a character outside of parentheses.
+
+    Examples
+    --------
+    >>> split_outside("score=max(procs,2),backfill=sjf", ",")
+    ['score=max(procs,2)', 'backfill=sjf']
+    """
+    pieces, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == mark and depth <= 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return pieces
+
+
+_NAMED = re.compile(r"([A-Za-z_]\w*)(=)(?!=)(.*)", re.ASCII | re.DOTALL)
+
+
+def _halves(setting: str) -> tuple[str, str, str]:
+    """Return the name of a parameter, the sign and its value; without a name the whole is first."""
+    found = _NAMED.fullmatch(setting)
+    return (found[1], "=", found[3]) if found else (setting, "", "")
 
 
 def written(make: Callable[..., Any]) -> dict[str, _Kind]:

@@ -53,6 +53,7 @@ def rows() -> Iterator[Row]:
         yield Row(f"{scheduler}, plain-Python engine", "KTH-SP2-1996-2", speed, ratio)
     for name, trace in traces.items():
         yield _with_predictions(name, trace)
+        yield from _scores(name, trace)
     blue = traces["SDSC-BLUE-2000-4.2-cln"]
     table = int(blue.jobs.memory_usage(index=True).sum())
     blue = replace(blue)  # nothing remembered
@@ -137,6 +138,28 @@ def _with_predictions(name: str, trace: wk.Trace) -> Row:
         "EASY++ (last-two), simulate()", name, f"{speed:.2f} M jobs/s",
         f"{ratio:.2f} × EASY's time", "≤ 2", ratio <= 2,
     )  # fmt: skip
+
+
+def _weighed(wait: float, estimate: float, procs: float) -> float:
+    """WFP3 as a score."""
+    ratio = wait / estimate
+    return -(ratio * ratio * ratio * procs)
+
+
+def _scores(name: str, trace: wk.Trace) -> Iterator[Row]:
+    """WFP3 as an expression and as a function, against the built-in one; a settled one to SJF."""
+    expression, function = "order:-(wait / estimate) ** 3 * procs", wk.schedulers.Order(_weighed)
+    for scheduler, others in (("wfp3", (expression, function)), ("sjf", ("order:estimate",))):
+        built_in, *found = in_turn(
+            3, *(lambda s=s: wk.simulate(trace, s) for s in (scheduler, *others))
+        )
+        for other, (time, schedule) in zip(others, found, strict=True):
+            assert (schedule.start == built_in[1].start).all()
+            what = other if isinstance(other, str) else "the same as a function"
+            yield Row(
+                f"{what}, simulate()", name, f"{schedule.start.size / time / 1e6:.2f} M jobs/s",
+                f"{time / built_in[0]:.2f} × the time of {scheduler}",
+            )  # fmt: skip
 
 
 def _whole(trace: wk.Trace, load: float | None) -> wk.Schedule:

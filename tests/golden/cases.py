@@ -86,7 +86,7 @@ POLICIES = (
     "wfp3",
     "wfp3:backfill=sjf",
     "unicef",
-    "f1",
+    "f1:since=first",
     "priority-fifo",
     "priority-fifo:queues=3/1/2",
     "creasy",

@@ -14,6 +14,10 @@ ORDERS = {
     ),
     "f1": lambda site, job: (
         math.log10(site.estimate[job]) * site.procs[job]
+        + 870 * math.log10(max(site.submit[job], 1))
+    ),
+    "f1:since=first": lambda site, job: (
+        math.log10(site.estimate[job]) * site.procs[job]
         + 870 * math.log10(max(site.submit[job] - site.first_submit, 1))
     ),
 }

@@ -185,7 +185,7 @@ def make(policy, site):
     if name == "easy":
         return passes()
     if name in ORDERS:
-        return passes(name)
+        return passes(policy if policy in ORDERS else name)
     if name == "reservations":
         return passes(depth=int(given["depth"]))
     if name == "priority-fifo":

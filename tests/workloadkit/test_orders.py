@@ -59,11 +59,13 @@ def seen(submit, estimate, procs, first=0, queue=-1):
     return VisibleJob(submit, estimate, procs, 0, queue, first)
 
 
-def test_f1_counts_from_the_first_submission():
-    # log10(e) n + 870 log10(max(s - first, 1))
-    assert orders.f1(seen(1001, 100, 4, 1000), ()) == 8.0
-    assert orders.f1(seen(1002, 10, 1, 1000), ()) == 1 + 870 * math.log10(2)
-    assert orders.f1(seen(1000, 1, 3, 1000), ()) == 0.0
+def test_f1_takes_the_submit_time_of_the_log_or_counts_from_the_first():
+    # log10(e) n + 870 log10(max(s, 1))
+    assert orders.f1(seen(1000, 100, 4, 900), ()) == 8.0 + 870 * 3
+    assert orders.f1(seen(0, 100, 4, 0), ()) == 8.0
+    assert orders.f1(seen(1001, 100, 4, 1000), (1,)) == 8.0
+    assert orders.f1(seen(1002, 10, 1, 1000), (1,)) == 1 + 870 * math.log10(2)
+    assert orders.f1(seen(1000, 1, 3, 1000), (1,)) == 0.0
 
 
 @given(st.integers(1, 2**40), st.integers(0, 2**40), st.integers(1, 2**20), st.integers(0, 10**9))
@@ -79,7 +81,7 @@ def test_compiled_orders_are_the_same_to_the_last_bit(estimate, wait, procs, sub
     submits, estimates, *others = map(np.array, columns)
     jobs = Jobs(submits, estimates, estimates, *others)
     for name, order in orders.SETTLED.items():
-        code, numbers = orders.settled(name, (2, 3) if name == "urgency" else ())
+        code, numbers, _ = orders.settled(name, (2, 3) if name == "urgency" else ())
         expected = order(seen(submit + wait, estimate, procs, submit, 3), numbers)
         assert keys_of_all(jobs, submit, code, numbers)[1] == expected
 

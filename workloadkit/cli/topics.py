@@ -14,7 +14,18 @@ reservations:depth=1      arrival order; backfills jobs that do not delay
                           the first DEPTH ones
 sjf, ljf                  EASY, the shortest or the longest estimate first
 smallest, largest         EASY, the fewest or the most processors first
-wfp3, unicef, f1          EASY, in orders of wait, estimate and processors
+wfp3, unicef              EASY, in orders of wait, estimate and processors
+f1:since=log|first        EASY, in an order of submission, estimate and
+                          processors
+f2, f3, f4                EASY, in more of them
+lcfs                      EASY, the latest submission first
+saf, laf, sqf, lqf, srf, lrf
+                          EASY, the smallest or largest area, number of
+                          processors, or ratio of estimate and processors
+exp, sexp, lxf            EASY, the largest expansion factor first, the
+                          smallest, the largest by the limit
+order:score=EXPR,backfill=EXPR,oldest_first=T,half_life=1w
+                          EASY, the smallest score first (see below)
 priority-fifo:queues=5/2  EASY, the log's queues by urgency
 creasy:alpha=6000         EASY, jobs critical to their users first
 user-priority:alpha_user=0.5,by=load|recency
@@ -34,6 +45,13 @@ which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
 except wfp3 and unicef, reservations=K. They, creasy and user-priority take
 spare=none (a backfilled job ends by the shadow time; spare processors are
 not used) and strict=yes (it ends before the shadow time).
+
+A score is an expression of submit, estimate, limit, procs, user, queue,
+since, number, group, partition, now, wait, running_work, waiting_work and
+usage with + - * / **, comparisons, and, or, not, and log, log2, log10, exp,
+sqrt, abs, min, max, where(condition, a, b); times may be written 20h. It
+is for order; the scores from lcfs to f4 but f1 have names. These take
+oldest_first=T, too: jobs that have waited longer come first.
 """
 
 #: Predictors with their parameters and defaults, within 76 columns.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import chosen_by_type, helper, in_python, inline, kernel
+from workloadkit._kernels.compile import bare, chosen_by_type, helper, in_python, inline, kernel
+from workloadkit._kernels.reference import by_reference
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import (
@@ -18,6 +19,8 @@ from workloadkit.simulation.orders import (
     F1,
     LARGEST,
     LJF,
+    SCORE,
+    SCORED,
     SETTLED,
     SJF,
     SMALLEST,
@@ -66,8 +69,44 @@ def seen(state, job):
     )
 
 
+def tell_score(scoring, jobs, what, job, now):
+    """Let a score compute its value, or follow what happens to a job."""
+    scoring.function(scoring.memory, jobs, what, job, 0, now)
+
+
+@chosen_by_type(tell_score)
+def _tell_score(scoring, jobs, what, job, now):
+    from workloadkit._kernels.native_calls import call
+
+    return lambda scoring, jobs, what, job, now: call(
+        scoring.function, scoring.memory, jobs, what, job, 0, now
+    )
+
+
+@inline
+def _score(scoring, jobs, job, now):
+    tell_score(scoring, jobs, SCORED, job, now)
+    return scoring.value[0]
+
+
+@kernel
+def scores_of_all(scoring, jobs):
+    """Return the scores of the jobs of a log as they arrive."""
+    scores = np.empty(jobs.submit.size)
+    _score_all(scoring, by_reference(jobs), scores)
+    return scores
+
+
+@bare
+def _score_all(scoring, jobs, scores):
+    for job in range(scores.size):
+        scores[job] = _score(scoring, jobs, job, jobs.submit[job])
+
+
 @inline
 def _key(state, order, job):
+    if order.code == SCORE:
+        return _score(order.scoring, state.jobs, job, state.jobs.submit[job])
     return _settled_key(order.code, seen(state, job), order.numbers)
 
 
@@ -104,7 +143,34 @@ def varying_value(code, now, submit, estimate, procs):
 @inline
 def _value(state, order, job, now):
     jobs = state.jobs
+    if order.code == SCORE:
+        return _score(order.scoring, jobs, job, now)
     return varying_value(order.code, now, jobs.submit[job], jobs.estimate[job], jobs.procs[job])
+
+
+@inline
+def _follows(state, order, what, job, now):
+    if order.scoring.follows_users:
+        tell_score(order.scoring, state.jobs, what, job, now)
+
+
+@inline
+def _follows_not(state, order, what, job, now):
+    pass
+
+
+def score_follows(state, order, what, job, now):
+    """Let an order that is a score follow what happens to a job."""
+    _follow_function(type(order))(state, order, what, job, now)
+
+
+@chosen_by_type(score_follows)
+def _score_follows(state, order, what, job, now):
+    return in_python(_follow_function(kind_of(order)))
+
+
+def _follow_function(kind):
+    return _follows if kind is VaryingOrder else _follows_not
 
 
 def value_of(state, order, job, now):
@@ -147,6 +213,8 @@ def ranks(state: Any, order: Any) -> NDArray[np.float64]:
         keys = order.keys_of_all(jobs, first)
     elif order.code == ARRIVAL:
         return np.arange(float(n_jobs))
+    elif order.code == SCORE:
+        keys = scores_of_all(order.scoring, jobs)
     else:
         keys = keys_of_all(jobs, first, order.code, order.numbers)
     place = np.empty(n_jobs)

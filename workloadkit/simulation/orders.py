@@ -39,17 +39,50 @@ class VisibleJob(NamedTuple):
     first: Any
 
 
+class Scoring(NamedTuple):
+    """A score as the loops call it: a native function, see `policies.order.kernel`.
+
+    Parameters
+    ----------
+    follows_users : bool
+        Whether it is notified of arrivals, starts and ends of jobs.
+    memory, function : int
+        Addresses of the score, in the compiler's layout, and of its native function.
+    value : ndarray of float64, shape (1,)
+        The result.
+    kept : ndarray of uint8
+        The memory of the score; whoever makes it keeps its arrays.
+    """
+
+    follows_users: bool
+    memory: Any
+    function: Any
+    value: NDArray[np.float64]
+    kept: NDArray[np.uint8]
+
+
+NO_SCORING = Scoring(False, 0, 0, np.empty(0), np.empty(0, np.uint8))
+
+#: The index of an order that is a score.
+SCORE = 99
+
+# What a score does: compute its value, or follow what happens to a job.
+SCORED, ARRIVED, STARTED, ENDED, RETURNED = range(5)
+
+
 class Order(NamedTuple):
-    """A settled order: its index in `SETTLED`, and its parameters."""
+    """A settled order: its index in `SETTLED` and its parameters, or a score."""
 
     code: int
     numbers: NDArray[np.int64]
+    scoring: Scoring = NO_SCORING
 
 
 class VaryingOrder(NamedTuple):
-    """An order that varies with time: its index in `VARYING`."""
+    """An order that varies with time: its index in `VARYING`, or a score."""
 
     code: int
+    scoring: Scoring = NO_SCORING
 
 
 def arrival(job, numbers):
@@ -78,8 +111,11 @@ def largest(job, numbers):
 
 
 def f1(job, numbers):
-    """log10(estimate) · processors + 870 · log10(max(submit - first, 1)), the smallest first."""
-    since = max(job.submit - job.first, 1)
+    """log10(estimate) · processors + 870 · log10(max(submit, 1)), the smallest first.
+
+    With `numbers`, the submit time counts from the first submission.
+    """
+    since = max(job.submit - job.first if len(numbers) > 0 else job.submit, 1)
     return math.log10(job.estimate) * job.procs + 870.0 * math.log10(since)
 
 

@@ -111,6 +111,8 @@ class Workload:
     limit : ndarray, optional
         In a result: the user's upper limit of each run time; `estimate` is then what was planned
         with at the arrival. [s]
+    group, partition : ndarray of int64, optional
+        Of each job of a log, -1 for unknown.
     """
 
     row: NDArray[np.int64]
@@ -129,6 +131,8 @@ class Workload:
     users: Any = None
     user_numbers: NDArray[np.int64] | None = None
     limit: NDArray | None = None
+    group: NDArray[np.int64] | None = None
+    partition: NDArray[np.int64] | None = None
 
     @property
     def numbers_of_users(self) -> NDArray[np.int64]:
@@ -317,6 +321,8 @@ def make_workload(
         procs=procs,
         killed=killed,
         queue=trace.column("queue")[row],
+        group=trace.column("group")[row],
+        partition=trace.column("partition")[row],
         wait=wait,
         left_out=trace.n_jobs - row.size,
         utilities=_utilities(trace, row),

@@ -51,6 +51,8 @@ class Job:
         Its place among the jobs of the user's log, -1 for none.
     prediction : int or float
         What it was planned with at its arrival: the estimate, or the predictor's. [s]
+    group, partition : int, optional
+        Its group and partition in the log.
     notes : dict of str to object
         Further information of the user: columns of `Schedule.jobs`.
     view : JobView
@@ -76,6 +78,8 @@ class Job:
     arrival: int = 0
     row: int = -1
     prediction: Any = None
+    group: int | None = None
+    partition: int | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     view: Any = None
 

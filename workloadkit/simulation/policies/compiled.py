@@ -28,6 +28,7 @@ class CompiledPolicy:
         self.workload, self.rules = workload, rules
         self.hardware: Any = rules.hardware or OnePool(rules.machine)
         self.rng = np.random.default_rng(rules.seed)
+        self.kept: Any = ()  # what native functions refer to
 
     def new_state(self) -> State:
         """Return the state before the first submission, without a policy."""
@@ -50,12 +51,13 @@ class CompiledPolicy:
         )
 
     def _predicting(self) -> Predicting:
-        """Return the predictor, or none, as a part of the state; its arrays are kept here."""
+        """Return the predictor, or none, as a part of the state."""
         if self.rules.predictor is None:
             return NO_PREDICTOR
         rng = predictor_rng(self.rules)
-        self.predictor = self.rules.predictor.compiled(self.workload, *rng)
-        return predicting(self.predictor, self.workload.submit.dtype)
+        predictor = self.rules.predictor.compiled(self.workload, *rng)
+        self.kept = (*self.kept, predictor)
+        return predicting(predictor, self.workload.submit.dtype)
 
     @property
     def jobs_are_known(self) -> bool:

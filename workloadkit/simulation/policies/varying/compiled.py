@@ -9,7 +9,7 @@ import numpy as np
 from workloadkit._kernels.compile import in_python
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import function_of_time, ranks
-from workloadkit.simulation.orders import VaryingOrder, settled
+from workloadkit.simulation.orders import SCORE, VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.varying import groups, kernel
@@ -33,8 +33,8 @@ class CompiledVarying(CompiledPolicy):
     rules : Rules
     order : NamedTuple
         See `orders`.
-    backfill : str
-        Order of backfilling, as in `Ordered`.
+    backfill : str or VaryingOrder
+        Order of backfilling, as in `Ordered`, or a score.
     overtaking : Overtaking
     long_queue, patience : int
         See the constants.
@@ -45,7 +45,7 @@ class CompiledVarying(CompiledPolicy):
         workload: Workload,
         rules: Rules,
         order: Any,
-        backfill: str,
+        backfill: str | VaryingOrder,
         overtaking: Overtaking = AS_USUAL,
         *,
         long_queue: int = LONG_QUEUE,
@@ -60,13 +60,16 @@ class CompiledVarying(CompiledPolicy):
         """Return the state with an empty queue."""
         n_jobs = state.jobs.submit.size
         how: dict[str, Any] = {"backfills": self.backfill != "none"}
-        if self.backfill not in ("same", "none"):
+        if isinstance(self.backfill, VaryingOrder):
+            how["backfill_score"] = self.backfill
+        elif self.backfill not in ("same", "none"):
             order = settled(self.backfill)
             if self.jobs_are_known:
                 how["rank"] = ranks(state, order)
             else:
                 how |= {"rank": np.empty(n_jobs), "backfill_order": order}
-        alike = isinstance(self.order, VaryingOrder) and self.jobs_are_known
+        alike = isinstance(self.order, VaryingOrder) and self.order.code != SCORE
+        alike = alike and self.jobs_are_known
         if alike and getattr(self.hardware, "by_size", False):
             how |= {"long_queue": self.long_queue, "patience": self.patience * n_jobs}
         line = kernel.new_line(n_jobs, self.order, **how)

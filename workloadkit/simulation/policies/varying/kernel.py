@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import key_of, value_of
+from workloadkit.simulation.compiled_orders import key_of, score_follows, value_of
 from workloadkit.simulation.machine.ledger import (
     fits,
     is_full,
@@ -23,17 +23,28 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
+from workloadkit.simulation.orders import (
+    ARRIVED,
+    ENDED,
+    RETURNED,
+    SCORE,
+    STARTED,
+    VaryingOrder,
+)
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     COUNT,
     WaitingList,
     forget_started,
     job_ended,
-    job_returned,
     new_arrivals,
     plans_void,
     some_fit,
 )
+from workloadkit.simulation.policies.arrivals import job_returned as return_to_list
+
+#: No score for backfilling.
+NO_ORDER = VaryingOrder(-1)
 
 
 class VaryingList(NamedTuple):
@@ -44,6 +55,8 @@ class VaryingList(NamedTuple):
     queue : WaitingList
     order : NamedTuple
         One that varies with time, see `orders`.
+    backfill_score : VaryingOrder
+        A score for backfilling, or none.
     backfill_order : NamedTuple or None
         A settled one; None if the places of all jobs are known, or if it is the same.
     rank : ndarray of float64, shape (n_jobs,)
@@ -52,6 +65,8 @@ class VaryingList(NamedTuple):
         Whether jobs may overtake.
     value : ndarray of float64, shape (n_jobs,)
         Values of the listed jobs in this pass.
+    backfill_value : ndarray of float64, shape (n_jobs,)
+        Likewise those of the score for backfilling, if there is one.
     candidate : ndarray of int64, shape (n_jobs,)
         Places in the list of jobs that may still be backfilled.
     long_queue : int
@@ -62,10 +77,12 @@ class VaryingList(NamedTuple):
 
     queue: WaitingList
     order: Any
+    backfill_score: VaryingOrder
     backfill_order: Any
     rank: NDArray[np.float64]
     backfills: bool
     value: NDArray[np.float64]
+    backfill_value: NDArray[np.float64]
     candidate: NDArray[np.int64]
     long_queue: int
     patience: NDArray[np.int64]
@@ -78,6 +95,7 @@ def new_line(
     backfills: bool = True,
     rank: NDArray[np.float64] | None = None,
     backfill_order: Any = None,
+    backfill_score: VaryingOrder = NO_ORDER,
     long_queue: int | None = None,
     patience: int = 1,
 ) -> VaryingList:
@@ -85,10 +103,12 @@ def new_line(
     return VaryingList(
         queue=new_arrivals(n_jobs),
         order=order,
+        backfill_score=backfill_score,
         backfill_order=backfill_order,
         rank=np.empty(0) if rank is None else rank,
         backfills=backfills,
         value=np.empty(n_jobs),
+        backfill_value=np.empty(n_jobs if backfill_score.code == SCORE else 0),
         candidate=np.empty(n_jobs, np.int64),
         long_queue=n_jobs if long_queue is None else long_queue,
         patience=np.array([patience]),
@@ -99,8 +119,29 @@ def new_line(
 def job_arrived(state, job, now):
     """Set a job's place in the order of backfilling, if it has none yet."""
     line = state.policy
+    _follow(state, ARRIVED, job, now)
     if line.backfill_order is not None:
         line.rank[job] = key_of(state, line.backfill_order, job)
+
+
+@inline
+def end_taken(state, job, now):
+    """Let scores follow the end of a job."""
+    _follow(state, ENDED, job, now)
+
+
+@inline
+def job_returned(state, job, now):
+    """Return a job to its old place."""
+    _follow(state, RETURNED, job, now)
+    return_to_list(state, job, now)
+
+
+@inline
+def _follow(state, what, job, now):
+    """Let scores that depend on users follow what happens to a job."""
+    score_follows(state, state.policy.order, what, job, now)
+    score_follows(state, state.policy.backfill_score, what, job, now)
 
 
 @inline
@@ -135,6 +176,8 @@ def _evaluate(state, now):
         line.patience[0] -= count
     for place in range(count):
         value[place] = value_of(state, line.order, waiting[place], now)
+        if line.backfill_score.code == SCORE:
+            line.backfill_value[place] = value_of(state, line.backfill_score, waiting[place], now)
 
 
 @inline
@@ -152,6 +195,7 @@ def _foremost(line):
 def _start(state, place, now):
     waiting = state.policy.queue.waiting
     start_job(state, waiting[place], now)
+    _follow(state, STARTED, waiting[place], now)
     waiting[place] = -1
 
 
@@ -168,6 +212,8 @@ def _backfill(state, head, now):
             n += 1
             if rank.size > 0:
                 value[place] = rank[job]
+            elif line.backfill_score.code == SCORE:
+                value[place] = line.backfill_value[place]
     while n > 0:
         chosen = candidate[0]
         for i in range(1, n):

@@ -1,0 +1,283 @@
+"""Scores: expressions and functions, in both engines, against Python's own arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_compiler, needs_traces, slow_to_compile
+from tests.small_logs import head_of
+from tests.workloadkit.test_predictors import random_log
+from workloadkit.errors import ParameterError
+from workloadkit.simulation.policies.order.expression import FEATURES, read
+from workloadkit.simulation.policies.order.plain import run
+
+ENGINES = ("compiled", "python")
+VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
+
+#: What expressions are made of, for Python as well.
+PYTHON = {
+    **{name: getattr(math, name) for name in ("log", "log2", "log10", "exp", "sqrt")},
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "where": lambda c, a, b: a if c else b,
+}
+
+SETTLED = (
+    "estimate * procs",
+    "-submit",
+    "sqrt(estimate) * procs + 25600 * log10(max(submit, 1))",
+    "where(estimate <= 20min, 0, 1) + procs / 100",
+    "user + queue / 10 + limit / 1e6 - since",
+    "number - partition + group",
+)
+VARYING = (
+    "-(wait / estimate) ** 3 * procs",
+    "running_work + waiting_work / 7",
+    "usage * procs - now",
+    "where(wait > 2h, -wait, estimate)",
+)
+
+
+def agree(trace, scheduler, users="open", **how):
+    """Simulate in both engines, which must agree; return the starts."""
+    compiled, plain = (
+        wk.simulate(trace, scheduler, users, rng=1, engine=engine, **how) for engine in ENGINES
+    )
+    assert compiled.start.tolist() == plain.start.tolist()
+    return compiled.start.tolist()
+
+
+def value_of(text, parameters=None):
+    return run(read(text, parameters), VALUES.__getitem__)[0]
+
+
+def expressions():
+    """Texts of expressions that Python evaluates as well, without exceptions."""
+    atoms = st.one_of(
+        st.sampled_from(FEATURES), st.integers(0, 99).map(str), st.sampled_from(["0.5", "1e-3"])
+    )
+
+    def larger(inner):
+        two = st.tuples(
+            inner, st.sampled_from(["+", "-", "*", "<", "<=", ">", ">=", "==", "!="]), inner
+        )
+        named = st.sampled_from(["min", "max"])
+        return st.one_of(
+            two.map(lambda parts: f"({' '.join(parts)})"),
+            inner.map(lambda x: f"(-{x})"),
+            inner.map(lambda x: f"abs({x})"),
+            inner.map(lambda x: f"sqrt(abs({x}))"),
+            inner.map(lambda x: f"log10(abs({x}) + 1)"),
+            inner.map(lambda x: f"({x}) ** 2"),
+            st.tuples(inner, inner).map(lambda xs: f"({xs[0]}) / (abs({xs[1]}) + 1)"),
+            st.tuples(named, inner, inner).map(lambda xs: f"{xs[0]}({xs[1]}, {xs[2]})"),
+            st.tuples(inner, inner, inner).map(lambda xs: f"where({', '.join(xs)})"),
+            st.tuples(inner, inner).map(lambda xs: f"({xs[0]} > 3 and not {xs[1]} < 2)"),
+        )
+
+    return st.recursive(atoms, larger, max_leaves=8)
+
+
+@given(expressions())
+def test_expressions_have_the_values_that_python_gives(text):
+    expected = float(eval(text, {"__builtins__": {}}, PYTHON | VALUES))
+    assert value_of(text) == expected or math.isclose(value_of(text), expected, rel_tol=1e-12)
+
+
+def test_what_is_no_number_is_infinite_or_nan():
+    for text, expected in (
+        ("1 / 0", math.inf),
+        ("-1 / 0", -math.inf),
+        ("log(0)", -math.inf),
+        ("exp(1000)", math.inf),
+        ("exp(-1000)", 0),
+        ("2 ** -1", 0.5),
+        ("2 ** 0.5", math.sqrt(2)),
+        ("0 ** -1", math.inf),
+        ("where(1 > 2, 5, 6)", 6),
+        ("90min + .5h + 2d", 5400 + 1800 + 172800),
+        ("not 0", 1),
+    ):
+        assert value_of(text) == pytest.approx(expected), text
+    for text in ("0 / 0", "log(-1)", "sqrt(-1)", "(-8) ** 0.5"):
+        assert math.isnan(value_of(text)), text
+    assert value_of("alpha * 2", {"alpha": 3}) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("wait + walltime", "unknown 'walltime'"),
+        ("estimate *", "'estimate \\*' is no expression"),
+        ("__import__('os')", "unknown function '__import__'"),
+        ("procs.real", "procs.real is not allowed"),
+        ("[procs]", "is not allowed"),
+        ("'a'", "is not allowed"),
+        ("1 < procs < 3", "join comparisons by and"),
+        ("procs % 2", "is not allowed"),
+        ("log(1, 2)", "log takes 1 values"),
+        ("where(1, 2)", "where takes 3 values"),
+        ("(" * 300 + "1" + ")" * 300, "is no expression"),
+        ("1+" * 600 + "1", "at most 1000 characters"),
+        ("lambda: 1", "is not allowed"),
+    ],
+)
+def test_what_is_no_expression_is_refused(text, message):
+    with pytest.raises(ParameterError, match=message):
+        wk.schedulers.Order(text)
+
+
+def test_wrong_orders_are_refused():
+    for given_, message in (
+        ({"score": 3}, "neither an expression nor a function"),
+        ({"score": lambda size: size}, "unknown argument 'size'"),
+        ({"score": "wait", "backfill": "wait +"}, "backfill: 'wait \\+' is no expression"),
+        ({"score": "wait", "oldest_first": 0}, "oldest_first is 0 s"),
+        ({"score": "wait", "backfill": "none", "strict": True}, "backfill is 'none'"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            wk.schedulers.Order(**given_)
+    for users in ("closed", "fluid"):
+        for engine in ENGINES:
+            with pytest.raises(ParameterError, match="known only of jobs that arrive at"):
+                wk.simulate(random_log(1), "order:number", users, procs=16, engine=engine)
+
+
+def test_commas_and_signs_in_parentheses_belong_to_the_expression():
+    order = wk.schedulers.parse(
+        "order:score=max(procs,2)*where(estimate>=20h,1,(queue==3)),backfill=min(procs,4),"
+        "oldest_first=20h,spare=none"
+    )
+    assert order.score == "max(procs,2)*where(estimate>=20h,1,(queue==3))"
+    assert (order.backfill, order.oldest_first, order.spare) == ("min(procs,4)", 72000, "none")
+    assert wk.schedulers.parse("order:procs>=2").score == "procs>=2"
+    assert wk.schedulers.parse(wk.schedulers.describe(order)) == order
+
+
+@pytest.mark.parametrize("place", range(len(SETTLED) + len(VARYING)))
+def test_engines_agree_on_scores(place):
+    score = (*SETTLED, *VARYING)[place]
+    others = (*VARYING, *SETTLED, "sjf", "none", "same")
+    for seed in range(2):
+        backfill = others[(place + 5 * seed) % len(others)]
+        how = {"passes": ("instant", "event")[seed], "overrun": ("kill", "late")[seed]}
+        for text in (score, f"{score},backfill={backfill}"):
+            agree(random_log(seed), f"order:score={text}", procs=16, **how)
+
+
+@slow_to_compile
+@pytest.mark.parametrize("score", [SETTLED[2], VARYING[2]])
+def test_engines_agree_with_decimals(score):
+    agree(random_log(2, times=float), f"order:{score}", procs=16)
+
+
+@pytest.mark.parametrize("score", [SETTLED[0], VARYING[1], VARYING[2]])
+def test_scores_serve_users_who_react_and_predicted_jobs(score):
+    for users in ("closed", "fluid"):
+        agree(random_log(3), f"order:{score}", users, procs=16)
+    for rule in ("requested", "increments"):
+        agree(random_log(3), f"order:{score}", procs=16, predictor=f"last-two,correct={rule}")
+
+
+def test_outages_return_jobs_to_the_waiting_work():
+    outages = wk.Outages((wk.Outage(1, 9000, 9500, 8), wk.Outage(2, 20000, 20100, 16)))
+    for score in ("waiting_work - running_work", "usage"):
+        agree(random_log(4), f"order:{score}", procs=16, outages=outages)
+
+
+@needs_traces
+@needs_compiler
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_engines_agree_on_real_logs(path):
+    trace = head_of(path, 1000)
+    for place, score in enumerate((SETTLED[2], VARYING[0], VARYING[2])):
+        backfill = ("same", "estimate * procs", "usage")[place]
+        agree(trace, f"order:score={score},backfill={backfill}", oversize="drop")
+
+
+def test_scores_of_known_orders_give_their_schedules():
+    trace = random_log(5, 200)
+    for name, score in (
+        ("sjf", "estimate"),
+        ("largest", "-procs"),
+        ("wfp3", "-(wait / estimate) ** 3 * procs"),
+        ("unicef", "-(wait / (max(log2(procs), 1) * estimate))"),
+        ("f1", "log10(estimate) * procs + 870 * log10(max(submit, 1))"),
+        ("f1:since=first", "log10(estimate) * procs + 870 * log10(max(since, 1))"),
+        ("easy", "submit"),
+        ("sqf", "procs"),
+        ("laf", "-estimate * procs"),
+        ("exp", "-wait / estimate"),
+    ):
+        expected = wk.simulate(trace, name, procs=16).start.tolist()
+        assert agree(trace, f"order:{score}", procs=16) == expected, name
+
+
+def test_jobs_that_have_waited_too_long_come_first():
+    # a long job waits while shorter ones keep coming
+    jobs = {"submit": [0, 1, *range(2, 40)], "run": [50, 90, *[50] * 38], "procs": [4] * 40}
+    trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
+    starved, served = (
+        agree(trace, f"saf{rule}", procs=4)[1] for rule in ("", ":oldest_first=10min")
+    )
+    assert starved == 50 * 39
+    assert served == 650  # the first pass at which it has waited more than 600 s
+
+
+def test_usage_decays_by_half_in_a_half_life():
+    # user 1 used 4 processors for 100 s, user 2 for 60 s, at times that leave user 1 with less
+    columns = {
+        "submit": [0, 1000, 1100, 1100],
+        "run": [100, 100, 10, 10],
+        "procs": [4, 3, 4, 4],
+        "user": [1, 2, 2, 1],
+    }
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    assert agree(trace, "order:usage,half_life=100", procs=4) == [0, 1000, 1110, 1100]
+    assert agree(trace, "order:usage,half_life=inf", procs=4) == [0, 1000, 1100, 1110]
+
+
+def weighed(wait, estimate, procs, power=3.0):
+    return -((wait / estimate) ** power) * procs
+
+
+def test_functions_are_scores_and_their_parameters_compile_nothing_again():
+    trace = random_log(6)
+    for power in (1.0, 3.0, 0.5):
+        order = wk.schedulers.Order(weighed, parameters={"power": power})
+        text = f"order:-((wait / estimate) ** {power}) * procs"
+        assert agree(trace, order, procs=16) == agree(trace, text, procs=16)
+    assert wk.simulate(trace, order, procs=16).parameters["scheduler"].startswith("order")
+    text = wk.schedulers.Order("-((wait / estimate) ** power) * procs", parameters={"power": 0.5})
+    assert agree(trace, text, procs=16) == agree(trace, order, procs=16)
+
+
+def test_a_function_for_backfilling_and_a_nan_comes_last():
+    def unknown_last(estimate, procs):
+        return math.nan if procs == 8 else estimate
+
+    trace = random_log(7)
+    agree(trace, wk.schedulers.Order(unknown_last, backfill=unknown_last), procs=16)
+    order = wk.schedulers.Order("where(procs == 8, 0 / 0, estimate)")
+    assert agree(trace, order, procs=16) == agree(
+        trace, wk.schedulers.Order(unknown_last), procs=16
+    )
+
+
+def test_the_order_of_users_who_wait_is_that_of_their_work():
+    columns = {
+        "submit": [0, 1, 2, 3],
+        "run": [100, 10, 20, 10],
+        "procs": [4, 4, 4, 4],
+        "user": [1, 2, 3, 2],
+    }
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    # user 2 has 80 waiting in two jobs, as much as user 3 in one
+    assert agree(trace, "order:waiting_work", procs=4) == [0, 100, 120, 110]
+    assert np.argsort(agree(trace, "order:-waiting_work", procs=4)).tolist() == [0, 1, 2, 3]

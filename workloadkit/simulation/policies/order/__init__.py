@@ -1,0 +1,202 @@
+"""EASY in an order of its own: a score, as an expression of a job's features or a function."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, ClassVar
+
+from workloadkit.errors import ParameterError, among, check_number
+from workloadkit.parameters import Duration, check_types
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.order.expression import (
+    AT_ARRIVAL,
+    FEATURES,
+    OF_LOG,
+    OF_USER,
+    Program,
+    arguments_of,
+    read,
+)
+from workloadkit.simulation.policies.overtaking import (
+    AS_USUAL,
+    BACKFILLS,
+    Backfilling,
+    Overtaking,
+)
+from workloadkit.simulation.workload import Rules, Workload
+
+_WEEK = 7.0 * 86400
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score: a number by which jobs are sorted, smallest first, ties by arrival, NaN last.
+
+    Parameters
+    ----------
+    program : Program
+        Of an expression.
+        For a function, the steps that put its arguments on the stack.
+    function : callable or None
+        If it is a function.
+    oldest_first : float
+        Jobs that have waited longer come before all others, the oldest first. [s]
+    half_life : float
+        Of the usage. [s]
+    """
+
+    program: Program
+    function: Callable[..., Any] | None = None
+    oldest_first: float = math.inf
+    half_life: float = _WEEK
+
+    @property
+    def features(self) -> frozenset[str]:
+        """The features on which it depends."""
+        return self.program.features
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is the same from the arrival of a job on."""
+        return self.features <= set(AT_ARRIVAL) and self.oldest_first == math.inf
+
+    @property
+    def follows_users(self) -> bool:
+        """Whether it depends on what the job's user has in the system."""
+        return bool(self.features & set(OF_USER))
+
+    @property
+    def is_of_log(self) -> bool:
+        """Whether it depends on what only jobs of a log have."""
+        return bool(self.features & set(OF_LOG))
+
+
+@dataclass(frozen=True)
+class Order(Backfilling):
+    """EASY in the order of a score, the smallest first, ties by arrival.
+
+    Parameters
+    ----------
+    score : str or callable
+        An expression of a job's features, or a function of them, see Notes; by default the order of
+        arrival.
+    backfill : str or callable
+        Order of backfilling: "same" for that of the queue, "none", the name of a settled order, or
+        a score.
+    oldest_first : float
+        Jobs that have waited longer than this come before all others, the oldest first: a bound on
+        starvation [1]_. [s]
+    half_life : float
+        Half-life of the decayed usage; infinite for the sum of all. [s]
+    parameters : mapping of str to float
+        Parameters of the score, by name. A change of them compiles nothing again.
+    spare, strict
+        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
+
+    Notes
+    -----
+    Features are `submit`, `estimate`, `limit` and `procs` of the job; `user`, `queue`, `group`,
+    `partition` and its `number`, as numbers; `since`, the time from the first submission of all to
+    that of the job; `now` and `wait`; and of the job's user `running_work` and `waiting_work`, the
+    sums of estimate × processors at arrival, and `usage`, the processors × seconds of the past,
+    exponentially decayed. Times are in seconds. `number`, `group` and `partition` are known where
+    jobs arrive at the timestamps of a log.
+
+    An expression has numbers and times (``20h``), ``+ - * / **``, comparisons (1 or 0), ``and``,
+    ``or``, ``not``, and the functions ``log``, ``log2``, ``log10``, ``exp``, ``sqrt``, ``abs``,
+    ``min``, ``max`` and ``where(condition, a, b)``. It is never evaluated by Python. A function
+    takes features by the names of its arguments, as floats, and parameters; the compiled engine
+    compiles it, once in each process.
+
+    If a score depends on nothing that changes while a job waits, its place is settled when it
+    arrives. Otherwise it is computed again at the beginning of each pass.
+
+    References
+    ----------
+    .. [1] J. Lelong, V. Reis, D. Trystram, "Tuning EASY-backfilling queues", JSSPP 2017.
+
+    Examples
+    --------
+    >>> Order("estimate * procs", backfill="sjf").backfill
+    'sjf'
+    >>> Order("-(wait / estimate) ** k * procs", parameters={"k": 3}).scores[0].is_settled
+    False
+    """
+
+    name: ClassVar[str] = "order"
+
+    score: str | Callable[..., Any] = "submit"
+    backfill: str | Callable[..., Any] = "same"
+    oldest_first: Duration = math.inf
+    half_life: Duration = _WEEK
+    parameters: Any = ()
+
+    def __post_init__(self) -> None:
+        given = self.parameters
+        pairs = tuple(given.items() if isinstance(given, Mapping) else given)
+        object.__setattr__(self, "parameters", pairs)
+        check_types("scheduler", self)
+        for name in ("oldest_first", "half_life"):
+            if not getattr(self, name) > 0:
+                raise ParameterError(
+                    f"scheduler {self.name}: {name} is {getattr(self, name):g} s; it is above 0"
+                )
+        for name, value in pairs:
+            check_number(name, value)
+        _ = self.scores  # which checks them
+        if self.backfill == "none" and self.overtaking != AS_USUAL:
+            raise ParameterError(
+                f"scheduler {self.name}: spare or strict is given, but backfill is 'none'"
+            )
+
+    @property
+    def overtaking(self) -> Overtaking:
+        """The rule by which jobs may overtake."""
+        return Overtaking(self.spare == "extra", self.strict)
+
+    @cached_property
+    def scores(self) -> tuple[Score, Score | str]:
+        """The score of the queue, and that of backfilling or the name of that order."""
+        backfill: Any = self.backfill
+        if not (isinstance(backfill, str) and backfill in ("same", "none", *BACKFILLS)):
+            backfill = self._score(backfill, "backfill", oldest_first=math.inf)
+        return self._score(self.score, "score", oldest_first=self.oldest_first), backfill
+
+    def _score(self, given: Any, name: str, *, oldest_first: float) -> Score:
+        how: dict[str, Any] = {"oldest_first": oldest_first, "half_life": self.half_life}
+        try:
+            if isinstance(given, str):
+                return Score(read(given, dict(self.parameters)), **how)
+            return self._of_function(given, how)
+        except ParameterError as error:
+            raise ParameterError(f"scheduler {self.name}: {name}: {error}") from None
+
+    def _of_function(self, given: Any, how: dict[str, Any]) -> Score:
+        if not callable(given):
+            raise ParameterError(f"{given!r} is neither an expression nor a function")
+        arguments = signature(getattr(given, "py_func", given)).parameters.values()
+        names = [a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD]
+        if len(names) < len(arguments):
+            raise ParameterError(f"{given.__name__} takes more than plain arguments")
+        values: dict[str, float] = {
+            a.name: a.default for a in arguments if a.default is not Parameter.empty
+        } | {n: x for n, x in self.parameters if n in names}
+        for name in names:
+            if name not in FEATURES and name not in values:
+                known = (*FEATURES, *dict(self.parameters))
+                raise ParameterError(f"unknown argument {name!r}; {among(name, known)}")
+        return Score(arguments_of(names, values), given, **how)
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, for one simulation."""
+        from workloadkit.simulation.policies.order.plain import ScoredScheduler
+
+        return ScoredScheduler(*self.scores, self.overtaking)
+
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy in the compiled engine, for one simulation."""
+        from workloadkit.simulation.policies.order.compiled import compiled_order
+
+        return compiled_order(*self.scores, self.overtaking, workload, rules)

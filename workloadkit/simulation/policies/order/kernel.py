@@ -1,0 +1,183 @@
+"""Scores, compiled separately from the event loop: programs for a stack, and functions.
+
+A score is one native function, which the loops call by its address, see `orders.Scoring`. That of
+all expressions is the same; their programs are arrays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.orders import ENDED, RETURNED, SCORED, STARTED
+from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two, quotient
+from workloadkit.simulation.policies.order.expression import (
+    ADD,
+    CHOOSE,
+    DIVIDE,
+    FEATURE,
+    FEATURES,
+    MULTIPLY,
+    NUMBER,
+    SUBTRACT,
+)
+
+(SUBMIT, ESTIMATE, LIMIT, PROCS, USER, QUEUE, SINCE, NUMBER_OF_JOB, GROUP, PARTITION) = range(10)
+(NOW, WAIT, RUNNING_WORK, WAITING_WORK, USAGE) = range(10, len(FEATURES))
+
+# Columns of ScoreMemory.work, by user.
+WAITING, RUNNING, BUSY, USED = range(4)
+
+
+class ScoreMemory(NamedTuple):
+    """A score, and what it depends on.
+
+    Parameters
+    ----------
+    what, which : ndarray of int64
+        The steps of the program.
+    numbers, stack : ndarray of float64
+    value : ndarray of float64, shape (1,)
+        The result.
+    oldest_first, decay : float
+    person : ndarray of int64
+        User of each job, from 0 on; empty if the jobs have it.
+    user_number : ndarray of int64
+        Number of each user; empty if the jobs have it.
+    number, group, partition : ndarray of int64
+        Of each job of a log; else empty.
+    work : ndarray of float64, shape (4, n_users)
+        See the constants.
+    used_at : ndarray, shape (n_users,)
+        Up to when the usage is counted. [s]
+    """
+
+    what: NDArray[np.int64]
+    which: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    stack: NDArray[np.float64]
+    value: NDArray[np.float64]
+    oldest_first: float
+    decay: float
+    person: NDArray[np.int64]
+    user_number: NDArray[np.int64]
+    number: NDArray[np.int64]
+    group: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    work: NDArray[np.float64]
+    used_at: NDArray
+
+
+def act(memory, jobs, what, job, _, now):
+    """Score a job, or follow its user."""
+    if what != SCORED:
+        follow(memory, jobs, what, job, now)
+    elif now - jobs.submit[job] > memory.oldest_first:
+        memory.value[0] = -np.inf
+    else:
+        run(memory, jobs, job, now)
+        value = memory.stack[0]
+        memory.value[0] = value if value == value else np.inf  # NaN comes last
+
+
+@bare
+def follow(memory, jobs, what, job, now):
+    """Count a job that arrives, starts, ends or returns to the queue."""
+    user, work = _person(memory, jobs, job), memory.work
+    amount = float(jobs.prediction[job]) * jobs.procs[job]
+    if what == STARTED:
+        work[WAITING, user] -= amount
+        work[RUNNING, user] += amount
+        _use(memory, user, now, jobs.procs[job])
+    elif what in (ENDED, RETURNED):
+        work[RUNNING, user] -= amount
+        _use(memory, user, now, -jobs.procs[job])
+        if what == RETURNED:
+            work[WAITING, user] += amount
+    else:
+        work[WAITING, user] += amount
+
+
+@inline
+def _person(memory, jobs, job):
+    return memory.person[job] if memory.person.size > 0 else jobs.user[job]
+
+
+@inline
+def _use(memory, user, now, more):
+    memory.work[USED, user] = _usage(memory, user, now)
+    memory.work[BUSY, user] += more
+    memory.used_at[user] = now
+
+
+@bare
+def _usage(memory, user, now):
+    time, work = float(now - memory.used_at[user]), memory.work
+    return decayed(work[USED, user], work[BUSY, user], time, memory.decay)
+
+
+@bare
+def run(memory, jobs, job, now):
+    """Run the program; it leaves its numbers on the stack."""
+    what, which, stack = memory.what, memory.which, memory.stack
+    top = -1
+    for step in range(what.size):
+        code = what[step]
+        if code == NUMBER:
+            top += 1
+            stack[top] = memory.numbers[which[step]]
+        elif code == FEATURE:
+            top += 1
+            stack[top] = _feature(memory, jobs, which[step], job, now)
+        elif code < ADD:
+            stack[top] = of_one(code, stack[top])
+        elif code < CHOOSE:
+            top -= 1
+            if code == MULTIPLY:
+                stack[top] = stack[top] * stack[top + 1]
+            elif code == ADD:
+                stack[top] = stack[top] + stack[top + 1]
+            elif code == SUBTRACT:
+                stack[top] = stack[top] - stack[top + 1]
+            elif code == DIVIDE:
+                stack[top] = quotient(stack[top], stack[top + 1])
+            else:
+                stack[top] = of_two(code, stack[top], stack[top + 1])
+        else:
+            top -= 2
+            stack[top] = stack[top + 1] if stack[top] != 0.0 else stack[top + 2]
+
+
+@bare
+def _feature(memory, jobs, which, job, now):
+    """Return a feature of a job."""
+    if which == WAIT:
+        return float(now - jobs.submit[job])
+    if which == ESTIMATE:
+        return float(jobs.estimate[job])
+    if which == PROCS:
+        return float(jobs.procs[job])
+    if which == SUBMIT:
+        return float(jobs.submit[job])
+    if which == LIMIT:
+        return float(jobs.limit[job])
+    if which == QUEUE:
+        return float(jobs.queue[job])
+    if which == SINCE:
+        return float(jobs.submit[job] - jobs.submit[0])
+    if which == NOW:
+        return float(now)
+    if which == USER:
+        user = jobs.user[job]
+        return float(memory.user_number[user] if memory.user_number.size > 0 else user)
+    if which == NUMBER_OF_JOB:
+        return float(memory.number[job])
+    if which == GROUP:
+        return float(memory.group[job])
+    if which == PARTITION:
+        return float(memory.partition[job])
+    user = _person(memory, jobs, job)
+    if which == USAGE:
+        return _usage(memory, user, now)
+    return memory.work[RUNNING if which == RUNNING_WORK else WAITING, user]
