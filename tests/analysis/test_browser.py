@@ -145,7 +145,7 @@ def test_the_look_sees_errors_requests_widths_and_labels(tmp_path):
     assert kinds == ["overlap", "cut off"]
 
 
-@pytest.mark.parametrize("width", [390, 1100])
+@pytest.mark.parametrize("width", [390, 1100, 1500])
 def test_a_page_is_quiet_self_contained_and_fits(page, width, tmp_path):
     console, asked, probe, light = look(page, tmp_path, width=width)
     assert console == []
