@@ -113,8 +113,10 @@ def names_of(trace: "Trace", field: str) -> "pd.Categorical":
     if words is None and field in NUMBERED:
         words = _named(trace, field, {})
     if words is None:
-        column_of(trace, field)  # an unknown field is an error
-        raise WorkloadError(f"{trace.name}: {field} has no names")
+        has_words = column_of(trace, field).dtype.kind == "O"  # an unknown field is an error
+        raise WorkloadError(
+            f"{trace.name}: no {field} is known" if has_words else f"{field} has no names"
+        )
     if not words.categories.size:
         raise WorkloadError(f"{trace.name}: no {field} is known")
     if all(map(str.isdecimal, words.categories)):  # anonymized names

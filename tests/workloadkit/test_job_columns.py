@@ -95,6 +95,8 @@ def test_what_a_log_does_not_have_is_an_error(log, field, message):
         log.names(field)
 
 
-def test_an_unknown_reason_has_no_names(site):
-    with pytest.raises(wk.WorkloadError, match="reason has no names"):
+def test_a_column_of_the_side_car_may_be_unknown_or_have_no_names(site):
+    with pytest.raises(wk.WorkloadError, match="trace: no reason is known"):
         site.names("reason")
+    with pytest.raises(wk.WorkloadError, match="gpus has no names"):
+        site.names("gpus")

@@ -357,11 +357,35 @@ def test_a_choice_by_fields_keeps_the_window_of_the_log():
     log = replace(log, header=wk.Header((f"; Window: {50 * DAY} {300 * DAY}",)))
     for chosen, until in (
         (log.where("user=3"), 300),
-        (log.where("user=3 and submit<60d"), 300),
         (log.where("user=3", until="100d"), 100),
     ):
         assert (chosen.window.begin, chosen.window.until) == (50 * DAY, until * DAY)
     assert log.where(until="9d").header.window is None  # outside of the window
+
+
+@pytest.mark.parametrize(
+    ("expression", "begin", "until"),
+    [
+        ("submit>=60d and user=3", 60, 300),
+        ("100d > submit and submit>60d", 60, 100),
+        ("submit in (60d..70d, 90d..100d)", 60, 100),
+        ("submit<60d or submit=100d", 50, 100),
+        ("submit<60d or user=3", 50, 300),
+        ("not submit<60d", 50, 300),
+    ],
+)
+def test_dates_of_an_expression_narrow_the_window(expression, begin, until):
+    submit = np.arange(0, 400 * DAY, 3600)
+    log = wk.Trace.from_columns({"submit": submit, "user": np.arange(submit.size) % 7})
+    log = replace(log, header=wk.Header((f"; Window: {50 * DAY} {300 * DAY}",)))
+    window = log.where(expression).window
+    assert (window.begin, window.until) == (begin * DAY, until * DAY)
+
+
+def test_a_month_is_the_same_by_an_expression_and_by_its_limits(log):
+    first, second = log.where("submit=2024-02"), log.where(since="2024-02", until="2024-03")
+    assert first.window == second.window
+    assert first.jobs.equals(second.jobs)
 
 
 def test_a_choice_is_recorded_and_what_belongs_to_the_jobs_goes_with_them(log):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, shorten
-from workloadkit.select.conditions import Jobs, second_of
+from workloadkit.select.conditions import Jobs, period_of, second_of
 from workloadkit.select.kinds import kinds_of
 from workloadkit.select.parser import parse
 from workloadkit.select.values import read_date, read_number
@@ -25,7 +25,7 @@ class Choice(NamedTuple):
     how : str
         What chose them.
     since, until : float
-        Submitted at or after the one and before the other; infinite without a limit. [s]
+        The period of submissions that can be chosen; infinite without a limit. [s]
     absent : tuple of str
         Names in the expression that no job has, each as a message.
     submitted : str
@@ -45,10 +45,12 @@ def choose(
 ) -> Choice:
     """Choose jobs of a log; see `Trace.where`."""
     keep, absent, how = np.ones(trace.n_jobs, bool), [], []
+    period = (-inf, inf)
     if expression is not None:
         condition = parse(expression, what="where:", kinds=kinds_of(trace), coded=False)
         jobs = Jobs(trace)
-        keep, how = condition.of(jobs).yes, [f"where {condition}"]
+        keep, period = condition.of(jobs).yes, period_of(condition, jobs)
+        how = [f"where {condition}"]
         place = f"where: {shorten(expression)}, character"
         absent = [f"{place} {at + 1}: {message}" for at, message in jobs.absent]
     limits = [-inf, inf]
@@ -64,7 +66,8 @@ def choose(
     if submit.size and limits != [-inf, inf]:
         first, last = (trace.header.date(x) or f"second {x:g}" for x in submit[[0, -1]].tolist())
         submitted = f"; jobs were submitted from {first} to {last}"
-    return Choice(keep, ", ".join(how), limits[0], limits[1], tuple(absent), submitted)
+    since, until = max(limits[0], period[0]), min(limits[1], period[1])
+    return Choice(keep, ", ".join(how), since, until, tuple(absent), submitted)
 
 
 def _limit(trace: "Trace", name: str, given: object) -> float:

@@ -1,11 +1,12 @@
 """The conditions of an expression, and for which jobs of a log they are true."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as declared
 from datetime import datetime
 from functools import cache, partial
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -89,15 +90,17 @@ class OneOf:
 
     def of(self, jobs: "Jobs") -> Truth:
         """Return for which jobs the value is in the set, and for which it is not."""
+        return Junction("or", tuple(self.tests())).of(jobs)
+
+    def tests(self) -> "Iterator[Condition]":
+        """Yield the comparison with each value, or with the ends of a range."""
         places = self.at or (0,) * len(self.items)
-        parts: list[Condition] = []
         for item, at in zip(self.items, places, strict=True):
             if isinstance(item, Range):
                 low = FieldComparison(self.field, ">=", item.low, at)
-                parts.append(Junction("and", (low, FieldComparison(self.field, "<=", item.high))))
+                yield Junction("and", (low, FieldComparison(self.field, "<=", item.high)))
             else:
-                parts.append(FieldComparison(self.field, "=", item, at))
-        return Junction("or", tuple(parts)).of(jobs)
+                yield FieldComparison(self.field, "=", item, at)
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,29 @@ def _bracketed(condition: Condition) -> str:
     return f"({condition})" if isinstance(condition, Junction) else str(condition)
 
 
+def period_of(condition: Condition, jobs: "Jobs") -> tuple[float, float]:
+    """Return the seconds from the first to the last submission that a condition can choose."""
+    if isinstance(condition, Junction):
+        parts = [period_of(part, jobs) for part in condition.parts]
+        begins, ends = zip(*parts, strict=True)
+        if condition.word == "and":
+            return max(begins), min(ends)
+        return min(begins), max(ends)
+    if isinstance(condition, OneOf) and condition.field == "submit":
+        return period_of(Junction("or", tuple(condition.tests())), jobs)
+    if not isinstance(condition, FieldComparison) or condition.field != "submit":
+        return -inf, inf
+    begin, end = jobs.seconds(condition.value)
+    return {
+        "=": (begin, end),
+        "!=": (-inf, inf),
+        "<": (-inf, begin),
+        "<=": (-inf, end),
+        ">": (end, inf),
+        ">=": (begin, inf),
+    }[condition.operator]
+
+
 class Jobs:
     """The jobs of a log, as conditions look at them.
 
@@ -210,9 +236,11 @@ class Jobs:
         yes = words.codes == place if place >= 0 else np.zeros(self.trace.n_jobs, bool)
         return Truth(yes, ~yes if self.as_coded else ~yes & (words.codes >= 0))
 
-    def seconds(self, date: Date) -> tuple[float, float]:
-        """Return the first second of the log on a date, and the first one after it."""
-        return second_of(self.trace, date.begin), second_of(self.trace, date.end)
+    def seconds(self, value: Value) -> tuple[float, float]:
+        """Return the first second of the log on a date and the first one after it, or a number."""
+        if isinstance(value, Date):
+            return second_of(self.trace, value.begin), second_of(self.trace, value.end)
+        return float(value), float(value)
 
 
 def second_of(trace: "Trace", moment: datetime) -> float:
