@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.operations import full_days, outcomes, usage
+from analysis.operations import efficiency, full_days, outcomes, usage, wait_causes
 from tests.data import format_path
 from tests.oracles import site_numbers
 from workloadkit import Header
@@ -76,7 +76,9 @@ def test_numbers_of_real_dumps(name):
 def sacct(rng, n_jobs=4000):
     """Six weeks of a site, with requeued, cancelled and still running jobs, as `sacct` prints."""
     head = "Cluster JobID JobIDRaw Partition QOS Account User Submit Eligible Start End Elapsed "
-    lines = ["|".join((head + "State NNodes NCPUS AllocTRES Timelimit Reason JobName").split())]
+    lines = [
+        "|".join((head + "State NNodes NCPUS AllocTRES Timelimit Reason TotalCPU JobName").split())
+    ]
     submit = np.sort(rng.integers(0, 42 * DAY, n_jobs)) + 1_709_251_200
     state = rng.choice(["COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 7", "OUT_OF_ME+"], n_jobs)
     for i in range(n_jobs):
@@ -95,7 +97,10 @@ def sacct(rng, n_jobs=4000):
         job = ["c", str(i), str(i), ("batch", "gpu")[gpus > 0], "normal", account, f"u{user}"]
         tail = [str(pd.Timedelta(run, "s").components.days), clock(run)]
         elapsed = "-".join(tail) if run >= DAY else tail[1]
-        last = [now, "1", str(procs), tres, "1-00:00:00", "None", "j"]
+        reason = ("None", "Priority", "AssocGrpCpuLimit")[rng.integers(3)]
+        spent = int(run * procs * rng.uniform(0.1, 1))
+        spent = f"{spent // 3600:02}:{spent // 60 % 60:02}:{spent % 60:02}"
+        last = [now, "1", str(procs), tres, "1-00:00:00", reason, spent, "j"]
         lines.append("|".join([*job, *times, elapsed, *last]))
         if i % 89 == 3:  # an earlier attempt of the next row
             early = [
@@ -121,7 +126,14 @@ def test_numbers_of_six_weeks(rng, tmp_path):
     path = tmp_path / "slurm.txt"
     path.write_text(sacct(rng))
     trace = wk.read_slurm(path)
-    agree(trace, site_numbers.slurm(path))
+    jobs = site_numbers.slurm(path)
+    agree(trace, jobs)
+    expected = site_numbers.of_slurm(jobs)
+    causes = wait_causes(trace)["hours"].to_dict()
+    assert causes == pytest.approx(expected["causes"])
+    efficient = efficiency(trace, "account")
+    for column in ("cpu_efficiency", "idle_hours", "wasted_hours", "limit_use"):
+        assert efficient[column].to_dict() == pytest.approx(expected[column])
     assert len(full_days(trace)) > 38
     by_month = usage(trace, "month")
     by_user = usage(trace, "user")

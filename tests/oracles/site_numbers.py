@@ -26,6 +26,13 @@ def slurm(path):
     gpus = jobs["AllocTRES"].str.extract(r"gres/gpu=(\d+)")[0]
     d["gpus"] = gpus.astype(float).fillna(0).to_numpy()
     d["failed"] = jobs["State"].str.startswith(FAILED).to_numpy()
+    if "TotalCPU" in jobs:
+        d["cpu"] = pd.to_timedelta(jobs["TotalCPU"]).dt.total_seconds().to_numpy()
+        d["reason"] = jobs["Reason"].to_numpy()
+        eligible = pd.to_datetime(jobs["Eligible"]).to_numpy().astype("M8[s]")
+        d["held"] = (eligible.astype(float)) - d["submit"]
+        limit = jobs["Timelimit"].str.replace("-", " days ", regex=False)
+        d["limit"] = pd.to_timedelta(limit).dt.total_seconds().to_numpy()
     for ours, theirs in (("user", "User"), ("account", "Account"), ("partition", "Partition")):
         d[ours] = jobs[theirs].to_numpy()
     return d
@@ -166,3 +173,30 @@ def measure(jobs, begin, until, machine):
 
 
 NAMES = ("account", "user")
+
+
+def of_slurm(jobs):
+    """Measure the causes of waits, and the efficiency of each account."""
+    started = jobs.dropna(subset="start")
+    after = started["start"] - started["submit"] - started["held"]
+    cause = started["reason"].replace(
+        {"None": "no reason recorded", "Priority": "priority", "AssocGrpCpuLimit": "limit"}
+    )
+    hours, cpu = started["run"] * started["procs"] / 3600, started["cpu"] / 3600
+    account, measured = started["account"], (cpu > 0) & (hours > 0)
+    idle = (hours - cpu).clip(lower=0)
+    limit = started["limit"] * started["procs"] / 3600
+    by = [values.groupby(account).sum() for values in (cpu[measured], hours[measured], limit)]
+    return {
+        "causes": {
+            **(after.groupby(cause).sum() / 3600).to_dict(),
+            "before eligible": started["held"].sum() / 3600,
+        },
+        "cpu_efficiency": (by[0] / by[1]).to_dict(),
+        "idle_hours": idle[measured].groupby(account).sum().to_dict(),
+        "wasted_hours": hours.where(started["failed"], idle.where(measured, 0))
+        .groupby(account)
+        .sum()
+        .to_dict(),
+        "limit_use": (hours.groupby(account).sum() / by[2]).to_dict(),
+    }
