@@ -112,7 +112,8 @@ reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
 EXPORTS = """
 slurm: F=JobIDRaw,JobID,Cluster,Partition,QOS,Account,GID,UID,Submit,Eligible
        F=$F,Start,End,ElapsedRaw,Suspended,State,ExitCode,NNodes,AllocCPUS
-       F=$F,ReqCPUS,ReqMem,AllocTRES,TimelimitRaw,Reason,Flags,JobName
+       F=$F,ReqCPUS,ReqMem,ReqTRES,AllocTRES,NodeList,Constraints
+       F=$F,TimelimitRaw,Reason,Flags,JobName
        TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o $F > slurm.txt
        (without -X, and with TotalCPU,MaxRSS,NTasks before JobName, steps
        report CPU time and memory; without TZ=UTC, give the zone with --tz)
