@@ -47,6 +47,7 @@ def results():
     yield wk.site.site_distributions(few).run
     yield analysis.Characterization(few, (over_time.section(few),))
     yield analysis.compare(few, few, sections=["load"])
+    yield analysis.operations.larger_machine(few)
     yield analysis.compare_schedules(fcfs, easy)
     yield analysis.schedules.slowdown_ratio(fcfs, easy)
     yield analysis.fits.fit_marginal(few.column("run"), ["exponential"])

@@ -6,6 +6,7 @@ from .groups import efficiency as efficiency
 from .groups import outcomes as outcomes
 from .groups import usage as usage
 from .groups import waits_by as waits_by
+from .machine import LargerMachine as LargerMachine
 from .machine import full_days as full_days
 from .machine import full_hours as full_hours
 from .machine import larger_machine as larger_machine

@@ -11,7 +11,7 @@ from analysis.formats import count, duration, number, share
 from analysis.load.over_time import dated, waits_known
 from analysis.operations.machine import (
     CALIBRATED,
-    Simulated,
+    LargerMachine,
     full_hours,
     larger_machine,
     of_hours,
@@ -122,7 +122,7 @@ def section(trace: Trace) -> Section:
     )
 
 
-def _larger(simulated: Simulated) -> tuple[str, Any]:
+def _larger(simulated: LargerMachine) -> tuple[str, Any]:
     """Return what the simulation says, and the finding if it reproduces the recorded waits."""
     means = simulated.waits["mean"]
     before, after = (float(value) for value in means.iloc[1:3])
@@ -148,7 +148,7 @@ def _larger(simulated: Simulated) -> tuple[str, Any]:
     )
 
 
-def _simulated(simulated: Simulated) -> Any:
+def _simulated(simulated: LargerMachine) -> Any:
     columns: Columns = {
         "procs": ("processors", count),
         "jobs": ("jobs", count),

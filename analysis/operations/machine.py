@@ -1,14 +1,17 @@
 """Whether the machine is big enough: its use and its queue, and what more processors would do."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from analysis import style
 from analysis.load.over_time import held_between
 from analysis.operations.accounting import HOUR, accounted_jobs
 from analysis.operations.groups import hours_between
+from analysis.section import AnalysisResult
 from analysis.waits.measures import enough
 from workloadkit import metrics
 from workloadkit.clock import Clock
@@ -126,8 +129,9 @@ def of_hours(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index(chosen, name="percentile"), columns=columns)
 
 
-class Simulated(NamedTuple):
-    """What a larger machine would do, by simulation: see `larger_machine`.
+@dataclass(frozen=True, eq=False)
+class LargerMachine(AnalysisResult):
+    """What a larger machine would do, by simulation: result of `larger_machine`.
 
     Parameters
     ----------
@@ -149,8 +153,23 @@ class Simulated(NamedTuple):
         """Whether the simulation of the same machine reproduces the recorded mean wait."""
         return 1 / CALIBRATED <= self.ratio <= CALIBRATED
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean waits.
 
-def larger_machine(trace: Trace, *, more: float = 0.1) -> Simulated:
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: the current Axes.
+        """
+        ax = style.current_axes(ax)
+        ax.barh(self.waits.index, self.waits["mean"] / HOUR, color=style.BLUE)
+        ax.invert_yaxis()
+        ax.set_xlabel("mean wait [h]")
+        ax.set_ylabel("case")
+        return ax
+
+
+def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     """Simulate the jobs on the machine as it is and on a larger one.
 
     Jobs arrive when they became eligible, and EASY backfilling serves them on one pool of
@@ -165,7 +184,7 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> Simulated:
 
     Returns
     -------
-    Simulated
+    LargerMachine
 
     Raises
     ------
@@ -204,7 +223,7 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> Simulated:
     waits = pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
     means = waits["mean"]
     ratio = 1.0 if means.iloc[0] == means.iloc[1] else float(means.iloc[1] / means.iloc[0])
-    return Simulated(waits, trace.n_jobs - log.n_jobs, ratio)
+    return LargerMachine(waits, trace.n_jobs - log.n_jobs, ratio)
 
 
 def _waits(procs: int, waits: NDArray[np.float64]) -> dict[str, float]:
