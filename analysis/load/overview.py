@@ -117,11 +117,25 @@ def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
     size = plural(machine, "processor") if machine else "of unknown size: give it with --procs"
     return (
         ("Window", window),
+        *(("Choice", text) for text in choices(trace)),
         ("Jobs", jobs),
         ("Machine", size),
         ("Coverage", _coverage(trace)),
         ("Repairs", _repairs(trace)),
     )
+
+
+def choices(trace: Trace) -> list[str]:
+    """Return how the jobs were chosen from a log, as its header records it.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0, 60], "user": [3, 5]})
+    >>> choices(log.where("user=3"))
+    ['where user=3, jobs 1 of 2']
+    """
+    notes = [note for note in trace.header.get_all("Note") if note.startswith("chosen: ")]
+    return [note.partition("), ")[2] for note in notes]
 
 
 _COVERED = ("wait", "run", "procs", "cpu", "memory", "requested_time", "status", "user")

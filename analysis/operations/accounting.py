@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.load.overview import choices
 from analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
@@ -126,6 +127,11 @@ def outcomes_of(trace: Trace) -> pd.Categorical:
             found = np.array([*known, -1])[words.codes]
             code = np.where(found >= 0, found, code)
     return pd.Categorical.from_codes(code, list(OUTCOMES))
+
+
+def is_part(trace: Trace) -> bool:
+    """Whether the jobs were chosen by fields, so that others ran on the machine, too."""
+    return any("where " in choice for choice in choices(trace))
 
 
 def names_of(trace: Trace, field: str) -> pd.Categorical | None:

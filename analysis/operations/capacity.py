@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, duration, number, share
 from analysis.load.over_time import dated, waits_known
+from analysis.operations.accounting import is_part
 from analysis.operations.machine import (
     CALIBRATED,
     LargerMachine,
@@ -30,6 +31,12 @@ _POINTS = 500  # of a figure
 
 def section(trace: Trace) -> Section:
     """Report use and queue at percentiles of the hours, and what a larger machine would do."""
+    if is_part(trace):
+        gap = (
+            "The jobs are chosen by their fields, so the use of the machine, its queue and a "
+            "larger machine are not measured."
+        )
+        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
     hours = full_hours(trace)
     if len(hours) < _FEWEST_HOURS or not waits_known(trace):
         why = (

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, number, printable, share
 from analysis.load.over_time import dated
-from analysis.operations.accounting import accounted_jobs
+from analysis.operations.accounting import accounted_jobs, is_part
 from analysis.operations.groups import usage
 from analysis.operations.machine import full_days
 from analysis.operations.parts import WAITS, groupings, hours, listed, titled, with_main
@@ -66,7 +66,7 @@ def section(trace: Trace) -> Section:
         tables.append(listed("by_day", caption, shown_days, columns, folded=True))
         figures.append(_figure(days, clock, trace))
         mean = float(days["utilization"].mean())
-        if not np.isnan(mean):
+        if not (np.isnan(mean) or is_part(trace)):
             text = (
                 f"On {plural(len(days), 'full day')} the machine was used to {share(mean)}, "
                 f"from {share(days['utilization'].min())} to {share(days['utilization'].max())} "
@@ -138,7 +138,9 @@ def section(trace: Trace) -> Section:
 
 
 def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> Section | None:
-    """Report the shares that accounts were given and used; None without accounts."""
+    """Report the shares that accounts were given and used; None without all jobs or accounts."""
+    if is_part(trace):
+        return None
     try:
         table = fair_share(trace, shares)
     except WorkloadError:

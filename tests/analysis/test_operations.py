@@ -240,6 +240,17 @@ def test_a_machine_that_its_simulation_reproduces_is_enlarged():
         operations.larger_machine(site([(0, 0, 0, 60, 1)]))
 
 
+def test_chosen_jobs_do_not_measure_the_machine():
+    jobs = [(i * 600, 0, 0, 6000, 1) for i in range(1000)]
+    log = site(jobs, procs=64, account=["bio", "art"] * 500)
+    part = log.where("account=bio")
+    assert "unused" in by_name(using.section(log).findings)
+    assert "unused" not in by_name(using.section(part).findings)
+    assert "not measured" in capacity.section(part).gaps[0]
+    assert using.shares_section(part) is None
+    assert dict(characterize(part).lead)["Choice"] == "where account=bio, jobs 500 of 1,000"
+
+
 def test_unusual_periods_of_a_short_log():
     calm = [(i * 600, 0, 0, 60, 1) for i in range(6 * 144)]
     burst = [(3 * DAY + i, 0, 0, 60, 1) for i in range(450)]
