@@ -81,7 +81,7 @@ def compare(
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Write a report on what changed from log A to log B, such as from last month to this.
+    """Write a report on what changed from log A to log B.
 
     It compares load, waits, failed work and efficiency, each account, user, partition, queue and
     QOS, and the distributions of the jobs. Choose the jobs of both logs with --where.
