@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from workloadkit._kernels.compile import helper, kernel
-from workloadkit.fields import FIELDS
+from workloadkit.fields import FIELDS, UNKNOWN
 
 N_COLUMNS = len(FIELDS)
 MEASURED = np.array([field.measured for field in FIELDS])
@@ -232,8 +232,15 @@ def write_lines(numbers, decimals, texts, text_end, out):
     at = text_at = n_texts = 0
     for job in range(numbers.shape[1]):
         for column in range(N_COLUMNS):
-            if decimals[column, job] >= 0:
-                at = write_number(numbers[column, job], decimals[column, job], out, at)
+            number = numbers[column, job]
+            if decimals[column, job] == 0 and UNKNOWN <= number < 10:  # most are
+                if number < 0:
+                    out[at] = MINUS
+                    at += 1
+                out[at] = ZERO + abs(number)
+                at += 1
+            elif decimals[column, job] >= 0:
+                at = write_number(number, decimals[column, job], out, at)
             else:
                 while text_at < text_end[n_texts]:
                     out[at] = texts[text_at]

@@ -135,7 +135,7 @@ def _fast_text(table: Mapping[str, NDArray]) -> memoryview:
             numbers[slot] = column
         else:
             numbers[slot], decimals[slot] = _without_point(column)
-    others = np.argwhere(decimals.T < 0).tolist()
+    others = np.argwhere(decimals.T < 0).tolist() if decimals.min() < 0 else []
     texts = [repr(float(columns[slot][row])).encode() for row, slot in others]
     text_end = np.cumsum([*map(len, texts)], dtype=np.int64)
     joined = np.frombuffer(b"".join(texts), np.uint8)
