@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from workloadkit.machine.description import Machine
+    from workloadkit.machine.description import MachineDescription
 
 _MOST_BINS = 500  # of a figure
 
@@ -86,7 +86,7 @@ class Trace(Displayed):
         columns of `workloadkit.record_fields`.
     intake : Intake, optional
         How the rows of accounting data became these jobs.
-    machine : Machine, optional
+    machine : MachineDescription, optional
         The machine on which the jobs ran: its nodes, partitions and pools.
 
     Examples
@@ -109,7 +109,7 @@ class Trace(Displayed):
     repairs: tuple[Repair, ...] = ()
     sidecar: "pd.DataFrame | None" = None
     intake: Intake | None = None
-    machine: "Machine | None" = None
+    machine: "MachineDescription | None" = None
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

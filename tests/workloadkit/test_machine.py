@@ -24,13 +24,13 @@ from hypothesis.strategies import (
 import workloadkit as wk
 from workloadkit.io.machine import machine_text, read_machine, write_machine
 from workloadkit.io.slurm.conf import read_slurm_conf
-from workloadkit.machine.description import Machine, NodeType, Partition, Switch
+from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 from workloadkit.machine.hostlists import compress, expand, expand_counted
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "schemas" / "files" / "machine.json"
 
 LOG = wk.Trace.from_columns({"submit": [0, 60], "run": [9, 9], "procs": [2, 2]})
-SMALL = Machine(
+SMALL = MachineDescription(
     nodes=(
         NodeType(count=2, cores=4, memory=1 << 20, partitions=("day",), names="n[1-2]"),
         NodeType(count=1, cores=8, gpus=2, features=("ib",), partitions=("day", "gpu"), names="g1"),
@@ -85,7 +85,7 @@ few = lists(sampled_from(["a", "b", "c"]), unique=True).map(tuple)
 
 @given(
     builds(
-        Machine,
+        MachineDescription,
         nodes=lists(
             builds(
                 NodeType,
@@ -189,7 +189,7 @@ def test_another_or_a_broken_one_is_ignored_with_a_warning(content, tmp_path):
 def test_partitions_that_share_nodes_are_one_group():
     def machine(*sets):
         kinds = [NodeType(count=1, cores=1, partitions=tuple(parts)) for parts in sets]
-        return Machine(nodes=kinds, partitions=[Partition(name=name) for name in "abcd"])
+        return MachineDescription(nodes=kinds, partitions=[Partition(name=name) for name in "abcd"])
 
     assert machine("a", "b").groups == (("a",), ("b",), ("c",), ("d",))
     assert machine("ab", "cd", "bc").groups == (("a", "b", "c", "d"),)
@@ -225,7 +225,7 @@ def test_slurm_conf(tmp_path):
     conf = read_slurm_conf(tmp_path / "slurm.conf")
     avx = {"cores": 16, "memory": 64_000 << 10, "features": ("avx", "ib")}
     gpu = {"cores": 14, "memory": 250_000 << 10, "gpus": 5}
-    assert conf.machine == Machine(
+    assert conf.machine == MachineDescription(
         nodes=(
             NodeType(count=16, **avx, partitions=("batch", "all"), names="n[001-016]"),
             NodeType(count=1, **avx, partitions=("all",), names="n020"),

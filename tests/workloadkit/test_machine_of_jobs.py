@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import format_path
 from workloadkit.io.machine import machine_path, read_machine
-from workloadkit.machine.description import Machine, NodeType, Partition
+from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import expand
 from workloadkit.machine.observed import observed_machine
 from workloadkit.machine.requests import requests_of
@@ -33,7 +33,7 @@ def read(text, **options):
 def test_the_machine_that_slurm_shows():
     trace = read(SLURM)
     seen = ("count", "cores", "memory", "gpus", "partitions")
-    assert trace.machine == Machine(
+    assert trace.machine == MachineDescription(
         nodes=(
             NodeType(
                 count=1,
@@ -128,7 +128,7 @@ def test_what_is_inferred_is_what_was_in_use_at_once(jobs):
 
 def test_requests_of_the_side_car():
     trace = read(SLURM)
-    machine = Machine(
+    machine = MachineDescription(
         nodes=(
             NodeType(count=2, cores=16, memory=32 << 20, features=("ib",), partitions=("batch",)),
             NodeType(count=2, cores=16, memory=64 << 20, partitions=("batch", "gpu"), gpus=4),
@@ -165,7 +165,7 @@ def test_requests_of_the_standard_fields_alone():
         "partition": [1, 2, 3, -1],
     }
     trace = wk.Trace.from_columns(columns)
-    machine = Machine(
+    machine = MachineDescription(
         nodes=(
             NodeType(count=1, cores=4, memory=40, partitions=("1",)),
             NodeType(count=1, cores=4, memory=80, partitions=("1", "2")),
@@ -186,7 +186,8 @@ def test_requests_of_the_standard_fields_alone():
     unknown = trace.with_columns(requested_memory=[-1] * 4)  # then field 7 is all there is
     assert requests_of(unknown, machine).memory.tolist() == [70, 5, 10, 9]
     header = wk.Header(("; Partition: 1 night", "; Partition: 2 day"))
-    named = Machine(partitions=(Partition(name="day", procs=4), Partition(name="night", procs=8)))
+    parts = (Partition(name="day", procs=4), Partition(name="night", procs=8))
+    named = MachineDescription(partitions=parts)
     assert requests_of(replace(trace, header=header), named).partition.tolist() == [1, 0, -1, -1]
     with pytest.raises(wk.ParameterError, match="has no description of its machine"):
         requests_of(trace)

@@ -21,7 +21,7 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.io.known_formats import Format
 
 if TYPE_CHECKING:
-    from workloadkit.machine.description import Machine
+    from workloadkit.machine.description import MachineDescription
     from workloadkit.trace import Trace
 from workloadkit.cli.options import procs_option
 
@@ -153,7 +153,7 @@ def convert(
         write_json(json, _as_dict(trace))
 
 
-def _configured(path: Path) -> "Machine":
+def _configured(path: Path) -> "MachineDescription":
     """Return the machine that a configuration of Slurm describes, and report the rest of it."""
     from workloadkit.io.slurm.conf import read_slurm_conf
 

@@ -16,7 +16,7 @@ from warnings import warn
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, among
 from workloadkit.io.companions import check_replaceable
 from workloadkit.io.files import Source, source_path, text_chunks, writing
-from workloadkit.machine.description import Machine, NodeType, Partition, Switch
+from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -47,7 +47,7 @@ def machine_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}{SUFFIX}")
 
 
-def read_machine(source: Source) -> Machine:
+def read_machine(source: Source) -> MachineDescription:
     r"""Read the description of a machine.
 
     Parameters
@@ -57,7 +57,7 @@ def read_machine(source: Source) -> Machine:
 
     Returns
     -------
-    Machine
+    MachineDescription
 
     Raises
     ------
@@ -76,13 +76,13 @@ def read_machine(source: Source) -> Machine:
 
 
 def write_machine(
-    machine: Machine, path: str | os.PathLike[str], *, log: str = "", digest: str = ""
+    machine: MachineDescription, path: str | os.PathLike[str], *, log: str = "", digest: str = ""
 ) -> None:
     """Write the description of a machine, whole or not at all; the same one gives the same bytes.
 
     Parameters
     ----------
-    machine : Machine
+    machine : MachineDescription
     path : str or path
         ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
     log, digest : str, default ""
@@ -95,7 +95,7 @@ def write_machine(
 
     Examples
     --------
-    >>> write_machine(Machine(nodes=(NodeType(count=2, cores=4),)), "-")
+    >>> write_machine(MachineDescription(nodes=(NodeType(count=2, cores=4),)), "-")
     {
      "format": 1,
      "nodes": [
@@ -107,7 +107,7 @@ def write_machine(
         stream.write(machine_text(machine, log=log, digest=digest).encode())
 
 
-def machine_text(machine: Machine, *, log: str = "", digest: str = "") -> str:
+def machine_text(machine: MachineDescription, *, log: str = "", digest: str = "") -> str:
     """Return the text of a file with the description of a machine."""
     keys: dict[str, Any] = {"format": VERSION, "log": log, "log_sha256": digest}
     lines = []
@@ -120,7 +120,7 @@ def machine_text(machine: Machine, *, log: str = "", digest: str = "") -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def as_dict(machine: Machine) -> dict[str, Any]:
+def as_dict(machine: MachineDescription) -> dict[str, Any]:
     """Return a machine as JSON has it, without the fields that have their defaults."""
     return {
         "nodes": [*map(_item, machine.nodes)],
@@ -139,7 +139,7 @@ def _item(part: NodeType | Partition | Switch) -> dict[str, Any]:
     }
 
 
-def from_dict(data: Any, path: str) -> Machine:
+def from_dict(data: Any, path: str) -> MachineDescription:
     """Return the machine that JSON describes; `path` is that of the file, for messages.
 
     Raises
@@ -166,7 +166,7 @@ def from_dict(data: Any, path: str) -> Machine:
         if not isinstance(items, list):
             raise FormatError(path, "no list", field=key, text=_shown(items))
         parts[key] = [_part(kind, item, path, f"{key}[{i}]") for i, item in enumerate(items)]
-    return _made(lambda: Machine(**parts), path, None)
+    return _made(lambda: MachineDescription(**parts), path, None)
 
 
 def _part(kind: Any, item: Any, path: str, place: str) -> Any:
@@ -198,7 +198,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value)[:100]
 
 
-def _read(source: Source) -> tuple[Machine, dict[str, Any]]:
+def _read(source: Source) -> tuple[MachineDescription, dict[str, Any]]:
     """Return a machine and the JSON that describes it."""
     path = source_path(source)
     text = bytearray()

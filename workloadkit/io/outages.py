@@ -26,31 +26,29 @@ Times are in seconds of the log. The labels Log and LogDigest identify the log: 
 SHA-256 of its text.
 """
 
-import hashlib
 import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from workloadkit.display import Displayed, plot_spans
-from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.io.files import Source, log_name, source_path, text_chunks, writing
-from workloadkit.io.swf.reading import (
-    BLANK_LINES,
-    BYTE_ORDER_MARK,
-    MAX_COMMENT_LINES,
-    MAX_COMMENTS,
-    MAX_LINE,
+from workloadkit.io.files import Source, writing
+from workloadkit.io.integer_files import (
+    Fault,
+    LineForm,
+    OfLog,
+    read_integers,
+    wrong_integer,
+    wrong_list,
 )
-from workloadkit.io.swf.writing import header_text
-from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +70,6 @@ VERSION = "1"
 
 _SHOWN = 5  # number of outages listed in a warning
 
-_NO_HEADER = Header((f"; OutageFormat: {VERSION}",))
-
 _LARGEST = {
     "number": 2**63 - 1,
     "announced": MAX_TIME,
@@ -85,7 +81,6 @@ _LARGEST = {
 }
 _FIELDS = tuple(_LARGEST)[:-1]  # fields of every line
 _TYPE = re.compile(r"[0-9]{1,19}")
-_INTEGER = re.compile(rb"[-+]?\d+")
 
 
 @dataclass(frozen=True)
@@ -146,25 +141,18 @@ class Outage:
 
     def line(self) -> str:
         """Return the outage as a line of a file."""
-        fixed = (getattr(self, field) for field in _FIELDS)
-        return " ".join(map(str, (*fixed, *(self.components or (UNKNOWN,)))))
+        return _FORM.line(self)
 
 
-def _fault(outage: Mapping[str, Any]) -> tuple[str, str, object] | None:
+def _fault(outage: Mapping[str, Any]) -> Fault | None:
     """Return field, message and value of the first invalid field; None if all are valid."""
     components = outage["components"]
     for field in _FIELDS:
-        if wrong := _wrong(field, outage[field]):
+        if wrong := wrong_integer(outage[field], _LARGEST[field]):
             return field, wrong, outage[field]
-    seen: set[int] = set()
-    for component in components:
-        if wrong := _wrong("components", component):
-            return "components", wrong, component
-        if component < 1:
-            return "components", "processors are numbered from 1", component
-        if component in seen:
-            return "components", "repeated", component
-        seen.add(component)
+    largest = _LARGEST["components"]
+    if fault := wrong_list("components", components, largest, "processors"):
+        return fault
     if outage["number"] < 1:
         return "number", "outages are numbered from 1", outage["number"]
     if UNKNOWN != outage["end"] < outage["start"]:
@@ -174,19 +162,11 @@ def _fault(outage: Mapping[str, Any]) -> tuple[str, str, object] | None:
     return None
 
 
-def _wrong(field: str, value: int) -> str | None:
-    """Return why a single value is invalid; None if it is valid."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        return "not an integer"
-    if abs(value) > _LARGEST[field]:
-        return "out of range"
-    if value < UNKNOWN:
-        return "a negative number other than -1"
-    return None
+_FORM = LineForm("OutageFormat", VERSION, "an outage", "outages", _FIELDS, "components", _fault)
 
 
 @dataclass(frozen=True)
-class Outages(Displayed):
+class Outages(OfLog, Displayed):
     """The outages of a machine, in file order. Never changed in place.
 
     Parameters
@@ -213,9 +193,10 @@ class Outages(Displayed):
     """
 
     outages: tuple[Outage, ...] = ()
-    header: Header = _NO_HEADER
+    header: Header = _FORM.no_header
     name: str = "outages"
     digest: str = ""
+    _form: ClassVar[LineForm] = _FORM
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outages", tuple(self.outages))
@@ -246,13 +227,7 @@ class Outages(Displayed):
     @cached_property
     def table(self) -> "pd.DataFrame":
         """One row per outage: `number announced start end type procs components`."""
-        import pandas as pd
-
-        columns = {
-            field: np.array([getattr(outage, field) for outage in self], dtype=np.int64)
-            for field in _FIELDS
-        }
-        return pd.DataFrame(columns | {"components": [outage.components for outage in self]})
+        return _FORM.table(self)
 
     @property
     def types(self) -> dict[int, str]:
@@ -291,30 +266,6 @@ class Outages(Displayed):
                 lines.append(f"{self.name}: {n_odd} {what}: {', '.join(odd[:_SHOWN])}{more}")
         return lines
 
-    def text(self) -> str:
-        """Return the text of a file with the outages."""
-        return header_text(self.header) + "".join(f"{outage.line()}\n" for outage in self)
-
-    def tied_to(self, trace: Trace) -> "Outages":
-        """Return the outages with a header that identifies a log."""
-        header = self.header.replaced("Log", trace.name).without("LogDigest")
-        if trace.digest:
-            header = header.replaced("LogDigest", f"sha256 {trace.digest}")
-        return replace(self, header=header, digest="")
-
-    def other_log(self, trace: Trace) -> str | None:
-        """Return the log that the header identifies if it is not `trace`, else None.
-
-        Digests are compared if both are known, else names if both are.
-        """
-        name = self.header.get("Log")
-        digest = (self.header.get("LogDigest") or "").split()[-1:]
-        if digest and trace.digest:
-            same = digest[0].lower() == trace.digest
-        else:
-            same = name in (None, "", trace.name)
-        return None if same else name or f"sha256 {digest[0]}"
-
 
 def read_outages(source: Source) -> Outages:
     r"""Read the outages of a machine.
@@ -344,33 +295,8 @@ def read_outages(source: Source) -> Outages:
     >>> outages.outages[0].components
     (7, 8)
     """
-    path = source_path(source)
-    digest = hashlib.sha256()
-    comments: list[str] = []
-    outages: dict[int, Outage] = {}
-    comment_bytes = number = 0
-    for number, line in _lines(source, path, digest):
-        data, semicolon, _ = line.partition(b";")
-        if semicolon:
-            comment = line[len(data) if data.strip() else 0 :].rstrip(b"\r\n")
-            comment_bytes += len(comment)
-            if comment_bytes > MAX_COMMENTS or len(comments) == MAX_COMMENT_LINES:
-                raise FormatError(path, "too many comments", line=number)
-            comments.append(_decoded(comment))
-        if data.strip():
-            outage = _parsed(data, path, number, first=not outages)
-            if outage.number in outages:
-                raise FormatError(
-                    path, "repeated", line=number, field="number", text=str(outage.number)
-                )
-            outages[outage.number] = outage
-    if not (comments or outages):
-        raise FormatError(path, "is empty")
-    header = Header(tuple(comments))
-    version = header.get("OutageFormat") or VERSION
-    if version.split()[0] != VERSION:  # a continuation line may follow
-        raise FormatError(path, f"unsupported version of the format, not {VERSION}", text=version)
-    read = Outages(tuple(outages.values()), header, log_name(path), digest.hexdigest())
+    things, header, name, digest = read_integers(source, _FORM)
+    read = Outages(tuple(Outage(**thing) for thing in things), header, name, digest)
     for oddity in read.oddities:
         warnings.warn(oddity, WorkloadWarning, stacklevel=2)
     return read
@@ -399,71 +325,3 @@ def write_outages(outages: Outages, path: str | os.PathLike[str]) -> None:
     text = outages.text()
     with writing(path) as stream:
         stream.write(text.encode(errors="replace"))
-
-
-def _lines(source: Source, path: str, digest: "hashlib._Hash") -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their numbers; update the digest."""
-    rest, number = b"", 0
-    for chunk in text_chunks(source):
-        digest.update(chunk)
-        text = rest + chunk
-        if not number:
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        at, whole = 0, text.rfind(b"\n") + 1
-        while at < whole:
-            if blank := BLANK_LINES.match(text, at):  # fast path for many blank lines
-                number += text.count(b"\n", at, blank.end())
-                at = blank.end()
-                continue
-            end = text.index(b"\n", at)
-            number += 1
-            _check_length(end - at, path, number)
-            yield number, text[at:end]
-            at = end + 1
-        rest = text[whole:]
-        _check_length(len(rest), path, number + 1)
-    if rest.strip():
-        yield number + 1, rest
-
-
-def _check_length(n_bytes: int, path: str, number: int) -> None:
-    if n_bytes > MAX_LINE:
-        raise FormatError(path, "a line of more than 1 MiB", line=number)
-
-
-def _parsed(data: bytes, path: str, number: int, *, first: bool) -> Outage:
-    """Parse the line of an outage, or raise an error."""
-    hint = " (this does not look like a file of outages)" if first else ""
-
-    def refuse(message: str, field: str | None, text: object) -> FormatError:
-        return FormatError(path, message + hint, line=number, field=field, text=str(text))
-
-    tokens = data.split()
-    if b"\r" in data.rstrip():
-        raise refuse("a carriage return within the line", None, _decoded(data.strip()))
-    values = []
-    for i, token in enumerate(tokens):
-        field = _FIELDS[i] if i < len(_FIELDS) else "components"
-        if not _INTEGER.fullmatch(token):
-            raise refuse("not an integer", field, _decoded(token))
-        if len(token) > 19:  # Python limits the digits of integers
-            raise refuse("out of range", field, _decoded(token))
-        values.append(int(token))
-    if len(values) <= len(_FIELDS):
-        raise refuse(
-            f"{plural(len(values), 'column')}; an outage has at least 7", None, _decoded(data)
-        )
-    outage: dict[str, Any] = dict(zip(_FIELDS, values, strict=False))
-    components = tuple(values[len(_FIELDS) :])
-    outage["components"] = () if components == (UNKNOWN,) else components
-    if fault := _fault(outage):
-        field, message, value = fault
-        raise refuse(message, field, value)
-    return Outage(**outage)
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")

@@ -167,7 +167,7 @@ class Switch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class MachineDescription:
     """A machine. Never changed in place.
 
     Parameters
@@ -186,7 +186,7 @@ class Machine:
 
     Examples
     --------
-    >>> machine = Machine(
+    >>> machine = MachineDescription(
     ...     nodes=(
     ...         NodeType(count=4, cores=8, partitions=("batch",)),
     ...         NodeType(count=1, cores=8, gpus=2, partitions=("batch", "gpu")),
@@ -295,8 +295,8 @@ def _machine(
     partitions: tuple[Partition, ...],
     pools: Mapping[str, int],
     switches: tuple[Switch, ...],
-) -> Machine:
-    return Machine(nodes=nodes, partitions=partitions, pools=pools, switches=switches)
+) -> MachineDescription:
+    return MachineDescription(nodes=nodes, partitions=partitions, pools=pools, switches=switches)
 
 
 def _count(part: object, name: str, *, least: int = 0) -> None:

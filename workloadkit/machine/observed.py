@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.machine.description import Machine, NodeType, Partition
+from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import compress, expand_counted, stem
 from workloadkit.metrics import use_over_time
 
@@ -32,7 +32,7 @@ class _Places(NamedTuple):
     names: list[str]
 
 
-def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> Machine | None:
+def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> MachineDescription | None:
     """Return the machine that accounting records show; None if they show neither nodes nor parts.
 
     The nodes are those that jobs ran on. Nodes that belong to the same partitions, with names that
@@ -79,7 +79,7 @@ def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> Machine | 
         Partition(name=name, procs=_most(table[partition == name]), inferred=("procs",))
         for name in by_procs
     ]
-    return Machine(
+    return MachineDescription(
         nodes=tuple(_node_type(*item, use, places.names, named) for item in kinds.items()),
         partitions=tuple(sorted(partitions, key=lambda p: p.name)),
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
-from workloadkit.machine.description import Machine
+from workloadkit.machine.description import MachineDescription
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -39,11 +39,11 @@ class Requests:
     exclusive : ndarray of bool, shape (n_jobs,)
         Whether the job gets whole nodes: by its request, or in its partition.
     partition : ndarray of int64, shape (n_jobs,)
-        Place in `Machine.partitions`; -1 for none.
+        Place in `MachineDescription.partitions`; -1 for none.
     eligible : ndarray of bool, shape (n_jobs, n_types)
         Node types of the partition that have the requested features.
     pools : ndarray of int64, shape (n_jobs, n_pools)
-        Amounts of the pools, in the order of `Machine.pools`.
+        Amounts of the pools, in the order of `MachineDescription.pools`.
     counts : dict of str to int
         Number of jobs with a request that was assumed or is not modelled, by kind.
     """
@@ -62,7 +62,7 @@ class Requests:
 
 
 def requests_of(
-    trace: "Trace", machine: Machine | None = None, *, memory: Memory = "requested"
+    trace: "Trace", machine: MachineDescription | None = None, *, memory: Memory = "requested"
 ) -> Requests:
     """Return what the jobs of a log request.
 
@@ -74,7 +74,7 @@ def requests_of(
     Parameters
     ----------
     trace : Trace
-    machine : Machine, optional
+    machine : MachineDescription, optional
         By default the one of the log.
     memory : {"requested", "used", "none"}, default "requested"
         Which memory jobs need.
@@ -93,7 +93,8 @@ def requests_of(
     >>> from workloadkit.machine.description import NodeType
     >>> from workloadkit.trace import Trace
     >>> trace = Trace.from_columns({"submit": [0, 5], "procs": [4, 2], "requested_memory": [9, -1]})
-    >>> found = requests_of(trace, Machine(nodes=(NodeType(count=2, cores=4, memory=64),)))
+    >>> machine = MachineDescription(nodes=(NodeType(count=2, cores=4, memory=64),))
+    >>> found = requests_of(trace, machine)
     >>> found.memory.tolist(), found.counts
     ([9.0, 16.0], {'memory unknown: the share of a node': 1})
     """
@@ -168,7 +169,7 @@ def _word(trace: "Trace", name: str) -> NDArray[np.object_]:
     return trace.column(name).astype(object)
 
 
-def _partition(trace: "Trace", machine: Machine) -> NDArray[np.int64]:
+def _partition(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
     """Return the places of the jobs' partitions, found by name, else by number."""
     place = {partition.name: i for i, partition in enumerate(machine.partitions)}
     field = "partition" if (trace.column("partition") != UNKNOWN).any() else "queue"
@@ -185,7 +186,7 @@ def _partition(trace: "Trace", machine: Machine) -> NDArray[np.int64]:
 
 
 def _eligible(
-    trace: "Trace", machine: Machine, partition: NDArray[np.int64]
+    trace: "Trace", machine: MachineDescription, partition: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the node types on which jobs can run, and whether their features are a plain set."""
     import pandas as pd
@@ -213,7 +214,7 @@ def _memory(trace: "Trace", memory: Memory) -> NDArray[np.float64]:
     return np.where(column > 0, column, np.nan)
 
 
-def _shares(machine: Machine, eligible: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(machine: MachineDescription, eligible: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the smallest memory per processor of the nodes of each job [KB], inf for unknown."""
     shares = np.array(
         [kind.memory // kind.cores if kind.memory else np.inf for kind in machine.nodes]
@@ -225,7 +226,7 @@ def _shares(machine: Machine, eligible: NDArray[np.bool_]) -> NDArray[np.float64
     return np.where(sets, shares, np.inf).min(axis=1)[row.reshape(-1)]
 
 
-def _pools(trace: "Trace", machine: Machine) -> NDArray[np.int64]:
+def _pools(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
     """Return the requested amounts of pools."""
     import pandas as pd
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.io.files import Source, source_path, text_chunks
-from workloadkit.machine.description import Machine, NodeType, Partition, Switch
+from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 from workloadkit.machine.hostlists import compress, expand
 
 _MB = 1024  # [KB]
@@ -82,14 +82,14 @@ class SlurmConf:
 
     Parameters
     ----------
-    machine : Machine
+    machine : MachineDescription
     unused : dict of str to int
         Settings that are not part of the description of a machine, and how often they occur.
     left_out : tuple of str
         Nodes that do not exist yet (State=FUTURE).
     """
 
-    machine: Machine
+    machine: MachineDescription
     unused: dict[str, int]
     left_out: tuple[str, ...] = ()
 
@@ -147,7 +147,7 @@ def read_slurm_conf(source: Source) -> SlurmConf:
     whole = select is not None and select.values["selecttype"].lower() == _WHOLE_NODES
     licences = found.machine_wide.get("licenses")
     try:
-        machine = Machine(
+        machine = MachineDescription(
             nodes=_by_partitions(kinds, members),
             partitions=tuple(_partition(line, whole) for line in found.partitions),
             pools=_licences(licences) if licences else {},
