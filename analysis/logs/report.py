@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import count, day, duration, number, share
+from analysis.formats import UNKNOWN, count, day, duration, number, share
 from analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
@@ -491,12 +491,18 @@ def _table_by(by: str, data: pd.DataFrame, names: list[str]) -> Table:
     ):
         sides = data[[f"{column}_first", f"{column}_second"]]
         if sides.notna().any(axis=None):
-            pairs[column] = [f"{form(a)} → {form(b)}" for a, b in sides.to_numpy()]
+            pairs[column] = [_pair(form, *row) for row in sides.to_numpy()]
             columns[column] = (title, str)
     columns["change"] = ("change of core-hours per day", _signed_hours)
     caption = f"By {by}, {names[0]} → {names[1]}; the largest changes of core-hours per day first."
     shown_table = listed(f"by_{by}", caption, pairs.assign(change=data["change"]), columns)
     return replace(shown_table, data=data)
+
+
+def _pair(form: Form, first: float, second: float) -> str:
+    """Write two values; one sign if both are unknown."""
+    texts = form(first), form(second)
+    return texts[0] if texts == (UNKNOWN, UNKNOWN) else " → ".join(texts)
 
 
 def _signed_hours(value: float) -> str:

@@ -134,6 +134,7 @@ def test_completion_knows_the_names_without_loading_what_they_name():
     assert complete("simulate", "--scheduler", "eas") == ["easy", "[]"]
     assert complete("simulate", "--overrun", "k") == ["kill", "[]"]
     assert complete("generate", "lub") == ["lublin", "[]"]
+    assert complete("validate", "--where", "qo")[0] == "qos"
 
 
 def test_a_command_loads_only_what_it_uses():

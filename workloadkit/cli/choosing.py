@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli import completion
 from workloadkit.cli.commands import CHOICE
 from workloadkit.cli.messages import note, write_message
 
@@ -19,6 +20,7 @@ WhereOption = Annotated[
         "--where",
         metavar="EXPR",
         show_default=False,
+        autocompletion=completion.expression,
         rich_help_panel=CHOICE,
         help="Take only the jobs for which EXPR is true, such as 'user=3 and run>2h', see "
         "`workloadkit help where`.",

@@ -45,3 +45,18 @@ def studies() -> list[str]:
     from analysis.studies import study_names
 
     return ["all", *study_names()]
+
+
+def expression(incomplete: str) -> list[str]:
+    """Return the expressions of --where that end with a field instead of its beginning.
+
+    Examples
+    --------
+    >>> expression("user=3 and requested_p")
+    ['user=3 and requested_procs']
+    """
+    from workloadkit.select import KINDS
+
+    begun = re.search(r"\w*$", incomplete)[0]  # type: ignore[index]  # it always matches
+    before = incomplete.removesuffix(begun)
+    return [before + name for name in sorted(KINDS) if name.startswith(begun.lower())]
