@@ -52,6 +52,7 @@ READING = (
     ["outages", "LOG"],
     ["queueing", "--trace", "LOG"],
     ["resample", "LOG"],
+    ["reservations", "LOG"],
     ["sessions", "LOG"],
     ["shake", "LOG"],
     ["simulate", "LOG"],

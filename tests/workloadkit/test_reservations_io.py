@@ -112,3 +112,16 @@ def test_no_share_is_no_request_and_jobs_that_never_ran_request_none():
     for wrong in ({"share": 1.5}, {"share": -1}, {"lead": -1}, {"law": "normal"}, {"window": -1}):
         with pytest.raises(wk.ParameterError):
             wk.draw_reservations(LOG, **{"share": 0.1} | wrong)
+
+
+def test_the_command_writes_what_the_function_draws(run, tmp_path):
+    wk.write_swf(LOG, tmp_path / "log.swf")
+    options = ("--share", 0.2, "--lead", "10min", "--law", "fixed", "--window", "1h", "--seed", 4)
+    code, out, err = run("reservations", tmp_path / "log.swf", *options)
+    made = wk.draw_reservations(
+        wk.read_swf(tmp_path / "log.swf"), 0.2, lead=600, law="fixed", window=3600, rng=4
+    )
+    assert (code, out) == (0, made.text())
+    assert err == f"{len(made)} requests of 4,000 jobs, seed 4\n"
+    code, _, err = run("reservations", tmp_path / "log.swf", "--law", "normal")
+    assert code == 2 and "law is 'normal'" in err and len(err.splitlines()) == 1

@@ -63,7 +63,13 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions": ("methods",),
         "dependencies": (),
     },
-    "New logs": {"resample": (), "shake": (), "augment": (), "generate": ("models",)},
+    "New logs": {
+        "resample": (),
+        "shake": (),
+        "augment": (),
+        "reservations": (),
+        "generate": ("models",),
+    },
     "Simulation": {
         "simulate": ("schedulers", "users", "custom"),
         "site": ("schedulers",),

@@ -1,8 +1,8 @@
 """Read and write requests for reservations: processors for some time, asked for in advance.
 
 S. J. Chapin et al. (JSSPP 1999, sections 3.1 and 4.2) propose to evaluate schedulers with
-recordings of such requests. The file has the form of a file of outages: comments that describe it, then one
-line of integers per request, -1 for unknown::
+recordings of such requests. The file has the form of a file of outages: comments that describe it,
+then one line of integers per request, -1 for unknown::
 
     ; ReservationFormat: 1
     ; Log: log.swf

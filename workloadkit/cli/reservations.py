@@ -1,0 +1,85 @@
+"""`workloadkit reservations`: a share of a log's jobs as requests for reservations."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    SeedOption,
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    duration,
+    load,
+    output_option,
+    write,
+)
+from workloadkit.cli.completion import words
+from workloadkit.cli.messages import note, progress
+from workloadkit.errors import plural
+
+EXAMPLES = """
+workloadkit reservations log.swf.gz -o log.swf.gz.reservations --seed 1
+workloadkit reservations log.swf --share 0.3 --lead 1d -o wide.reservations
+"""
+
+
+def reservations(
+    trace: TraceArgument = None,
+    output: Annotated[Path, output_option("the requests")] = Path("-"),
+    share: Annotated[
+        float,
+        typer.Option(min=0, max=1, metavar="P", help="Share of the jobs that request one."),
+    ] = 0.1,
+    lead: Annotated[
+        float,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            help="Mean time from a request to the start. By default 1h.",
+            show_default=False,
+        ),
+    ] = "1h",  # type: ignore[assignment]  # parsed like a command line
+    law: Annotated[
+        str,
+        typer.Option(
+            metavar="exponential|uniform|fixed",
+            autocompletion=words("exponential", "uniform", "fixed"),
+            help="Law of these times; uniform is from 0 to twice the mean.",
+        ),
+    ] = "exponential",
+    window: Annotated[
+        float,
+        typer.Option(
+            parser=duration,
+            metavar="T",
+            help="Time from the earliest to the latest start that suits. By default 0.",
+            show_default=False,
+        ),
+    ] = "0",  # type: ignore[assignment]  # parsed like a command line
+    seed: SeedOption = None,
+    strict: StrictOption = False,
+) -> None:
+    """Turn a share of a log's jobs into requests for reservations.
+
+    A job's request is made when the job is submitted, for a start some time later, for the
+    requested time and processors of the job. The log does not change.
+    """
+    import workloadkit as wk
+    from workloadkit.provenance import seed_of
+
+    used = seed_of(seed)
+    check_outputs(output, inputs=[trace])
+    log = load(trace, strict=strict)
+    with progress(f"drawing reservations of {log.name}"):
+        made = wk.draw_reservations(
+            log,
+            share,
+            lead=lead,
+            law=law,  # type: ignore[arg-type]  # checked there
+            window=window,
+            rng=used,
+        )
+    write(output, made.text())
+    note(f"{plural(len(made), 'request')} of {plural(log.n_jobs, 'job')}, seed {used}")
