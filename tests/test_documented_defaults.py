@@ -88,6 +88,7 @@ BY_NAME = {
         **dict.fromkeys(("wfp3", "unicef"), VARYING),
         "conservative": {"compression": "full"},
         "reservations": {"depth": 1},
+        "lookahead": {"depth": 50},
         "priority-fifo": {"queues": ""} | EASY,
         "creasy": {"alpha": 6000.0} | RULE,
         "user-priority": {"alpha_user": 0.5, "by": "load"} | RULE,

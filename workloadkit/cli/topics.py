@@ -12,6 +12,8 @@ conservative              arrival order; backfills jobs that delay no
                           reservation
 reservations:depth=1      arrival order; backfills jobs that do not delay
                           the first DEPTH ones
+lookahead:depth=50        EASY; the jobs that fill the machine best backfill
+                          together
 sjf, ljf                  EASY, the shortest or the longest estimate first
 smallest, largest         EASY, the fewest or the most processors first
 wfp3, unicef              EASY, in orders of wait, estimate and processors

@@ -38,11 +38,17 @@ def arrive(state, now):
     state.at[ARRIVED] = job + 1
     state.at[N_WAITING] += 1
     if state.predictor.is_there:
-        jobs = state.jobs
-        jobs.limit[job] = jobs.estimate[job]
-        predict(state.predictor, jobs, PLAN, job, now)
-        jobs.prediction[job] = jobs.estimate[job]
+        _plan(state, job, now)
     job_arrived(state, job, now)
+
+
+@bare
+def _plan(state, job, now):
+    """Let the predictor plan a job that arrives."""
+    jobs = state.jobs
+    jobs.limit[job] = jobs.estimate[job]
+    predict(state.predictor, jobs, PLAN, job, now)
+    jobs.prediction[job] = jobs.estimate[job]
 
 
 @inline
@@ -56,8 +62,14 @@ def _take(state, job, now):
     """Notify policy and predictor of the end of a job; return the job."""
     end_taken(state, job, now)
     if state.predictor.is_there:
-        predict(state.predictor, state.jobs, LEARN, job, now)
+        _learn(state, job, now)
     return job
+
+
+@bare
+def _learn(state, job, now):
+    """Let the predictor learn from a job that has ended."""
+    predict(state.predictor, state.jobs, LEARN, job, now)
 
 
 @inline

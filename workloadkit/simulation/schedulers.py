@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.policies.genetic import Genetic
     from workloadkit.simulation.policies.largest import Largest
     from workloadkit.simulation.policies.ljf import Ljf
+    from workloadkit.simulation.policies.lookahead import Lookahead
     from workloadkit.simulation.policies.multi_queue import MultiQueue
     from workloadkit.simulation.policies.order import Order
     from workloadkit.simulation.policies.order.named import (
@@ -67,6 +68,7 @@ __all__ = [
     "Largest",
     "Lcfs",
     "Ljf",
+    "Lookahead",
     "Lqf",
     "Lrf",
     "Lxf",
@@ -101,6 +103,7 @@ _BUILT_IN = BuiltInParts(
         "easy": "easy.Easy",
         "conservative": "conservative.Conservative",
         "reservations": "reservations.Reservations",
+        "lookahead": "lookahead.Lookahead",
         "sjf": "sjf.Sjf",
         "ljf": "ljf.Ljf",
         "smallest": "smallest.Smallest",

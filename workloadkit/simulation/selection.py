@@ -30,7 +30,7 @@ from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
-from workloadkit.simulation.predictors import BuiltIn, Requested
+from workloadkit.simulation.predictors import BuiltIn
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
@@ -152,7 +152,7 @@ def select_parts(
         settings.passes,
         parameters.get("seed", 0),
         hardware,
-        None if isinstance(predictor, Requested) else predictor,
+        None if _is_request(predictor) else predictor,
     )
     return SimulationParts(
         trace,
@@ -282,6 +282,10 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
         raise ParameterError(
             f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
         )
+    if machine is not None and getattr(policy, "one_pool", False):
+        raise ParameterError(
+            f"scheduler {policy.name}: it supports one pool of processors, no other machine"
+        )
     if isinstance(policy, RecordedSchedule):
         if isinstance(behaviour, Community):
             raise ParameterError(
@@ -379,6 +383,11 @@ def _predictor(predictor: Any) -> Any:
             "with methods plain and compiled"
         )
     return predictor
+
+
+def _is_request(predictor: Any) -> bool:
+    """Whether a predictor repeats the request, as no predictor does."""
+    return isinstance(predictor, BuiltIn) and predictor.name == "requested"
 
 
 def _behaviour(users: Any) -> Any:

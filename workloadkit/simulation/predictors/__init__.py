@@ -4,16 +4,21 @@ A predictor is a small frozen object: its parameters, a name, and two forms of t
 one for each engine. `known` lists the built-in ones; `parse` reads ``name:param=value,...``.
 """
 
+from typing import TYPE_CHECKING
+
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.predictors.exact import Exact
-from workloadkit.simulation.predictors.f_model import FModel
-from workloadkit.simulation.predictors.factor import Factor
-from workloadkit.simulation.predictors.last_two import LastTwo
+from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.predictors.predictor import BuiltIn
-from workloadkit.simulation.predictors.quantile import Quantile
-from workloadkit.simulation.predictors.requested import Requested
-from workloadkit.simulation.predictors.same_job import SameJob
-from workloadkit.simulation.predictors.user_average import UserAverage
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.predictors.exact import Exact
+    from workloadkit.simulation.predictors.f_model import FModel
+    from workloadkit.simulation.predictors.factor import Factor
+    from workloadkit.simulation.predictors.last_two import LastTwo
+    from workloadkit.simulation.predictors.quantile import Quantile
+    from workloadkit.simulation.predictors.requested import Requested
+    from workloadkit.simulation.predictors.same_job import SameJob
+    from workloadkit.simulation.predictors.user_average import UserAverage
 
 __all__ = [
     "BuiltIn",
@@ -29,25 +34,29 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN: tuple[type[BuiltIn], ...] = (
-    Requested,
-    Exact,
-    LastTwo,
-    UserAverage,
-    SameJob,
-    Quantile,
-    Factor,
-    FModel,
+_BUILT_IN = BuiltInParts(
+    "workloadkit.simulation.predictors",
+    {
+        "requested": "requested.Requested",
+        "exact": "exact.Exact",
+        "last-two": "last_two.LastTwo",
+        "user-average": "user_average.UserAverage",
+        "same-job": "same_job.SameJob",
+        "quantile": "quantile.Quantile",
+        "factor": "factor.Factor",
+        "f-model": "f_model.FModel",
+    },
 )
+__getattr__ = _BUILT_IN.class_named
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def known() -> dict[str, type[BuiltIn]]:
+def known() -> BuiltInParts:
     """Return the built-in predictors, by name."""
-    return {predictor.name: predictor for predictor in _BUILT_IN}
+    return _BUILT_IN
 
 
 def parse(text: str) -> BuiltIn:

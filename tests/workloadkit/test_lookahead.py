@@ -1,0 +1,74 @@
+"""Backfilling with lookahead: by trying all sets, and in both engines."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.data import TRACES, needs_compiler, needs_traces
+from tests.oracles import lookahead as oracle
+from tests.small_logs import head_of
+from tests.workloadkit.test_predictors import random_log
+from tests.workloadkit.test_scores import agree
+from workloadkit.errors import ParameterError
+
+job = st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 30), st.integers(1, 8))
+
+
+def as_log(jobs, unit=1):
+    submit, run, longer, procs = zip(*sorted(jobs), strict=True)
+    return wk.Trace.from_columns(
+        {
+            "submit": submit,
+            "run": run,
+            "procs": np.array(procs) * unit,
+            "requested_time": np.add(run, longer),
+        }
+    )
+
+
+@given(st.lists(job, min_size=1, max_size=14), st.integers(1, 8), st.sampled_from([1, 4]))
+def test_the_set_is_the_best_of_all(jobs, depth, unit):
+    trace = as_log(jobs, unit)
+    w = wk.simulate(trace, "fcfs", procs=8 * unit).workload
+    columns = (w.submit, w.run, w.estimate, w.procs)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    expected = oracle.simulate(rows, 8 * unit, depth)
+    assert agree(trace, f"lookahead:{depth}", procs=8 * unit) == expected
+
+
+def test_two_jobs_that_fill_the_machine_overtake_one_that_does_not():
+    # 4 of 10 processors are busy until 100; the first waiting job needs all
+    jobs = {"submit": [0, 1, 1, 1, 1], "run": [100, 50, 50, 50, 50], "procs": [4, 10, 4, 3, 3]}
+    trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
+    assert agree(trace, "lookahead", procs=10) == [0, 100, 150, 1, 1]
+    assert agree(trace, "easy", procs=10) == [0, 100, 1, 150, 150]
+
+
+@pytest.mark.parametrize("users", ["open", "closed", "fluid"])
+def test_engines_agree(users):
+    for passes in ("instant", "event"):
+        for overrun in ("kill", "raise", "late"):
+            how = {"procs": 16, "passes": passes, "overrun": overrun}
+            agree(random_log(8), "lookahead", users, **how)
+    agree(random_log(8), "lookahead:3", users, procs=16, predictor="last-two,correct=increments")
+
+
+@needs_traces
+@needs_compiler
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_engines_agree_on_real_logs(path):
+    agree(head_of(path, 500), "lookahead:10", oversize="drop")
+
+
+def test_what_it_does_not_support_is_refused():
+    with pytest.raises(ParameterError, match="depth is 0; at least 1"):
+        wk.schedulers.parse("lookahead:0")
+    with pytest.raises(ParameterError, match="does not support outages"):
+        wk.simulate(
+            random_log(1), "lookahead", procs=16, outages=wk.Outages((wk.Outage(1, 1, 2, 3),))
+        )
+    with pytest.raises(ParameterError, match="too large for a machine of 100,000 processors"):
+        wk.simulate(random_log(1), "lookahead", procs=100_000, engine="compiled")
