@@ -44,9 +44,10 @@ recorded                  each job waits as it did in the log
 
 EASY and its orders up to priority-fifo take backfill=ORDER, the order in
 which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
-except wfp3 and unicef, reservations=K. They, creasy and user-priority take
-spare=none (a backfilled job ends by the shadow time; spare processors are
-not used) and strict=yes (it ends before the shadow time).
+except wfp3, unicef and scores, reservations=K. They, creasy and
+user-priority take spare=none (a backfilled job ends by the shadow time;
+spare processors are not used) and strict=yes (it ends before the shadow
+time).
 
 A score is an expression of submit, estimate, limit, procs, user, queue,
 since, number, group, partition, now, wait, running_work, waiting_work and
