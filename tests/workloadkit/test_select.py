@@ -431,3 +431,15 @@ def test_columns_of_other_formats_are_fields():
     log = replace(log, sidecar=beside)
     assert log.where("origsiteid=b").column("submit").tolist() == [1]
     assert log.where("cost<2").column("submit").tolist() == [0]
+
+
+def test_a_column_of_another_type_is_compared_as_what_it_is():
+    log = wk.Trace.from_columns({"submit": [0, 1]})
+    log = replace(log, sidecar=pd.DataFrame({"nodes": ["n1", "n2"], "account": [12, 13]}))
+    assert log.where("nodes=n2 or account<13").n_jobs == 2
+    for text, message in (
+        ("nodes<2", "nodes has names, not numbers"),
+        ("account=bio", "no account has a name; give its number"),
+    ):
+        with pytest.raises(wk.WorkloadError, match=message):
+            wk.Filter.parse(text).mask(log)

@@ -21,7 +21,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 
 #: Headings of options that only the whole help explains.
 RARE = "More options"
-CHOICE = "Choice of jobs"
+CHOICE = "Job selection"
 SHARED = "Options of every command"
 
 _WHOLE = "workloadkit.whole_help"  # in the context: all options are explained

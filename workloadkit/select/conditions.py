@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, near, shorten
-from workloadkit.fields import BY_NAME, UNKNOWN
+from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.select.values import Date, Range, Value, written
 
@@ -203,6 +203,8 @@ class Jobs:
     def numbered(self, name: str, test: Callable[[NDArray], NDArray[np.bool_]]) -> Truth:
         """Return for which jobs a test of the field's numbers is true and false."""
         values = self.trace.column(name)
+        if values.dtype.kind not in "biuf":
+            raise WorkloadError(f"{self.trace.name}: {name} has names, not numbers")
         known = self.known(name)
         if self.as_coded:
             yes = test(np.where(known, values, UNKNOWN))
@@ -221,10 +223,10 @@ class Jobs:
     def named(self, name: str, word: str, at: int) -> Truth:
         """Return for which jobs the field has a name, and for which it has another."""
         words = self.words(name)
-        if words is None and name in BY_NAME:
+        if words is None and self.trace.column(name).dtype.kind in "biuf":
             raise WorkloadError(f"{self.trace.name}: no {name} has a name; give its number")
         if words is None:  # all are unknown
-            nothing = self.known(name)
+            nothing = np.zeros(self.trace.n_jobs, bool)
             return Truth(nothing, ~nothing if self.as_coded else nothing)
         place = words.categories.get_indexer([word])[0]
         if place < 0:

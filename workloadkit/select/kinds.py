@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from workloadkit.fields import FIELDS
-from workloadkit.job_columns import DERIVED, NUMBERED, TIMES, known_columns
+from workloadkit.fields import FIELDS, NAMES
+from workloadkit.job_columns import DERIVED, NUMBERED, TIMES
 from workloadkit.record_fields import RECORD_FIELDS
 
 if TYPE_CHECKING:
@@ -65,17 +65,24 @@ def _kind(name: str, unit: str, *, is_word: bool = False) -> Kind:
 
 #: What every field is compared with: those of the standard, those of accounting, derived ones.
 KINDS: Mapping[str, Kind] = {
-    **{f.name: _kind(f.name, f.unit, is_word=f.kind in ("word", "text")) for f in RECORD_FIELDS},
-    **{name: _kind(name, "") for name in DERIVED},
     **{f.name: _kind(f.name, f.unit) for f in FIELDS},
+    **{name: _kind(name, "") for name in DERIVED},
+    **{
+        f.name: _kind(f.name, f.unit, is_word=f.kind in ("word", "text"))
+        for f in RECORD_FIELDS
+        if f.name not in (*NAMES, *DERIVED)
+    },
 }
 
 
 def kinds_of(trace: "Trace") -> dict[str, Kind]:
-    """Return what the fields of a log are compared with, its own ones of the side-car included."""
-    own: dict[str, Kind] = {}
-    if trace.sidecar is not None:
-        for name in known_columns(trace):
-            if name not in KINDS:
-                own[name] = "number" if trace.sidecar[name].dtype.kind in "biuf" else "word"
-    return {**KINDS, **own}
+    """Return what the fields of a log are compared with; its side-car may have further ones."""
+    kinds = dict(KINDS)
+    if trace.sidecar is None:
+        return kinds
+    for name, column in trace.sidecar.items():
+        if name not in NAMES:
+            has_numbers = column.dtype.kind in "biuf"
+            if has_numbers == (kinds.setdefault(str(name), "word") == "word"):
+                kinds[str(name)] = "number" if has_numbers else "word"
+    return kinds

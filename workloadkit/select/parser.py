@@ -91,9 +91,7 @@ class _Parser:
         self, text: str, condition: str, what: str, kinds: Mapping[str, Kind], coded: bool
     ) -> None:
         self.text, self.what, self.kinds, self.coded = text, what, kinds, coded
-        self.fields = {name.lower(): name for name in reversed([*kinds])} | {
-            alias: name for alias, name in ALIASES.items() if alias not in kinds
-        }
+        self.fields = ALIASES | {name.lower(): name for name in reversed([*kinds])}
         self.tokens = [(found[0], found.start()) for found in _TOKEN.finditer(condition)]
         self.tokens.append(("", len(condition.rstrip())))  # the end
         self.next = 0
