@@ -91,6 +91,20 @@ def _read_outages(data: bytes, options: dict[str, Any], folder: Path) -> wk.Outa
     return wk.read_outages(io.BytesIO(data))
 
 
+def _read_reservations(
+    data: bytes, options: dict[str, Any], folder: Path
+) -> wk.ReservationRequests:
+    return wk.read_reservations(io.BytesIO(data))
+
+
+def _read_machine(data: bytes, options: dict[str, Any], folder: Path) -> wk.MachineDescription:
+    return wk.read_machine(io.BytesIO(data))
+
+
+def _read_conf(data: bytes, options: dict[str, Any], folder: Path) -> wk.MachineDescription:
+    return wk.read_slurm_conf(io.BytesIO(data)).machine
+
+
 def _read_site(data: bytes, options: dict[str, Any], folder: Path) -> Any:
     return wk.site.read_site_distributions(io.BytesIO(data))
 
@@ -124,6 +138,9 @@ FORMATS = {
     },
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),
     "outages": Format(good.outages, _read_outages, _none, 6),
+    "reservations": Format(good.reservations, _read_reservations, _none, 3),
+    "machine": Format(good.machine, _read_machine, _none, 3),
+    "slurm.conf": Format(good.conf, _read_conf, _none, 3),
     "site": Format(good.site, _read_site, _none, 4),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1),

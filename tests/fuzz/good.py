@@ -14,6 +14,7 @@ from random import Random
 import pandas as pd
 
 import workloadkit as wk
+from workloadkit.io.machine import machine_text
 from workloadkit.io.slurm.columns import EXPORT
 from workloadkit.io.swf.writing import header_text
 
@@ -99,6 +100,46 @@ def outages(rng: Random) -> bytes:
         announced = rng.choice([-1, max(0, start - 7200)])
         lines.append(f"{number} {announced} {start} {end} {rng.randrange(-1, 8)} {n_parts} ")
         lines[-1] += " ".join(map(str, parts))
+    return "\n".join([*lines, ""]).encode()
+
+
+def reservations(rng: Random) -> bytes:
+    lines = ["; ReservationFormat: 1", "; Log: sample.swf.gz"]
+    asked = 0
+    for number in range(1, rng.randrange(2, 9)):
+        asked += rng.randrange(50_000)
+        earliest = asked + rng.randrange(9000)
+        latest = rng.choice([earliest, earliest + rng.randrange(9000), -1])
+        fixed = (number, asked, earliest, latest, rng.randrange(1, 9000), rng.randrange(1, 97))
+        others = (rng.randrange(-1, 9), rng.randrange(-1, 4), rng.choice([-1, 0, 1, 5]))
+        jobs = rng.sample(range(1, 97), rng.randrange(4)) or [-1]
+        lines.append(" ".join(map(str, (*fixed, *others, *jobs))))
+    return "\n".join([*lines, ""]).encode()
+
+
+def machine(rng: Random) -> bytes:
+    """The machine of `conf`, as JSON."""
+    found = wk.read_slurm_conf(io.BytesIO(conf(rng))).machine
+    return machine_text(found, log="a.swf", digest=64 * "0").encode()
+
+
+def conf(rng: Random) -> bytes:
+    """A configuration of Slurm."""
+    lines = [
+        "ClusterName=hpc SlurmctldHost=head(10.0.0.1)",
+        f"Licenses=matlab:{rng.randrange(99)},ansys  # a comment",
+        f"NodeName=DEFAULT Sockets=2 CoresPerSocket={rng.randrange(1, 65)} RealMemory=64000",
+        f"NodeName=n[001-{rng.randrange(10, 100):03},{rng.randrange(100, 999)}] Feature=avx,ib",
+        f"NodeName=g[1-{rng.randrange(4, 9)}] Gres=gpu:a100:{rng.randrange(1, 9)}(S:0-1) \\",
+        "  MemSpecLimit=1000 CoreSpecCount=1",
+        "NodeSet=fast Nodes=g[1-2] Feature=ib",
+        "PartitionName=DEFAULT MaxTime=1-0 State=UP",
+        "PartitionName=batch Nodes=n[001-009] Default=YES",
+        f"PartitionName=all Nodes=ALL MaxTime={rng.randrange(9)}:30:00 PriorityTier=3",
+        "PartitionName=fast Nodes=fast MaxNodes=2 OverSubscribe=EXCLUSIVE",
+        "SwitchName=leaf Nodes=n[001-009]",
+        "SwitchName=root Switches=leaf",
+    ]
     return "\n".join([*lines, ""]).encode()
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import workloadkit as wk
 from tests.fuzz.good import SECRET
 from workloadkit.fields import BY_NAME, FIELDS, NAMES
+from workloadkit.io.machine import machine_text
 from workloadkit.record_fields import RECORD_FIELDS
 
 
@@ -83,7 +84,9 @@ def of_writing(trace: wk.Trace, folder: Path, *, anonymous: bool) -> None:
     """What is written reads back equal; what was left nameless has no name in it."""
     path = folder / "written.swf"
     beside = folder / "written.swf.parquet"
-    beside.unlink(missing_ok=True)
+    machine = folder / "written.swf.machine.json"
+    for companion in (beside, machine):
+        companion.unlink(missing_ok=True)
     wk.write_swf(trace, path)
     again = wk.read_swf(path)
     same_trace(trace, again)
@@ -96,8 +99,10 @@ def of_writing(trace: wk.Trace, folder: Path, *, anonymous: bool) -> None:
                 other.astype(object)
             )
             keep(same, f"{name} of the side-car reads back")
+    keep(again.machine == trace.machine, "the machine reads back")
     if anonymous:
         without_names(trace, path, beside)
+        keep(SECRET not in machine_text(trace.machine).lower() if trace.machine else True, "names")
 
 
 def same_trace(one: wk.Trace, other: wk.Trace) -> None:
@@ -123,6 +128,22 @@ def without_names(trace: wk.Trace, path: Path, beside: Path) -> None:
         texts["bytes"] = beside.read_bytes().decode("latin-1")
     for what, text in texts.items():
         keep(SECRET not in text.lower(), f"no name in an anonymous {what}")
+
+
+def of_reservations(requests: wk.ReservationRequests) -> None:
+    """Requests are numbered once, and written and read again they are the same."""
+    numbers = [request.number for request in requests]
+    keep(len(set(numbers)) == len(numbers), "requests are numbered once")
+    again = wk.read_reservations(io.BytesIO(requests.text().encode(errors="replace")))
+    keep(again.requests == requests.requests, "requests read back")
+
+
+def of_machine(machine: wk.MachineDescription) -> None:
+    """A machine is written and read again as it is, and its nodes are those of its types."""
+    again = wk.read_machine(io.BytesIO(machine_text(machine).encode()))
+    keep(again == machine, "a machine reads back")
+    keep(len(machine.node_names) in (0, machine.n_nodes), "all nodes have names, or none")
+    keep(sum(map(len, machine.groups)) == len(machine.partitions), "a partition is in one group")
 
 
 def of_outages(outages: wk.Outages) -> None:

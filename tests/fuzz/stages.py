@@ -27,6 +27,10 @@ def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: 
         promises.of_trace(result)
     elif isinstance(result, wk.Outages):
         promises.of_outages(result)
+    elif isinstance(result, wk.ReservationRequests):
+        promises.of_reservations(result)
+    elif isinstance(result, wk.MachineDescription):
+        promises.of_machine(result)
     elif isinstance(result, pd.DataFrame):
         promises.of_sidecar(result)
     elif isinstance(result, tuple):

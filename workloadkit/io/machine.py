@@ -34,6 +34,7 @@ _LISTS: dict[str, type[NodeType] | type[Partition] | type[Switch]] = {
 _KEYS = ("format", "log", "log_sha256", "nodes", "partitions", "pools", "switches")
 _WHAT = "is not the description of a machine"
 _LONGEST = 1 << 26  # [bytes]
+_LONGEST_SHOWN = 300  # of an error [characters]
 
 
 def machine_path(path: str | os.PathLike[str]) -> Path:
@@ -184,14 +185,14 @@ def _made(make: Callable[[], Any], path: str, place: str | None) -> Any:
     try:
         return make()
     except WorkloadError as error:
-        raise FormatError(path, str(error), field=place) from None
+        raise FormatError(path, str(error)[:_LONGEST_SHOWN], field=place) from None
 
 
 def _check_keys(data: Mapping[str, Any], known: Any, path: str, place: str) -> None:
     for key in data:
         if key not in known:
-            where = f"{place}.{key}" if place else str(key)
-            raise FormatError(path, f"unknown key; {among(key, known)}", field=where)
+            where = f"{place}.{key[:60]}" if place else key[:60]
+            raise FormatError(path, f"unknown key; {among(key[:60], known)}", field=where)
 
 
 def _shown(value: Any) -> str:

@@ -205,7 +205,7 @@ class MachineDescription:
     def __post_init__(self) -> None:
         for name in ("nodes", "partitions", "switches"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        pools = {name: check_count(f"pools.{name}", n, most=_MOST) for name, n in self._pools()}
+        pools = {name: _number(f"pools.{name}", amount) for name, amount in self._pools()}
         object.__setattr__(self, "pools", MappingProxyType(pools))
         names = _distinct("partition", (partition.name for partition in self.partitions))
         for kind in self.nodes:
@@ -300,7 +300,13 @@ def _machine(
 
 
 def _count(part: object, name: str, *, least: int = 0) -> None:
-    object.__setattr__(part, name, check_count(name, getattr(part, name), least=least, most=_MOST))
+    object.__setattr__(part, name, _number(name, getattr(part, name), least=least))
+
+
+def _number(name: str, value: Any, *, least: int = 0) -> int:
+    if isinstance(value, int) and abs(value) > _MOST:  # such a number may be too large to print
+        raise ParameterError(f"{name} is out of range, more than {_MOST:,}")
+    return check_count(name, value, least=least, most=_MOST)
 
 
 def _word(part: object, name: str) -> None:

@@ -37,13 +37,13 @@ def expand(text: str) -> list[str]:
     return [name for name, _ in expand_counted(text)]
 
 
-def expand_counted(text: str) -> list[tuple[str, int]]:
+def expand_counted(text: str, most: int = MOST_NAMES) -> list[tuple[str, int]]:
     """Return the names of a list with the processors of each; 0 if they are not stated.
 
     Raises
     ------
     WorkloadError
-        As `expand`.
+        As `expand`; if the list has more than `most` names.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def expand_counted(text: str) -> list[tuple[str, int]]:
             count, part = int(counted[1]), counted[2]
         if "*" in part:
             raise _invalid(text)
-        found += [(name, count) for name in _names(part, text, MOST_NAMES - len(found))]
+        found += [(name, count) for name in _names(part, text, most - len(found))]
     if end < len(text) or not found:
         raise _invalid(text)
     return found
@@ -85,7 +85,7 @@ def _names(part: str, text: str, most: int) -> list[str]:
     for choice in choices:
         n_names *= len(choice)
     if n_names > most:
-        raise WorkloadError(f"a list of more than {MOST_NAMES:,} nodes: {shorten(text)}")
+        raise WorkloadError(f"a list of too many nodes: {shorten(text)}")
     return ["".join(parts) for parts in product(*choices)]
 
 
@@ -100,7 +100,7 @@ def _numbers(piece: str, text: str, most: int) -> list[str]:
         if last < first:
             raise _invalid(text)
         if last - first + 1 > most - len(found):
-            raise WorkloadError(f"a list of more than {MOST_NAMES:,} nodes: {shorten(text)}")
+            raise WorkloadError(f"a list of too many nodes: {shorten(text)}")
         found += [f"{number:0{len(match[1])}}" for number in range(first, last + 1)]
     return found
 

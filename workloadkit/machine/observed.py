@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _INFERRED = ("count", "cores", "memory", "gpus", "partitions")
+_MOST_PLACES = 1 << 24  # of jobs on nodes, which bounds the memory that is needed
+_LARGEST = 2**53  # amount of a description
 _SHORTEST = 0.5  # a job of length 0 holds its processors for less than a second [s]
 _ROUNDING = 1e-6  # shares of nodes are fractions
 
@@ -114,15 +116,17 @@ def _partitions(table: "pd.DataFrame") -> NDArray[np.object_]:
 
 
 def _places(lists: NDArray[np.object_]) -> _Places:
-    """Return where jobs ran; a list that cannot be read is unknown."""
+    """Return where jobs ran; a list that cannot be read, or is one too many, is unknown."""
     import pandas as pd
 
     codes, texts = pd.factorize(lists)
     number: dict[str, int] = {}
     nodes, shares = [], []
+    left = _MOST_PLACES
     for text in texts.tolist():
         try:
-            counted = expand_counted(text) if text else []
+            counted = expand_counted(text, left) if text else []
+            left -= len(counted)
         except WorkloadError:
             counted = []
         # without counts, processors are spread evenly
@@ -131,11 +135,10 @@ def _places(lists: NDArray[np.object_]) -> _Places:
         shares.append(weights / weights.sum() if counted else weights)
     sizes = np.array([part.size for part in nodes], np.int64)
     first = np.append(0, np.cumsum(sizes))
-    job = np.repeat(np.arange(codes.size), sizes[codes] if codes.size else sizes[:0])
-    within = np.arange(job.size) - np.repeat(
-        np.append(0, np.cumsum(sizes[codes]))[:-1], sizes[codes]
-    )
-    at = first[codes[job]] + within
+    of_job = sizes[codes]
+    of_job = np.where(np.cumsum(of_job) <= _MOST_PLACES, of_job, 0)
+    job = np.repeat(np.arange(codes.size), of_job)
+    at = first[codes[job]] + np.arange(job.size) - np.repeat(np.cumsum(of_job) - of_job, of_job)
     node = np.concatenate([np.empty(0, np.int64), *nodes]).astype(np.int64)
     return _Places(job, node[at], np.concatenate([np.empty(0), *shares])[at], [*number])
 
@@ -175,10 +178,13 @@ def _kinds(
     places: _Places, partition: NDArray[np.object_]
 ) -> dict[tuple[tuple[str, ...], str], NDArray[np.int64]]:
     """Return the nodes of each type: those of the same partitions and kind of name, in order."""
+    import pandas as pd
+
     of_node: dict[int, set[str]] = {}
-    pairs = {*zip(places.node.tolist(), partition[places.job].tolist(), strict=True)}
-    for node, name in pairs:
-        of_node.setdefault(node, set()).update({name} - {""})
+    codes, names = pd.factorize(partition)
+    pairs = np.unique(places.node * len(names) + codes[places.job])
+    for node, code in zip(*(part.tolist() for part in divmod(pairs, len(names))), strict=True):
+        of_node.setdefault(node, set()).update({names[code]} - {""})
     kinds: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for node in sorted(of_node, key=lambda node: _in_order(places.names[node])):
         kind = tuple(sorted(of_node[node])), stem(places.names[node])
@@ -200,7 +206,8 @@ def _node_type(
     named: bool,
 ) -> NodeType:
     cores, memory, gpus = (
-        int(np.ceil(use[name][nodes].max() - _ROUNDING)) for name in ("cores", "memory", "gpus")
+        min(int(np.ceil(use[name][nodes].max() - _ROUNDING)), _LARGEST)
+        for name in ("cores", "memory", "gpus")
     )
     partitions = kind[0]
     return NodeType(
@@ -218,4 +225,4 @@ def _most(table: "pd.DataFrame") -> int:
     """Return the most processors that jobs used at once."""
     start, end, procs = (table[name].to_numpy(np.float64) for name in ("start", "end", "procs"))
     _, in_use = use_over_time(start, np.where(end > start, end, start + _SHORTEST), procs)
-    return int(in_use.max())
+    return min(int(in_use.max()), _LARGEST)

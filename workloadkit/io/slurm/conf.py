@@ -29,6 +29,7 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 _TIME = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 _GRES = re.compile(r"([^:,()]+)((?::[^:,()]+)*?)(?::(\d{1,9})([KMG]?))?(?:\([^)]*\))?", re.ASCII)
 _DEEPEST = 20  # includes within includes
+_LONGEST_SHOWN = 300  # of an error [characters]
 
 #: Keys that are used, by the first key of a line.
 _READ = {
@@ -165,7 +166,7 @@ def read_slurm_conf(source: Source) -> SlurmConf:
     except FormatError:
         raise
     except WorkloadError as error:
-        raise FormatError(path, str(error)) from None
+        raise FormatError(path, str(error)[:_LONGEST_SHOWN]) from None
     return SlurmConf(machine, dict(sorted(found.unused.items())), tuple(left_out))
 
 
@@ -429,4 +430,5 @@ def _made(line: _Line, kind: type[_Part], **values: Any) -> _Part:
     try:
         return kind(**values)
     except WorkloadError as error:
-        raise FormatError(line.path, str(error), line=line.number) from None
+        message = str(error)[:_LONGEST_SHOWN]
+        raise FormatError(line.path, message, line=line.number) from None

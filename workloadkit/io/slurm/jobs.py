@@ -182,9 +182,10 @@ class JobReader:
         requested_nodes = np.full(n_jobs, np.nan)
         asked: dict[str, Any] = {}
         if "requested" in cells.begin:
-            requested_nodes = cells.words("requested").of(_NODES)
-            asked["requested_gpus"] = cells.words("requested").of(values.gpus)
-            asked["pools"] = cells.combined(("requested",), values.pools)
+            lists = cells.words("requested")
+            requested_nodes = lists.of(_NODES)
+            asked["requested_gpus"] = lists.of(values.gpus)
+            asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
         if by := rows.submit_by:
             self.stand_ins.add(by)
