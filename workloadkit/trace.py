@@ -466,7 +466,8 @@ class Trace(Displayed):
             header = header.replaced("Window", header.window_text(begin, end))
         header = header.appended(("Note", f"chosen: {made}, {choice.how}, {number}"))
         changes = (*self.changes, f"{choice.how}: {number}")
-        return replace(kept, header=header, changes=changes)
+        tables: Any = {name: kept.table(name) for name in _TABLES}  # no DataFrames of them
+        return replace(kept, **tables, header=header, changes=changes)
 
     def as_bursts(self) -> "Trace":
         """Return a trace in which each burst of a checkpointed job is a job.

@@ -203,6 +203,7 @@ finally:
         "simulate --scheduler fcfs --procs 200",
         "validate",
         "sessions -o x",
+        "sessions -o x --where user=3 --since 2021-03",
         "resample --count 1 -o .",
     ],
 )
