@@ -13,4 +13,4 @@ from .machine import larger_machine as larger_machine
 from .machine import of_hours as of_hours
 from .shares import fair_share as fair_share
 from .shares import read_shares as read_shares
-from .unusual import unusual as unusual
+from .unusual_periods import unusual as unusual

@@ -6,7 +6,7 @@ from analysis.formats import count, duration
 from analysis.operations.machine import full_days
 from analysis.operations.parts import listed
 from analysis.operations.rules import judged
-from analysis.operations.unusual import FEWEST_DAYS, unusual
+from analysis.operations.unusual_periods import FEWEST_DAYS, unusual
 from analysis.section import Columns, Section, Table
 from workloadkit.cleaning.anomalies import Anomalies, find_anomalies
 from workloadkit.clock import DAY, Clock

@@ -45,7 +45,8 @@ _SACCT = (
         "Submit",
     ),
     *("Eligible", "Start", "End", "ElapsedRaw", "Suspended", "State", "ExitCode", "NNodes"),
-    *("AllocCPUS", "ReqCPUS", "ReqMem", "AllocTRES", "TimelimitRaw", "Reason", "Flags", "MaxRSS"),
+    *("AllocCPUS", "ReqCPUS", "ReqMem", "ReqTRES", "AllocTRES", "NodeList", "Constraints"),
+    *("TimelimitRaw", "Reason", "Flags", "MaxRSS"),
     *("TotalCPU", "NTasks", "JobName"),
 )
 
@@ -227,7 +228,10 @@ def _sacct(rng: Random) -> list[dict[str, str]]:
             "AllocCPUS": f"{procs}",
             "ReqCPUS": f"{procs}",
             "ReqMem": rng.choice(["4000Mc", "8Gn", "16G", "0"]),
+            "ReqTRES": f"billing={procs},cpu={procs},mem=16G,node=1",
             "AllocTRES": f"billing={procs},cpu={procs},gres/gpu=2,mem=16G,node=1",
+            "NodeList": rng.choice([f"n{SECRET}[001-002]", "None assigned"]),
+            "Constraints": rng.choice(["", f"fast{SECRET}"]),
             "TimelimitRaw": rng.choice(["1440", "UNLIMITED", "Partition_Limit", ""]),
             "Reason": "None",
             "JobName": rng.choice(_NAMES),

@@ -11,8 +11,9 @@ from tests.data import needs_traces, trace_path
 from tests.oracles.resampling import Calendar
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.resample import population
 from workloadkit.resample.population import Placements
-from workloadkit.simulation.populations import Resampled, resampled
+from workloadkit.simulation.populations import Resampled
 from workloadkit.simulation.populations.pooled import log_of
 from workloadkit.simulation.users.batches import simulated_users
 
@@ -83,7 +84,7 @@ def place(monkeypatch):
             incarnation = [list(each).index(u) for u in user]
             return Placements(*(np.array(x) for x in (member, incarnation, week)))
 
-        monkeypatch.setattr(resampled, "populate", populate)
+        monkeypatch.setattr(population, "populate", populate)
 
     return place
 
@@ -345,8 +346,8 @@ def test_prepared_populations_give_the_same_schedules(log):
 def test_schedules_record_the_population():
     trace, how = make_log(), {"engine": "python", "rng": 1}
     choice = Resampled(stay="time")
-    for population in ("resampled:stay=time", choice, choice.prepare(trace)):
-        schedule = wk.simulate(trace, "easy", "adjusted", population=population, **how)
+    for staying in ("resampled:stay=time", choice, choice.prepare(trace)):
+        schedule = wk.simulate(trace, "easy", "adjusted", population=staying, **how)
         assert schedule.parameters["population"] == "resampled:stay=time"
     assert "population" not in wk.simulate(trace, "easy", "adjusted", **how).parameters
 
@@ -399,7 +400,7 @@ def test_a_user_drawn_twice_follows_the_same_jobs_each_time(monkeypatch):
         (member,) = np.flatnonzero(pools.members.user == 1)
         return Placements(np.array([member, member]), np.array([0, 1]), np.array([-5, 0]))
 
-    monkeypatch.setattr(resampled, "populate", populate)
+    monkeypatch.setattr(population, "populate", populate)
     jobs = make_log(preceding_job=[-1, -1, 2, 3, 4, -1, 6, -1, 5, 1])
     schedule = wk.simulate(
         jobs, "easy", "adjusted", population=Resampled(pause=False), procs=8, rng=1

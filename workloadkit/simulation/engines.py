@@ -99,10 +99,9 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
     predict = getattr(rules.predictor, "of_all", None)
     if predict is None:
         return _finished(play_compiled(policy, workload, rules), name, rules)
-    planned = replace(workload, estimate=predict(workload, *predictor_rng(rules)))
-    play = play_compiled(policy, planned, replace(rules, predictor=None))
-    play = play._replace(workload=replace(play.workload, limit=workload.estimate))
-    return _finished(play, name, rules)
+    estimate = predict(workload, *predictor_rng(rules))
+    planned = replace(workload, estimate=estimate, limit=workload.estimate)
+    return _finished(play_compiled(policy, planned, replace(rules, predictor=None)), name, rules)
 
 
 def play_users_plain(

@@ -122,8 +122,9 @@ def new_state(
     capacity = min(n_jobs, capacity) + 1
     start = np.full(n_jobs, never(dtype))
     times = [jobs.estimate.copy() if predictor.is_there else jobs.estimate for _ in range(2)]
+    limit = jobs.limit if jobs.limit.size else times[0]
     return State(
-        jobs=jobs._replace(start=start, limit=times[0], prediction=times[1]),
+        jobs=jobs._replace(start=start, limit=limit, prediction=times[1]),
         start=start,
         first=np.zeros(1, dtype),
         ends=np.empty(capacity, dtype),

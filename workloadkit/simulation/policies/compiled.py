@@ -40,6 +40,8 @@ class CompiledPolicy:
             run = run.copy() if self.hardware.cuts_runs else run
             estimate = estimate.copy() if rules.predictor is not None else estimate
         jobs = Jobs(w.submit, run, estimate, w.procs, w.user, w.queue)
+        if w.limit is not None:
+            jobs = jobs._replace(limit=w.limit)
         return new_state(
             jobs,
             self.hardware.compiled(jobs, self.n_planned(jobs.submit.size)),
