@@ -22,7 +22,10 @@ NAME = "<i>a & b</i>.swf"
 OUTAGES = wk.Outages((wk.Outage(1, 3600, 7200, procs=4), wk.Outage(2, 9000, -1, procs=1)))
 
 #: Texts, symbols and inputs, which no figure shows.
-WITHOUT_FIGURE = {"Header", "Intake", "Filter", "Experiment", "Expressions", "Observation"}
+WITHOUT_FIGURE = {
+    *("Header", "Intake", "Filter", "Experiment", "Expressions", "Observation"),
+    *("MachineDescription", "Requests", "SlurmConf"),
+}
 
 #: Claims of studies, which hold numbers of their source; pairs of numbers that are tuples.
 PLAIN = {"Claim", "Bottleneck", "UserTimes"}
@@ -40,6 +43,9 @@ def results():
     experiment = wk.Experiment({"a": few}, ["fcfs", "easy"])
     yield from (log, log.header, wk.Filter.parse("user=3 and proc<2"))
     yield wk.Intake("<b>accounting</b>", 3, 2, (wk.Repair("not <ended>", 1, 3),))
+    nodes = (wk.NodeType(count=4, cores=24, memory=1 << 20, features=("<b>",)),)
+    machine = wk.MachineDescription(nodes=nodes, partitions=(wk.Partition(name="day", procs=4),))
+    yield from (machine, wk.requests_of(few, machine), wk.draw_reservations(few, rng=1))
     yield from (fcfs, wk.check_schedule(few, easy.trace()), wk.violations(easy))
     yield from (wk.find_anomalies(log), wk.validate(few), wk.classify_users(log))
     yield from (wk.infer_outages(few), OUTAGES, experiment, experiment.run())

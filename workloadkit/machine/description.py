@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workloadkit.errors import ParameterError, among, check_count
+from workloadkit.display import Displayed
+from workloadkit.errors import ParameterError, among, check_count, plural
 from workloadkit.machine.hostlists import expand
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST = 2**53  # whole numbers that JSON readers hold exactly
 _NO_POOLS: Mapping[str, int] = MappingProxyType({})
@@ -167,7 +171,7 @@ class Switch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineDescription:
+class MachineDescription(Displayed):
     """A machine. Never changed in place.
 
     Parameters
@@ -219,6 +223,15 @@ class MachineDescription:
         if sum(partition.default for partition in self.partitions) > 1:
             raise ParameterError("several partitions are the default")
         self._check_switches()
+
+    def _summary(self) -> str:
+        parts = plural(len(self.partitions), "partition")
+        return f"{plural(self.n_nodes, 'node')}, {plural(self.procs, 'processor')}, {parts}"
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame([*map(vars, self.nodes or self.partitions)])
 
     def _pools(self) -> list[tuple[str, Any]]:
         if not isinstance(self.pools, Mapping):

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, check_choice
+from workloadkit.display import Displayed
+from workloadkit.errors import ParameterError, check_choice, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.machine.description import MachineDescription
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit.trace import Trace
 
 #: Which memory jobs need: what they requested (field 10), what they used (field 7), or none.
@@ -23,7 +26,7 @@ _SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Requests:
+class Requests(Displayed):
     """What jobs request, in the order of the log; 0 is no request.
 
     Parameters
@@ -59,6 +62,16 @@ class Requests:
     eligible: NDArray[np.bool_]
     pools: NDArray[np.int64]
     counts: Mapping[str, int]
+
+    def _summary(self) -> str:
+        counts = (f"{kind}: {count:,}" for kind, count in self.counts.items())
+        return ", ".join([plural(self.procs.size, "job"), *counts])
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        columns = {name: value for name, value in vars(self).items() if np.ndim(value) == 1}
+        return pd.DataFrame(columns)
 
 
 def requests_of(

@@ -13,12 +13,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from workloadkit.errors import FormatError, WorkloadError
+from workloadkit.display import Displayed
+from workloadkit.errors import FormatError, WorkloadError, plural
 from workloadkit.io.files import Source, source_path, text_chunks
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 from workloadkit.machine.hostlists import compress, expand
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MB = 1024  # [KB]
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
@@ -78,7 +82,7 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class SlurmConf:
+class SlurmConf(Displayed):
     """The machine of a configuration, and what was not used.
 
     Parameters
@@ -93,6 +97,12 @@ class SlurmConf:
     machine: MachineDescription
     unused: dict[str, int]
     left_out: tuple[str, ...] = ()
+
+    def _summary(self) -> str:
+        return f"{self.machine._summary()}, {plural(len(self.unused), 'setting')} not used"
+
+    def _table(self) -> "pd.DataFrame":
+        return self.machine._table()
 
 
 def read_slurm_conf(source: Source) -> SlurmConf:
