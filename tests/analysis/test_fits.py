@@ -477,6 +477,7 @@ def test_quantiles_up_to_thirty_times_beyond_all_values_are_drawn():
     assert ax.lines[1].get_xydata().tolist() == [[1, 1 / 30], [5, 300]]
 
 
+@pytest.mark.slow
 def test_the_tables_of_fits_are_in_their_words(rng):
     trace = log(rng)
     summary, far, parameters = fits.section(trace).tables

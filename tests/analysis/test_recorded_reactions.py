@@ -251,6 +251,7 @@ def advantage(found):
     return [mean_interval(gain[:, 0, q] - gain[:, 1, q]) for q in range(2)]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_fluid_users_are_found_where_users_are_fluid(synthetic):
     for mean, low, _ in advantage(synthetic["fluid"]):

@@ -111,6 +111,7 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
             each_named(fail, {"a": 0, "b": 3}, pool)
 
 
+@pytest.mark.slow
 def test_sections_of_some_jobs_say_so(ordinary, monkeypatch):
     monkeypatch.setattr(report, "MOST_JOBS", N - 11)
     monkeypatch.setattr(

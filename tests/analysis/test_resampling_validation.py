@@ -154,6 +154,7 @@ def test_only_logs_of_the_source_have_published_figures():
         assert published(name) == ("", {})
 
 
+@pytest.mark.slow
 def test_the_page_shows_all_and_is_the_same_again(log, found):
     report = found.report()
     names = [section.name for section in report.sections]

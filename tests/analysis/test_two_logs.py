@@ -147,6 +147,7 @@ def test_logs_without_waits_users_or_full_days_are_compared():
         analysis.compare_two(few, wk.Trace.from_columns({"submit": []}))
 
 
+@pytest.mark.slow
 def test_profiles_have_their_sections(months):
     names = {
         profile: [s.name for s in analysis.compare_two(*months, profile=profile).sections]

@@ -70,6 +70,7 @@ def test_a_policy_serves_all_users(log):
         assert schedule.start.size, (users, passes)
 
 
+@slow_to_compile
 def test_the_last_job_comes_first():
     trace = wk.Trace.from_columns(
         {"submit": [0, 1, 2, 3], "run": [10, 5, 5, 5], "procs": [4, 4, 4, 4]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.strategies import (
     booleans,
     builds,
@@ -22,6 +22,7 @@ from hypothesis.strategies import (
 )
 
 import workloadkit as wk
+from tests.examples import examples
 from workloadkit.io.machine import machine_text, read_machine, write_machine
 from workloadkit.io.slurm.conf import read_slurm_conf
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
@@ -105,7 +106,7 @@ few = lists(sampled_from(["a", "b", "c"]), unique=True).map(tuple)
     ),
     booleans(),
 )
-@settings(max_examples=30)
+@examples(30)
 def test_what_is_written_is_what_is_read(tmp_path_factory, machine, compressed):
     path = tmp_path_factory.mktemp("machine") / ("m.json.gz" if compressed else "m.json")
     write_machine(machine, path)

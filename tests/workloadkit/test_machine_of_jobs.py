@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path
+from tests.examples import examples
 from workloadkit.io.machine import machine_path, read_machine
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import expand
@@ -81,7 +82,7 @@ intervals = st.tuples(
 
 
 @given(st.lists(intervals, min_size=1, max_size=12))
-@settings(max_examples=60)
+@examples(60)
 def test_what_is_inferred_is_what_was_in_use_at_once(jobs):
     start, length, lists, procs, partition = zip(*jobs, strict=True)
     end = [s + n for s, n in zip(start, length, strict=True)]

@@ -3,9 +3,10 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.oracles import scheduling
 from tests.oracles.nodes import PLACEMENTS, Level, Nodes, schedule
 
@@ -58,7 +59,7 @@ rooms = st.lists(st.integers(0, 4), min_size=1, max_size=5)
 
 
 @given(rooms, st.integers(1, 8), st.integers(1, 4), st.integers(0, 3), st.sampled_from(PLACEMENTS))
-@settings(max_examples=200)
+@examples(200)
 def test_a_job_is_placed_wherever_it_fits(free, procs, fewest, more, placement):
     most = fewest + more
     found = placed({"procs": procs, "nodes": (fewest, most)}, free, placement)
@@ -153,7 +154,7 @@ def on_nodes(log, nodes, *, change=lambda request: request, **options):
 
 
 @given(logs, policies, overruns, st.sampled_from(PLACEMENTS), st.sampled_from(["nodes", "amounts"]))
-@settings(max_examples=100)
+@examples(100)
 def test_one_node_is_one_pool(log, policy, overrun, placement, claim):
     expected = simple(log, policy=policy, overrun=overrun)
     options = {"policy": policy, "overrun": overrun, "placement": placement, "claim": claim}
@@ -170,7 +171,7 @@ def test_one_node_is_one_pool(log, policy, overrun, placement, claim):
 
 
 @given(logs, policies, overruns, st.sampled_from(PLACEMENTS[:-1]))
-@settings(max_examples=60)
+@examples(60)
 def test_nodes_of_one_core_by_amounts_are_one_pool(log, policy, overrun, placement):
     found = on_nodes(
         log, [[1, 0, 0]] * 6, policy=policy, overrun=overrun, placement=placement, claim="amounts"
@@ -179,7 +180,7 @@ def test_nodes_of_one_core_by_amounts_are_one_pool(log, policy, overrun, placeme
 
 
 @given(logs, policies, overruns, st.sampled_from(PLACEMENTS), st.sampled_from(["nodes", "amounts"]))
-@settings(max_examples=40)
+@examples(40)
 def test_identities_of_scale_and_of_whole_nodes(log, policy, overrun, placement, claim):
     options = {"policy": policy, "overrun": overrun, "placement": placement, "claim": claim}
     expected = on_nodes(log, [[2, 0, 0]] * 3, **options)
@@ -222,7 +223,7 @@ machines = st.lists(
     policies,
     st.sampled_from(["nodes", "amounts"]),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_nothing_is_used_twice(log, nodes, placement, policy, claim):
     submit, run, requested, asked = zip(*log, strict=True)
     nodes = [list(node) for node in nodes]

@@ -209,7 +209,7 @@ def agrees(order, queue, running, at, *, knows):
     assert evaluate(search, np.array(order), 0) == found
 
 
-@pytest.mark.parametrize("at", ["turnaround", "start"])
+@pytest.mark.parametrize("at", ["turnaround", pytest.param("start", marks=pytest.mark.slow)])
 @examples(25)
 @given(queue=queues, running=running_jobs(), knows=st.booleans(), data=st.data())
 def test_an_order_earns_the_utility_of_its_easy_schedule(at, queue, running, knows, data):

@@ -147,7 +147,7 @@ def test_exact_predictions_leave_the_limits_as_they_are():
 
 
 @pytest.mark.parametrize("scheduler", EVERY_POLICY)
-@pytest.mark.parametrize("overrun", ["kill", "late"])
+@pytest.mark.parametrize("overrun", ["kill", pytest.param("late", marks=pytest.mark.slow)])
 def test_engines_agree_under_every_policy(scheduler, overrun):
     for place, predictor in enumerate((*LEARNING[:3], *LEARNING[5:7], *OTHERS)):
         rule = RULES[place % len(RULES)]
@@ -184,7 +184,7 @@ def test_a_job_that_an_outage_stops_is_predicted_as_at_its_arrival():
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_engines_agree_on_real_logs(path):
-    trace = head_of(path, 2000)
+    trace = head_of(path, 1000)
     for scheduler, predictor in (
         ("easy:backfill=sjf", "last-two,correct=increments"),
         ("conservative", "user-average"),

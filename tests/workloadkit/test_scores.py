@@ -195,7 +195,7 @@ def test_outages_return_jobs_to_the_waiting_work():
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_engines_agree_on_real_logs(path):
-    trace = head_of(path, 1000)
+    trace = head_of(path, 500)
     for place, score in enumerate((SETTLED[2], VARYING[0], VARYING[2])):
         backfill = ("same", "estimate * procs", "usage")[place]
         agree(trace, f"order:score={score},backfill={backfill}", oversize="drop")

@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.examples import examples
 from tests.oracles import choosing as oracle
 from workloadkit.provenance import moved_times, provenance
 from workloadkit.select import Jobs, kinds_of, parse
@@ -175,7 +176,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(EXPRESSIONS)
 def test_an_expression_chooses_what_its_grammar_says(text):
     truth = parse(text, kinds=kinds_of(LOG)).of(Jobs(LOG))
