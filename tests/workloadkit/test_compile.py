@@ -161,10 +161,10 @@ def test_a_damaged_file_is_compiled_again(damage, tmp_path, monkeypatch):
     keep_in(tmp_path, monkeypatch)
     compiling.kernel(double)(4)
     (file,) = tmp_path.rglob("*.kernel")
-    whole = file.read_bytes()
-    file.write_bytes(damage(whole))
+    file.write_bytes(damage(file.read_bytes()))
     assert compiling.kernel(double)(4) == 8
-    assert file.read_bytes()[-100:] == whole[-100:]
+    line, end, rest = file.read_bytes().partition(b"\n")
+    assert line + end == object_code.digest_line(rest)
 
 
 @needs_compiler
