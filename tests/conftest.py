@@ -41,7 +41,7 @@ def no_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
 def one_process() -> Iterator[None]:
     """Commands that run in the process of the tests start no others by themselves."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workloadkit.cli.characterize.usable_processors", lambda: 1)
+        patch.setattr("workloadkit.cli.reports.usable_processors", lambda: 1)
         yield
 
 

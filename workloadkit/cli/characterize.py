@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     BurstsOption,
     JsonOption,
@@ -14,17 +13,15 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    output_option,
-    write,
-    write_json,
 )
-from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.messages import progress
 from workloadkit.cli.options import with_settings
-from workloadkit.errors import plural
+from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.settings import Characterize
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from analysis.page import Report
 
 EXAMPLES = """
@@ -41,35 +38,13 @@ _WIDTH, _INDENT = 80, 8 * " "
 @with_settings()
 def characterize(
     trace: TraceArgument = None,
-    output: Annotated[
-        Path | None,
-        output_option(
-            "the report, one HTML page,",
-            "By default report.html, or no page with --json alone.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, page_option("report.html")] = None,
     json: JsonOption = None,
     bursts: BurstsOption = False,
-    tables: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            show_default=False,
-            help="Write every table of the report to DIR as CSV, with all of its rows.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     *,
     settings: Characterize,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default=False,
-            rich_help_panel=RARE,
-            help=f"Number of processes. By default one for each processor, at most {_MOST}.",
-        ),
-    ] = None,
+    workers: Annotated[int | None, processes_option(_MOST)] = None,
     strict: StrictOption = False,
 ) -> None:
     """Write a report on what is in a log.
@@ -82,24 +57,16 @@ def characterize(
     if output is None and json is None:
         output = Path("report.html")
     check_outputs(output, json, inputs=[trace])
-    workers = workers or min(usable_processors(), _MOST)
-    with executor(workers, loaded="analysis.report") as pool:
+
+    def make(pool: "Executor | None") -> "Report":
         import analysis
 
         log = load(trace, strict=strict, bursts=bursts)
         with progress(f"characterizing {log.name}") as count:
-            report = analysis.characterize(log, executor=pool, progress=count, settings=settings)
-        page = ""
-        if output:
-            with progress(f"drawing the figures of {log.name}") as count:
-                page = report.to_html(executor=pool, progress=count)
-    if tables:
-        n = len(report.save_tables(tables))
-        note(f"wrote {plural(n, 'table')} to {tables}")
-    if output:
-        write(output, page)
-    if json:
-        write_json(json, report.to_dict())
+            return analysis.characterize(log, executor=pool, progress=count, settings=settings)
+
+    module = "analysis.report"
+    report = write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)
     if report.ranked and not any(str(target) == "-" for target in (output, json)):
         typer.echo(_ranked(report))
 

@@ -1,25 +1,20 @@
 """`workloadkit compare`: what changed from one log to another."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.commands import RARE
-from workloadkit.cli.common import (
-    JsonOption,
-    StrictOption,
-    check_outputs,
-    load,
-    output_option,
-    write,
-    write_json,
-)
-from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.common import JsonOption, StrictOption, check_outputs, load
+from workloadkit.cli.messages import progress
 from workloadkit.cli.options import with_settings
-from workloadkit.errors import plural
+from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.settings import Compare
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from analysis.page import Report
 
 EXAMPLES = """
 workloadkit compare february.swf.gz march.swf.gz -o march.html
@@ -51,34 +46,12 @@ def compare(
             help="The log whose changes are reported, such as this month, as SWF.",
         ),
     ],
-    output: Annotated[
-        Path | None,
-        output_option(
-            "the report, one HTML page,",
-            "By default comparison.html, or no page with --json alone.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, page_option("comparison.html")] = None,
     json: JsonOption = None,
-    tables: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            show_default=False,
-            help="Write every table of the report to DIR as CSV, with all of its rows.",
-        ),
-    ] = None,
+    tables: TablesOption = None,
     *,
     settings: Compare,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default=False,
-            rich_help_panel=RARE,
-            help=f"Number of processes. By default one for each processor, at most {_MOST}.",
-        ),
-    ] = None,
+    workers: Annotated[int | None, processes_option(_MOST)] = None,
     strict: StrictOption = False,
 ) -> None:
     """Write a report on what changed from log A to log B.
@@ -91,23 +64,15 @@ def compare(
     if output is None and json is None:
         output = Path("comparison.html")
     check_outputs(output, json, inputs=[first, second])
-    workers = workers or min(usable_processors(), _MOST)
-    with executor(workers, loaded="analysis.logs.report") as pool:
+
+    def make(pool: "Executor | None") -> "Report":
         import analysis
 
         before, after = load(first, strict=strict), load(second, strict=strict)
         with progress(f"comparing {before.name} and {after.name}") as count:
-            report = analysis.compare_two(
+            return analysis.compare_two(
                 before, after, executor=pool, progress=count, settings=settings
             )
-        page = ""
-        if output:
-            with progress("drawing the figures") as count:
-                page = report.to_html(executor=pool, progress=count)
-    if tables:
-        n = len(report.save_tables(tables))
-        note(f"wrote {plural(n, 'table')} to {tables}")
-    if output:
-        write(output, page)
-    if json:
-        write_json(json, report.to_dict())
+
+    module = "analysis.logs.report"
+    write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)

@@ -1,0 +1,84 @@
+"""What the commands that write a report share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.commands import RARE
+from workloadkit.cli.common import output_option, write, write_json
+from workloadkit.cli.executors import executor, usable_processors
+from workloadkit.cli.messages import note, progress
+from workloadkit.errors import plural
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from analysis.page import Report
+
+TablesOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        show_default=False,
+        help="Write every table of the report to DIR as CSV, with all of its rows.",
+    ),
+]
+
+
+def page_option(name: str) -> Any:
+    """Return the option that names the page, by default `name`."""
+    return output_option(
+        "the report, one HTML page,", f"By default {name}, or no page with --json alone."
+    )
+
+
+def processes_option(most: int) -> Any:
+    """Return the option with the number of processes, by default at most `most`."""
+    return typer.Option(
+        min=1,
+        metavar="N",
+        show_default=False,
+        rich_help_panel=RARE,
+        help=f"Number of processes. By default one for each processor, at most {most}.",
+    )
+
+
+def write_report(
+    make: Callable[["Executor | None"], "Report"],
+    module: str,
+    workers: int | None,
+    most: int,
+    *,
+    output: Path | None,
+    json: Path | None,
+    tables: Path | None,
+) -> "Report":
+    """Make a report and write its page, tables and JSON.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(executor)`` returns the report.
+    module : str
+        Each process imports it at its start.
+    workers : int or None
+        Number of processes; None for one for each processor, at most `most`.
+    output, json, tables : path or None
+        What is written: the page, the JSON, and the folder of the tables.
+    """
+    with executor(workers or min(usable_processors(), most), loaded=module) as pool:
+        report = make(pool)
+        page = ""
+        if output:
+            with progress("drawing the figures") as count:
+                page = report.to_html(executor=pool, progress=count)
+    if tables:
+        n = len(report.save_tables(tables))
+        note(f"wrote {plural(n, 'table')} to {tables}")
+    if output:
+        write(output, page)
+    if json:
+        write_json(json, report.to_dict())
+    return report
