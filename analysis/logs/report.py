@@ -451,7 +451,9 @@ def _groups(names: list[str], logs: list[_Measured]) -> Section:
             )
     if not tables:
         notes.append("Neither accounts nor users, partitions, queues or QOS can be compared.")
-    finding = f"Largest changes of core-hours per day: {', '.join(said)}." if said else ""
+    finding = "No group used more or fewer core-hours per day." if tables else ""
+    if said:
+        finding = f"Largest changes of core-hours per day: {', '.join(said)}."
     return Section(
         "groups",
         "By account, user, partition, queue and QOS",
@@ -525,7 +527,9 @@ def _distributions(found: LogComparison) -> Section:
         "(Kolmogorov–Smirnov), and earth mover's, in standard deviations of the first log."
     )
     finding = ""
-    if len(data):
+    if len(data) and not data["ks"].any():
+        finding = "The distributions are the same."
+    elif len(data):
         top = str(data["ks"].idxmax())
         finding = (
             f"The distributions of {DISTRIBUTIONS[top].title} differ most: the cumulative shares "

@@ -136,6 +136,8 @@ def test_a_log_does_not_differ_from_itself(months):
     for row in rows(found, "changes", "measures").values():
         assert row["change"] == 0
     assert "No measure changed by 10 % or more" in found.to_dict()["changes"]["finding"]
+    assert all(section.finding for section in found.sections)
+    assert "The distributions are the same." in found.to_html()
 
 
 def test_logs_without_waits_users_or_full_days_are_compared():
