@@ -7,12 +7,13 @@ the header is the name of the log that the file belongs to, LogDigest the SHA-25
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from workloadkit.errors import FormatError, plural
+from workloadkit.errors import FormatError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
 _INTEGER = re.compile(rb"[-+]?\d+")
+
+_Thing = TypeVar("_Thing")
 
 #: Field, message and value of what is invalid.
 Fault = tuple[str, str, object]
@@ -82,16 +85,46 @@ class LineForm(NamedTuple):
         return pd.DataFrame(columns | {self.rest: [getattr(thing, self.rest) for thing in things]})
 
 
-class OfLog:
-    """A file that belongs to a log; its things are iterated over."""
+class OfLog(Generic[_Thing]):
+    """A file that belongs to a log: base of dataclasses whose first field is a tuple of things.
+
+    Raises
+    ------
+    WorkloadError
+        If two things have the same number.
+    """
 
     header: Header
     name: str
     digest: str
     _form: ClassVar[LineForm]
 
-    def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        object.__setattr__(self, self._field, tuple(self))
+        seen: set[int] = set()
+        for number in (getattr(thing, "number") for thing in self):  # noqa: B009  # of any type
+            if number in seen:
+                what = self._form.thing.split()[-1]
+                raise WorkloadError(f"{self.name}: {what} number {number} is repeated")
+            seen.add(number)
+
+    @property
+    def _field(self) -> str:
+        return fields(self)[0].name  # type: ignore[arg-type]  # subclasses are dataclasses
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._field))
+
+    def __iter__(self) -> Iterator[_Thing]:
+        return iter(getattr(self, self._field))
+
+    @cached_property
+    def table(self) -> "pd.DataFrame":
+        """One row each, in file order, by the names of the fields; times in seconds."""
+        return self._form.table(self)
+
+    def _table(self) -> "pd.DataFrame":
+        return self.table
 
     def text(self) -> str:
         """Return the text of a file with all of it."""

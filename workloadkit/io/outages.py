@@ -29,9 +29,8 @@ SHA-256 of its text.
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -51,7 +50,6 @@ from workloadkit.io.integer_files import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Types of the format; -1 is unknown.
@@ -166,7 +164,7 @@ _FORM = LineForm("OutageFormat", VERSION, "an outage", "outages", _FIELDS, "comp
 
 
 @dataclass(frozen=True)
-class Outages(OfLog, Displayed):
+class Outages(OfLog[Outage], Displayed):
     """The outages of a machine, in file order. Never changed in place.
 
     Parameters
@@ -198,20 +196,6 @@ class Outages(OfLog, Displayed):
     digest: str = ""
     _form: ClassVar[LineForm] = _FORM
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "outages", tuple(self.outages))
-        seen: set[int] = set()
-        for outage in self.outages:
-            if outage.number in seen:
-                raise WorkloadError(f"{self.name}: outage number {outage.number} is repeated")
-            seen.add(outage.number)
-
-    def __len__(self) -> int:
-        return len(self.outages)
-
-    def __iter__(self) -> Iterator[Outage]:
-        return iter(self.outages)
-
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw which outages take how many processors, and when; those without an end have none."""
         table = self.table.assign(end=self.table["end"].where(self.table["end"] >= 0, UNKNOWN))
@@ -220,14 +204,6 @@ class Outages(OfLog, Displayed):
 
     def _summary(self) -> str:
         return f"{self.name!r}, {plural(len(self), 'outage')}"
-
-    def _table(self) -> "pd.DataFrame":
-        return self.table
-
-    @cached_property
-    def table(self) -> "pd.DataFrame":
-        """One row per outage: `number announced start end type procs components`."""
-        return _FORM.table(self)
 
     @property
     def types(self) -> dict[int, str]:

@@ -28,9 +28,8 @@ SHA-256 of its text.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workloadkit.display import Displayed, plot_spans
@@ -48,7 +47,6 @@ from workloadkit.io.integer_files import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Kinds of the format.
@@ -176,7 +174,7 @@ _FORM = LineForm(
 
 
 @dataclass(frozen=True)
-class ReservationRequests(OfLog, Displayed):
+class ReservationRequests(OfLog[ReservationRequest], Displayed):
     """Requests for reservations, in file order. Never changed in place.
 
     Parameters
@@ -208,20 +206,6 @@ class ReservationRequests(OfLog, Displayed):
     digest: str = ""
     _form: ClassVar[LineForm] = _FORM
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "requests", tuple(self.requests))
-        seen: set[int] = set()
-        for request in self.requests:
-            if request.number in seen:
-                raise WorkloadError(f"{self.name}: reservation number {request.number} is repeated")
-            seen.add(request.number)
-
-    def __len__(self) -> int:
-        return len(self.requests)
-
-    def __iter__(self) -> Iterator[ReservationRequest]:
-        return iter(self.requests)
-
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the processors requested at the earliest starts."""
         end = self.table["earliest"] + self.table["duration"]
@@ -229,14 +213,6 @@ class ReservationRequests(OfLog, Displayed):
 
     def _summary(self) -> str:
         return f"{self.name!r}, {plural(len(self), 'request')}"
-
-    def _table(self) -> "pd.DataFrame":
-        return self.table
-
-    @cached_property
-    def table(self) -> "pd.DataFrame":
-        """One row per request, by the names of its fields."""
-        return _FORM.table(self)
 
 
 def read_reservations(source: Source) -> ReservationRequests:

@@ -73,7 +73,7 @@ class NodeType:
         for name in ("features", "partitions", "inferred"):
             _words(self, name)
         _check_inferred(self)
-        if self.names and len(nodes := expand(self.names)) != self.count:
+        if (nodes := _nodes(self, "names")) and len(nodes) != self.count:
             raise ParameterError(
                 f"count is {self.count}; names has {len(nodes):,}: {self.names!r:.60}"
             )
@@ -166,8 +166,7 @@ class Switch:
     def __post_init__(self) -> None:
         _word(self, "name")
         _words(self, "switches")
-        if self.nodes:
-            expand(self.nodes)
+        _nodes(self, "nodes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +235,8 @@ class MachineDescription(Displayed):
     def _pools(self) -> list[tuple[str, Any]]:
         if not isinstance(self.pools, Mapping):
             raise ParameterError(f"pools is {self.pools!r}; it maps names to amounts")
+        if "" in self.pools:
+            raise ParameterError(f"pools has {self.pools['']!r} of a resource without a name")
         return list(self.pools.items())
 
     def _check_switches(self) -> None:
@@ -336,6 +337,14 @@ def _words(part: object, name: str) -> None:
     if not all(isinstance(word, str) and word for word in words):
         raise ParameterError(f"{name} is {list(words)!r}; it is a list of names")
     object.__setattr__(part, name, _distinct(name, words))
+
+
+def _nodes(part: object, name: str) -> list[str]:
+    """Return the names of a list of nodes; none for an empty text."""
+    value = getattr(part, name)
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} is {value!r:.60}; it is a text such as 'n[001-016]'")
+    return expand(value) if value else []
 
 
 def _check_inferred(part: Any) -> None:

@@ -63,7 +63,7 @@ class _Line(NamedTuple):
     number: int
     names: dict[str, str]  # keys as written
 
-    def error(self, message: str, key: str, text: str) -> FormatError:
+    def error(self, message: str, key: str, text: str | None = None) -> FormatError:
         return FormatError(
             self.path, message, line=self.number, field=self.names.get(key, key), text=text
         )
@@ -162,16 +162,7 @@ def read_slurm_conf(source: Source) -> SlurmConf:
             nodes=_by_partitions(kinds, members),
             partitions=tuple(_partition(line, whole) for line in found.partitions),
             pools=_licences(licences) if licences else {},
-            switches=tuple(
-                Switch(
-                    name=line.values["switchname"],
-                    nodes=line.values.get("nodes", ""),
-                    switches=tuple(expand(line.values["switches"]))
-                    if line.values.get("switches")
-                    else (),
-                )
-                for line in found.switches
-            ),
+            switches=tuple(map(_switch, found.switches)),
         )
     except FormatError:
         raise
@@ -291,6 +282,9 @@ def _cores(line: _Line) -> int:
     product *= _whole(line, "socketsperboard", _whole(line, "sockets", 1))
     cpus = _whole(line, "cpus", _whole(line, "procs", product))
     reserved = _whole(line, "corespeccount", 0) * (threads if cpus == product else 1)
+    if not cpus:
+        key = next((key for key in ("cpus", "procs") if key in line.values), "nodename")
+        raise line.error("has no processors", key, line.values[key])
     if reserved >= cpus:
         raise line.error("leaves no processors for jobs", "corespeccount", str(reserved))
     return cpus - reserved
@@ -379,6 +373,16 @@ def _partition(line: _Line, whole_nodes: bool) -> Partition:
     )
 
 
+def _switch(line: _Line) -> Switch:
+    return _made(
+        line,
+        Switch,
+        name=line.values["switchname"],
+        nodes=line.values.get("nodes", ""),
+        switches=_expanded(line, "switches") if line.values.get("switches") else (),
+    )
+
+
 def _licences(line: _Line) -> dict[str, int]:
     """Return the licences: ``matlab:10,fluent@server:4``; a name alone is one licence."""
     pools: dict[str, int] = {}
@@ -386,6 +390,8 @@ def _licences(line: _Line) -> dict[str, int]:
         name, _, number = text.partition(":")
         if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
             raise line.error("not a list such as matlab:10", "licenses", text)
+        if not name or name in pools:
+            raise line.error("without a name, or repeated", "licenses", text)
         pools[name] = int(number) if number else 1
     return pools
 
@@ -394,7 +400,7 @@ def _expanded(line: _Line, key: str) -> list[str]:
     try:
         return expand(line.values[key])
     except WorkloadError as error:
-        raise line.error(str(error), key, line.values[key]) from None
+        raise line.error(str(error), key) from None
 
 
 def _whole(line: _Line, key: str, default: int) -> int:
@@ -433,7 +439,7 @@ def _minutes(line: _Line, key: str) -> int | None:
     return -(-seconds // _MINUTE) * _MINUTE or None
 
 
-_Part = TypeVar("_Part", NodeType, Partition)
+_Part = TypeVar("_Part", NodeType, Partition, Switch)
 
 
 def _made(line: _Line, kind: type[_Part], **values: Any) -> _Part:
