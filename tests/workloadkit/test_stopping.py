@@ -66,7 +66,10 @@ def stop_one(seed, folder):
     )
     try:
         time.sleep(rng.uniform(0, 3.5 if is_cold else 2))
-        process.send_signal(number)
+        if number == signal.SIGTERM:
+            process.send_signal(number)
+        else:  # a terminal sends it to all processes of a command
+            os.killpg(process.pid, number)
         _, err = process.communicate(timeout=60)
         # else Python itself was still starting, or looking for the program
         begun = "runpy" not in err and "Fatal Python error: init" not in err

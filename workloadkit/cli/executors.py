@@ -65,7 +65,7 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
     input.
     """
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, forkserver, get_context
+    from multiprocessing import active_children, forkserver, get_context, resource_tracker
 
     from workloadkit.cli.stopping import undisturbed
 
@@ -76,6 +76,8 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
             with undisturbed():
                 return super().submit(*call, **keywords)
 
+    with undisturbed():
+        resource_tracker.ensure_running()  # first, as it unblocks Ctrl-C
     context: Any = get_context("spawn")
     if sys.platform == "linux":
         context = get_context("forkserver")

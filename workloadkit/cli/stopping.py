@@ -17,6 +17,9 @@ _NUMBERS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
+#: Signals that a terminal sends to all processes of a command.
+_OF_TERMINAL = [number for number in _NUMBERS if number != signal.SIGTERM]
+
 _AGAIN = 0.05  # [s]
 _COMPILER = str(Path("llvmlite", "binding"))
 
@@ -49,12 +52,12 @@ def stop_at_signals() -> None:
 def undisturbed() -> Iterator[None]:
     """Defer signals while processes are started.
 
-    They inherit that Ctrl-C is blocked: this process alone handles it.
+    They inherit that signals of the terminal are blocked: this process alone handles them.
     """
     global _waits
     _waits = True
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())
-    before = mask(getattr(signal, "SIG_BLOCK", 0), [signal.SIGINT])
+    before = mask(getattr(signal, "SIG_BLOCK", 0), _OF_TERMINAL)
     try:
         yield
     finally:
