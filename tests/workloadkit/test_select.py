@@ -387,6 +387,9 @@ def test_a_month_is_the_same_by_an_expression_and_by_its_limits(log):
     first, second = log.where("submit=2024-02"), log.where(since="2024-02", until="2024-03")
     assert first.window == second.window
     assert first.jobs.equals(second.jobs)
+    days = log.where("2024-02-27 < submit <= 2024-03-01")  # dates include their whole day
+    limits = log.where(since="2024-02-28", until="2024-03-02")
+    assert (days.header.window, days.jobs.equals(limits.jobs)) == (limits.header.window, True)
 
 
 def test_a_choice_is_recorded_and_what_belongs_to_the_jobs_goes_with_them(log):
