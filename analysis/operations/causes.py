@@ -5,7 +5,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.operations.accounting import HOUR, By, accounted_jobs, names_of
-from analysis.operations.groups import Groups, everyone, groups_by, waits_of
+from analysis.operations.groups import (
+    Groups,
+    everyone,
+    groups_by,
+    largest_first,
+    ratio,
+    waits_of,
+)
 from workloadkit.trace import Trace, check_trace
 
 #: Parts of a wait. The first ends when a job is eligible; the others are all of the time after it.
@@ -88,23 +95,14 @@ def wait_causes(trace: Trace, by: By | None = None) -> pd.DataFrame:
         return _of_all(parts)
     groups = groups_by(trace, by)
     total = np.nan_to_num(groups.sums(wait))
-    table = pd.DataFrame(
+    table = groups.table(
         {
             "jobs": groups.counts(~np.isnan(wait)),
             "hours": total / HOUR,
-            **{
-                cause: np.divide(
-                    np.nan_to_num(groups.sums(part)),
-                    total,
-                    out=np.full(total.size, np.nan),
-                    where=total > 0,
-                )
-                for cause, part in parts.items()
-            },
-        },
-        index=pd.Index([*groups.names], name="name"),
+            **{c: ratio(np.nan_to_num(groups.sums(part)), total) for c, part in parts.items()},
+        }
     )
-    return table[table["jobs"] > 0].sort_values("hours", ascending=False, kind="stable")
+    return largest_first(table[table["jobs"] > 0], "hours")
 
 
 def reasons(trace: Trace) -> pd.DataFrame:
@@ -121,16 +119,15 @@ def reasons(trace: Trace) -> pd.DataFrame:
         words = pd.Categorical.from_codes(np.full(trace.n_jobs, -1), [])
     wait = accounted_jobs(trace)["wait"].to_numpy()
     groups = Groups(words.codes.astype(np.int64), [str(word) for word in words.categories])
-    table = pd.DataFrame(
+    table = groups.table(
         {
             "cause": [cause_of(name) for name in groups.names],
-            "jobs": groups.counts(groups.code >= 0),
+            "jobs": groups.counts(),
             "hours": np.nan_to_num(groups.sums(wait)) / HOUR,
             **waits_of(groups, wait),
-        },
-        index=pd.Index([*groups.names], name="name", dtype=object),
+        }
     )
-    return table.sort_values(["hours", "jobs"], ascending=False, kind="stable")
+    return largest_first(table, "hours", "jobs")
 
 
 def _parts(trace: Trace, wait: NDArray, held: NDArray) -> dict[str, NDArray[np.float64]]:
@@ -165,4 +162,4 @@ def _of_all(parts: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
         }
     columns = ["jobs", "hours", "share", *waits_of(everyone(1), np.array([np.nan]))]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    return table.sort_values("hours", ascending=False, kind="stable")
+    return largest_first(table, "hours")

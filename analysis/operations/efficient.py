@@ -7,9 +7,10 @@ import pandas as pd
 
 from analysis.formats import count, share
 from analysis.operations.accounting import accounted_jobs
-from analysis.operations.groups import efficiency, efficiency_of, everyone
+from analysis.operations.groups import everyone
 from analysis.operations.parts import groupings, hours, listed, with_main
 from analysis.operations.rules import judged
+from analysis.operations.tables import cpu_known, efficiency, efficiency_of
 from analysis.section import Columns, Section
 from workloadkit.trace import Trace
 
@@ -50,7 +51,7 @@ def section(trace: Trace) -> Section:
     gaps, findings, sentences = [], [], []
     if all_jobs["cpu_jobs"]:
         unused = float(all_jobs["idle_hours"])
-        of = float(jobs.loc[_known_cpu(jobs), "core_hours"].sum())
+        of = float(jobs.loc[cpu_known(jobs), "core_hours"].sum())
         idle = unused / of if of > 0 else np.nan
         who = with_main({by: t["idle_hours"].fillna(0) for by, t in by_group.items()})
         used = float(all_jobs["cpu_efficiency"])
@@ -124,11 +125,6 @@ def section(trace: Trace) -> Section:
         findings=tuple(findings),
         gaps=tuple(gaps),
     )
-
-
-def _known_cpu(jobs: pd.DataFrame) -> np.ndarray:
-    known: np.ndarray = ((jobs["core_hours"] > 0) & (jobs["cpu_hours"] > 0)).to_numpy()
-    return known
 
 
 def _loosest(by: str, table: pd.DataFrame) -> str:

@@ -10,7 +10,6 @@ from analysis import style
 from analysis.formats import count, share
 from analysis.load.over_time import dated, interval_days
 from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
-from analysis.operations.groups import outcomes
 from analysis.operations.parts import (
     groupings,
     hours,
@@ -20,6 +19,7 @@ from analysis.operations.parts import (
     with_main,
 )
 from analysis.operations.rules import judged
+from analysis.operations.tables import outcomes
 from analysis.section import Columns, Figure, Section, shown
 from analysis.section import Table as Shown
 from workloadkit.clock import DAY, Clock

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.operations.accounting import accounted_jobs
-from analysis.operations.groups import groups_by
+from analysis.operations.groups import groups_by, largest_first, ratio
 from workloadkit.errors import FormatError, ParameterError
 from workloadkit.trace import Trace, check_trace
 
@@ -56,18 +56,17 @@ def fair_share(trace: Trace, shares: Mapping[str, float] | None = None) -> pd.Da
     users = pairs.groupby("code")["user"].nunique().reindex(range(len(groups.names)), fill_value=0)
     used = hours / hours.sum() if hours.sum() > 0 else np.full(hours.size, np.nan)
     given = np.array([(shares or {}).get(name, np.nan) for name in groups.names], dtype=np.float64)
-    table = pd.DataFrame(
+    table = groups.table(
         {
-            "jobs": groups.counts(groups.code >= 0),
+            "jobs": groups.counts(),
             "users": users.to_numpy(),
             "core_hours": hours,
             "used": used,
             "given": given,
-            "ratio": np.divide(used, given, out=np.full(used.size, np.nan), where=given > 0),
-        },
-        index=pd.Index([*groups.names], name="name"),
+            "ratio": ratio(used, given),
+        }
     )
-    return table.sort_values(["core_hours", "jobs"], ascending=False, kind="stable")
+    return largest_first(table, "core_hours", "jobs")
 
 
 def read_shares(path: str | PathLike[str]) -> dict[str, float]:

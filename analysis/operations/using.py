@@ -12,11 +12,11 @@ from analysis import style
 from analysis.formats import count, number, printable, share
 from analysis.load.over_time import dated
 from analysis.operations.accounting import accounted_jobs, is_part
-from analysis.operations.groups import usage
 from analysis.operations.machine import full_days
 from analysis.operations.parts import WAITS, groupings, hours, listed, titled, with_main
 from analysis.operations.rules import judged
 from analysis.operations.shares import fair_share
+from analysis.operations.tables import usage
 from analysis.section import Columns, Figure, Section
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, plural

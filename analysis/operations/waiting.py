@@ -13,7 +13,7 @@ from analysis.formats import count, duration, printable, share
 from analysis.load.over_time import waits_known
 from analysis.operations.accounting import HOUR, accounted_jobs, names_of
 from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
-from analysis.operations.groups import WaitsBy, everyone, usage, waits_by, waits_of
+from analysis.operations.groups import everyone, waits_of
 from analysis.operations.parts import (
     NOTE_ON_PERCENTILES,
     WAITS,
@@ -23,6 +23,7 @@ from analysis.operations.parts import (
     series,
 )
 from analysis.operations.rules import judged
+from analysis.operations.tables import WaitsBy, usage, waits_by
 from analysis.section import Columns, Figure, Section, Table
 from analysis.waits.measures import FEWEST_BEYOND, enough, waits_over_time
 from analysis.waits.plots import plot_waits

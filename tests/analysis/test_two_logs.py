@@ -9,7 +9,7 @@ import pytest
 
 import analysis
 import workloadkit as wk
-from analysis.logs.report import BY_DAY, BY_JOB
+from analysis.logs.measured import BY_DAY, BY_JOB
 from tests.commands import run_command
 from workloadkit.clock import DAY
 

@@ -1,0 +1,147 @@
+"""Section of a comparison on what changed from one log to another."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis import style
+from analysis.formats import count, share
+from analysis.logs.measured import BY_DAY, BY_JOB, Changing, MeasuredLog, change_of
+from analysis.logs.plots import overlay
+from analysis.section import SEED, Figure, Section, Table
+
+_DRAWS = 2000  # of days, for the intervals
+_FEWEST_DAYS = 7  # full days in each log, for an interval
+_NOTABLE = 0.1  # change that the page puts into words
+_NAMED = 4  # changes in words
+
+
+def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
+    """Compare the measures of full days and of jobs."""
+    rows = {name: _by_day(name, logs) for name in BY_DAY}
+    of_jobs = [log.of_jobs() for log in logs]
+    for name, how in BY_JOB.items():
+        (first, n_first), (second, n_second) = (found[name] for found in of_jobs)
+        change = change_of(first, second, is_share=how.is_share)
+        rows[name] = (first, second, change, np.nan, np.nan, n_first, n_second)
+    columns = ["first", "second", "change", "low", "high", "n_first", "n_second"]
+    data = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    data.index.name = "measure"
+    data = data[data[["first", "second"]].notna().all(axis=1)]
+    measured = BY_DAY | BY_JOB
+    text = pd.DataFrame(
+        {
+            names[0]: [measured[name].form(x) for name, x in data["first"].items()],
+            names[1]: [measured[name].form(x) for name, x in data["second"].items()],
+            "change": [_in_words(measured[str(name)], row) for name, row in data.iterrows()],
+            "n": [f"{count(a)}, {count(b)}" for a, b in data[["n_first", "n_second"]].to_numpy()],
+        },
+        index=pd.Index([measured[str(name)].title for name in data.index]),
+        dtype=object,
+    )
+    caption = "Measures of both logs; n is the number of full days, or of jobs."
+    notes = [
+        "Brackets: 95 % interval of the change, from resampled full days (with at least "
+        f"{_FEWEST_DAYS} in each log); days that resemble the day before make it too narrow.",
+        "A change of a share is in percentage points.",
+        "Jobs that were submitted before a log begins are not in it: use at its begin is "
+        "underestimated.",
+    ]
+    figures = tuple(
+        _daily(name, names, logs) for name in ("jobs", "core_hours") if name in data.index
+    )
+    return Section(
+        "changes",
+        "What changed",
+        _notable(data),
+        tuple(notes),
+        tables=(Table("measures", caption, data, text),),
+        figures=figures,
+    )
+
+
+def _by_day(name: str, logs: list[MeasuredLog]) -> tuple[float, ...]:
+    """Compare means of full days, with the interval of the change."""
+    days = [log.days[name].dropna().to_numpy(dtype=np.float64) for log in logs]
+    sizes = tuple(values.size for values in days)
+    if not all(sizes):
+        return (np.nan,) * 5 + sizes
+    first, second = (float(values.mean()) for values in days)
+    is_share = BY_DAY[name].is_share
+    low = high = np.nan
+    if min(sizes) >= _FEWEST_DAYS:
+        rng = np.random.default_rng(SEED)
+        drawn = [v[rng.integers(0, v.size, (_DRAWS, v.size))].mean(axis=1) for v in days]
+        changes = change_of(*drawn, is_share=is_share)
+        low, high = np.nanpercentile(changes, [2.5, 97.5]).tolist() if first else (low, high)
+    return (first, second, change_of(first, second, is_share=is_share), low, high, *sizes)
+
+
+def _in_words(how: Changing, row: pd.Series) -> str:
+    """Write a change with its sign and interval."""
+
+    def signed(value: float) -> str:
+        if how.is_share and not np.isnan(value):
+            return f"{100 * value:+.1f} points".replace("-", "−")
+        return share(value) if value < 0 or np.isnan(value) else f"+{share(value)}"
+
+    low, high = row["low"], row["high"]
+    if np.isnan(low):
+        return signed(row["change"])
+    ends = (signed(end).removesuffix(" points").removesuffix(" %") for end in (low, high))
+    return f"{signed(row['change'])} [{', '.join(ends)}]"
+
+
+def _notable(data: pd.DataFrame) -> str:
+    """Return the largest changes in words."""
+    measured = BY_DAY | BY_JOB
+    appeared = (data["first"] == 0) & (data["second"] > 0)
+    size = data["change"].abs().mask(appeared, np.inf)
+    is_sure = ~((data["low"] <= 0) & (data["high"] >= 0))
+    chosen = size[(size >= _NOTABLE) & is_sure].sort_values(ascending=False).index[:_NAMED]
+    if not len(chosen):
+        return f"No measure changed by {share(_NOTABLE)} or more beyond its variation between days."
+    said = []
+    for name in data.index[data.index.isin(chosen)]:
+        how, row = measured[name], data.loc[name]
+        values = f"{how.form(row['first'])} to {how.form(row['second'])}"
+        change = "" if np.isnan(row["change"]) else f" ({_in_words(how, row)})"
+        said.append(f"{how.title} from {values}{change}")
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _daily(name: str, names: list[str], logs: list[MeasuredLog]) -> Figure:
+    series = {n: log.days[name].reset_index(drop=True) for n, log in zip(names, logs, strict=True)}
+    data = pd.DataFrame(series)
+    data.index = pd.RangeIndex(1, len(data) + 1, name="day")
+    title = BY_DAY[name].title
+    return Figure(
+        f"daily_{name}",
+        title[0].upper() + title[1:],
+        f"{title[0].upper()}{title[1:]} of each full day of the windows.",
+        data,
+        partial(plot_days, title=title),
+    )
+
+
+def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, title: str = "jobs per day") -> Axes:
+    """Draw a measure of each day of several logs, the first highlighted.
+
+    Parameters
+    ----------
+    data : DataFrame
+        By number of the day, one column per log.
+    ax : Axes, optional
+        Default: the current Axes.
+    title : str, default "jobs per day"
+    """
+    ax = style.current_axes(ax)
+    overlay(data, ax)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("full day of the window")
+    ax.set_ylabel(title)
+    style.count_axis(ax.yaxis)
+    return ax
