@@ -46,6 +46,29 @@ def test_two_jobs_that_fill_the_machine_overtake_one_that_does_not():
     assert agree(trace, "easy", procs=10) == [0, 100, 1, 150, 150]
 
 
+@pytest.mark.parametrize(
+    ("head", "others", "expected"),  # 4 of 10 processors are busy until 100
+    [
+        (10, [(50, 3)] * 3, [1, 1, 150]),  # of equal sets the earliest
+        (10, [(99, 3)], [1]),  # what ends at the shadow time does not delay
+        (10, [(100, 3)], [150]),
+        (8, [(200, 2)] * 2, [1, 150]),  # late jobs share the spare processors
+    ],
+)
+def test_sets_at_the_shadow_time(head, others, expected):
+    run, procs = zip((100, 4), (50, head), *others, strict=True)
+    columns = {"submit": [0, *[1] * (len(run) - 1)], "run": run, "procs": procs}
+    trace = wk.Trace.from_columns({**columns, "requested_time": run})
+    assert agree(trace, "lookahead", procs=10) == [0, 100, *expected]
+
+
+def test_as_many_jobs_are_considered_as_the_depth_says():
+    columns = {"submit": [0, *[1] * 901], "run": [900, *[9] * 901], "procs": [2, 3, *[1] * 900]}
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    starts = agree(trace, "lookahead:1000", procs=3)
+    assert starts[:4] == [0, 900, 1, 10]
+
+
 @pytest.mark.parametrize("users", ["open", "closed", "fluid"])
 def test_engines_agree(users):
     for passes in ("instant", "event"):

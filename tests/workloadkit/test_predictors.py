@@ -243,6 +243,18 @@ def test_a_schedule_measures_its_predictions():
     assert without.predictions.summary["under_predicted"] == 0
 
 
+def test_a_prediction_of_just_the_run_time_is_no_under_prediction():
+    schedule = wk.simulate(one_user([100, 300], [400, 300]), "easy", procs=1, predictor="exact")
+    assert schedule.predictions.summary == {"prediction_accuracy": 1, "under_predicted": 0}
+
+
+def test_jobs_of_another_size_are_not_the_same():
+    columns = {"submit": [0, 1000, 2000], "run": [100, 70, 10], "procs": [1, 2, 1]}
+    trace = wk.Trace.from_columns({**columns, "requested_time": [400] * 3, "user": [1] * 3})
+    schedule = agree(trace, "easy", procs=2, predictor="same-job")
+    assert schedule.jobs["estimate"].tolist() == [400, 400, 100]
+
+
 class Halved:
     """Plans with half the limit, and corrects it once, to nine tenths."""
 

@@ -13,7 +13,7 @@ from tests.small_logs import head_of
 from tests.workloadkit.test_predictors import random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.order.expression import FEATURES, read
-from workloadkit.simulation.policies.order.plain import run
+from workloadkit.simulation.policies.order.plain import UserWork, run
 
 ENGINES = ("compiled", "python")
 VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
@@ -228,6 +228,11 @@ def test_jobs_that_have_waited_too_long_come_first():
     )
     assert starved == 50 * 39
     assert served == 650  # the first pass at which it has waited more than 600 s
+    jobs["submit"][1] = 0
+    trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
+    for score in ("estimate * procs", lambda estimate, procs: estimate * procs):
+        order = wk.schedulers.Order(score, oldest_first=600)
+        assert agree(trace, order, procs=4)[1] == 650  # at 600 it has waited no more than that
 
 
 def test_usage_decays_by_half_in_a_half_life():
@@ -241,6 +246,39 @@ def test_usage_decays_by_half_in_a_half_life():
     trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
     assert agree(trace, "order:usage,half_life=100", procs=4) == [0, 1000, 1110, 1100]
     assert agree(trace, "order:usage,half_life=inf", procs=4) == [0, 1000, 1100, 1110]
+
+
+def test_usage_is_the_integral_of_the_decaying_use():
+    work = UserWork(half_life=100)
+    work.used[1] = 80.0, 0
+    assert work.usage(1, 100) == pytest.approx(40)
+    work.busy[1] = 3
+    steps = sum(3 * 0.5 ** ((100 - time) / 100) for time in np.arange(0.05, 100, 0.1)) * 0.1
+    assert work.usage(1, 100) == pytest.approx(40 + steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),  # of 400 s on 9 processors, at most 500 s, after 100 s; submitted at 1000
+    [
+        ("lcfs", -1000),
+        ("saf", 3600),
+        ("laf", -3600),
+        ("sqf", 9),
+        ("lqf", -9),
+        ("srf", 400 / 9),
+        ("lrf", -400 / 9),
+        ("exp", -1.25),
+        ("sexp", 1.25),
+        ("lxf", -1.2),
+        ("f2", 20 * 9 + 2.56e4 * 3),
+        ("f3", 3600 + 6.86e6 * 3),
+        ("f4", 400 * 3 + 5.30e5 * 3),
+    ],
+)
+def test_scores_with_names_are_those_of_their_sources(name, value):
+    seen = {"estimate": 400, "limit": 500, "procs": 9, "submit": 1000, "wait": 100}
+    score = wk.schedulers.known()[name].score
+    assert run(read(score), seen.__getitem__)[0] == pytest.approx(value)
 
 
 def weighed(wait, estimate, procs, power=3.0):
@@ -281,3 +319,27 @@ def test_the_order_of_users_who_wait_is_that_of_their_work():
     # user 2 has 80 waiting in two jobs, as much as user 3 in one
     assert agree(trace, "order:waiting_work", procs=4) == [0, 100, 120, 110]
     assert np.argsort(agree(trace, "order:-waiting_work", procs=4)).tolist() == [0, 1, 2, 3]
+
+
+def test_the_work_of_users_runs_from_the_start_to_the_end():
+    columns = {
+        "submit": [0, 10, 20, 21],
+        "run": [10, 100, 10, 10],
+        "procs": [4, 3, 2, 2],
+        "user": [1, 3, 2, 1],
+    }
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    # the work of user 1 has ended, so the earlier job of user 2 comes first
+    assert agree(trace, "order:running_work,backfill=none", procs=4) == [0, 10, 110, 110]
+    columns["procs"][2:] = [4, 4]
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    assert agree(trace, "order:-running_work", procs=4) == [0, 10, 110, 120]
+    # that of user 2 counts no longer as waiting once it runs
+    columns = {
+        "submit": [0, 1, 1, 2],
+        "run": [100, 10, 10, 20],
+        "procs": [4, 4, 4, 4],
+        "user": [1, 3, 1, 3],
+    }
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    assert agree(trace, "order:waiting_work", procs=4) == [0, 110, 100, 120]

@@ -37,7 +37,8 @@ class Predicting(NamedTuple):
     function : int
         Address of its native function.
     kept : ndarray of uint8
-        Its memory; whoever makes it keeps its arrays.
+        The memory at that address. It only points to the predictor's arrays, which stay with the
+        predictor.
     """
 
     is_there: bool

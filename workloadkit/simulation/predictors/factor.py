@@ -10,7 +10,7 @@ from workloadkit.simulation.predictors.predictor import BuiltIn
 
 @dataclass(frozen=True)
 class Factor(BuiltIn):
-    """The user's limit times a factor: 2 for doubled requests [1]_.
+    """The user's limit times a factor: 2 for doubled requests; source as for `FModel`.
 
     It may exceed the limit, at which jobs are still killed.
 
@@ -18,11 +18,6 @@ class Factor(BuiltIn):
     ----------
     times : float
         The factor.
-
-    References
-    ----------
-    .. [1] A. W. Mu'alem, D. G. Feitelson, "Utilization, predictability, workloads, and user
-       runtime estimates in scheduling the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001.
     """
 
     name: ClassVar[str] = "factor"

@@ -35,6 +35,7 @@ class Memory(NamedTuple):
     what, rule : int
         See the constants.
     corrects : bool
+        Whether the rule corrects predictions.
     number : float
         Its parameter: f, factor, decay or quantile.
     window, least : int
@@ -56,7 +57,7 @@ class Memory(NamedTuple):
     recent : ndarray, shape (window,)
         Work space: run times. [s]
     increments : ndarray
-        [s]
+        Of predictions, for the rule `BY_INCREMENTS`. [s]
     """
 
     what: int
@@ -157,7 +158,7 @@ def _group_of(memory, jobs, job):
 
 @bare
 def _expected(memory, jobs, group):
-    """Return what the ended jobs of a group let expect."""
+    """Return the prediction from the ended jobs of a group."""
     if memory.what == MEAN_OF_ALL:
         return memory.total[group] / memory.weight[group]
     run, recent = jobs.run, memory.recent

@@ -67,7 +67,7 @@ class OfLimit(PlainForm):
 
 
 class OfPastJobs(PlainForm):
-    """What the last ended jobs of the same key let expect.
+    """A function of the run times of the last ended jobs with the same key.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ class Packing(NamedTuple):
         Most jobs that are considered.
     candidate : ndarray of int64, shape (depth,)
         Their places in the list.
-    most : ndarray of int32
-        For the candidates from each on, free units and spare units: the most units that they use.
+    most : ndarray of int32, shape ((depth + 1) * (units + 1) ** 2,)
+        Most units that the candidates from each one on can use, by free and spare units.
     """
 
     queue: WaitingList

@@ -1,7 +1,7 @@
 """Backfilling with lookahead, in plain Python."""
 
-from functools import cache
 from itertools import islice
+from math import inf
 
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
@@ -53,24 +53,26 @@ def best_set(
         Processors that all of them may use, and those that are late.
     """
 
-    @cache
-    def most(place: int, free: int, spare: int) -> int:
-        """Return the most processors that the jobs from a place on can use."""
-        if place == len(jobs):
-            return 0
-        return max(most(place + 1, free, spare), taken(place, free, spare))
+    def after(job: JobView, left: tuple[int, int]) -> tuple[int, int]:
+        """Return the processors that are left after the start of a job; negative if it cannot."""
+        return left[0] - job.procs, left[1] - job.procs * late[job]
 
-    def taken(place: int, free: int, spare: int) -> int:
-        """Return the most if the first of them starts; -1 if it cannot."""
-        job = jobs[place]
-        left = spare - job.procs * late[job]
-        if job.procs > free or left < 0:
-            return -1
-        return job.procs + most(place + 1, free - job.procs, left)
-
-    chosen = []
-    for place, job in enumerate(jobs):
-        if taken(place, free, spare) >= most(place + 1, free, spare):
+    # what may be left before each job, and after the last one
+    possible = [{(free, spare)}]
+    for job in jobs:
+        started = {after(job, left) for left in possible[-1]}
+        possible.append(possible[-1] | {left for left in started if min(left) >= 0})
+    # the most processors that the jobs from each one on can use, by what is left
+    most = [dict.fromkeys(possible[-1], 0)]
+    for job, before in zip(reversed(jobs), reversed(possible[:-1]), strict=True):
+        then = most[-1]
+        most.append(
+            {left: max(then[left], job.procs + then.get(after(job, left), -inf)) for left in before}
+        )
+    most.reverse()
+    chosen, left = [], (free, spare)
+    for job, then in zip(jobs, most[1:], strict=True):
+        if job.procs + then.get(after(job, left), -inf) >= then[left]:
             chosen.append(job)
-            free, spare = free - job.procs, spare - job.procs * late[job]
+            left = after(job, left)
     return chosen

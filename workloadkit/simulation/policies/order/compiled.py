@@ -61,9 +61,7 @@ def new_memory(score: Score, workload: Workload) -> kernel.ScoreMemory:
         n_users = users.size
     elif score.follows_users:
         n_users = workload.users.agenda.time.size
-    of_log: dict[str, Any] = dict.fromkeys(("number", "group", "partition"), none)
-    if score.is_of_log:
-        of_log = {"number": workload.job, "group": workload.group, "partition": workload.partition}
+    of_log = (workload.job, workload.group, workload.partition) if score.is_of_log else (none,) * 3
     known_by = workload.known_by
     return kernel.ScoreMemory(
         what=steps[0].copy(),
@@ -75,7 +73,7 @@ def new_memory(score: Score, workload: Workload) -> kernel.ScoreMemory:
         decay=math.log(2.0) / score.half_life,
         person=person.astype(np.int64),
         user_number=none if known_by is None else np.asarray(known_by, np.int64),
-        **of_log,
+        of_log=np.array(of_log),
         work=np.zeros((4, n_users)),
         used_at=np.zeros(n_users, dtype),
     )

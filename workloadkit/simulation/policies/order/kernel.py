@@ -26,7 +26,7 @@ from workloadkit.simulation.policies.order.expression import (
 (SUBMIT, ESTIMATE, LIMIT, PROCS, USER, QUEUE, SINCE, NUMBER_OF_JOB, GROUP, PARTITION) = range(10)
 (NOW, WAIT, RUNNING_WORK, WAITING_WORK, USAGE) = range(10, len(FEATURES))
 
-# Columns of ScoreMemory.work, by user.
+# Rows of ScoreMemory.work, by user.
 WAITING, RUNNING, BUSY, USED = range(4)
 
 
@@ -35,20 +35,27 @@ class ScoreMemory(NamedTuple):
 
     Parameters
     ----------
-    what, which : ndarray of int64
+    what, which : ndarray of int64, shape (n_steps,)
         The steps of the program.
-    numbers, stack : ndarray of float64
+    numbers : ndarray of float64
+        The numbers in the program.
+    stack : ndarray of float64
+        Work space for the program.
     value : ndarray of float64, shape (1,)
         The result.
-    oldest_first, decay : float
-    person : ndarray of int64
+    oldest_first : float
+        Jobs that have waited longer come first. [s]
+    decay : float
+        Rate at which usage decays. [1/s]
+    person : ndarray of int64, shape (n_jobs,) or (0,)
         User of each job, from 0 on; empty if the jobs have it.
-    user_number : ndarray of int64
+    user_number : ndarray of int64, shape (n_users,) or (0,)
         Number of each user; empty if the jobs have it.
-    number, group, partition : ndarray of int64
-        Of each job of a log; else empty.
+    of_log : ndarray of int64, shape (3, n_jobs) or (3, 0)
+        Number, group and partition of each job of a log.
     work : ndarray of float64, shape (4, n_users)
-        See the constants.
+        Waiting and running work [processors × s], processors in use, and usage [processors × s];
+        see the constants.
     used_at : ndarray, shape (n_users,)
         Up to when the usage is counted. [s]
     """
@@ -62,9 +69,7 @@ class ScoreMemory(NamedTuple):
     decay: float
     person: NDArray[np.int64]
     user_number: NDArray[np.int64]
-    number: NDArray[np.int64]
-    group: NDArray[np.int64]
-    partition: NDArray[np.int64]
+    of_log: NDArray[np.int64]
     work: NDArray[np.float64]
     used_at: NDArray
 
@@ -171,12 +176,8 @@ def _feature(memory, jobs, which, job, now):
     if which == USER:
         user = jobs.user[job]
         return float(memory.user_number[user] if memory.user_number.size > 0 else user)
-    if which == NUMBER_OF_JOB:
-        return float(memory.number[job])
-    if which == GROUP:
-        return float(memory.group[job])
-    if which == PARTITION:
-        return float(memory.partition[job])
+    if NUMBER_OF_JOB <= which <= PARTITION:
+        return float(memory.of_log[which - NUMBER_OF_JOB, job])
     user = _person(memory, jobs, job)
     if which == USAGE:
         return _usage(memory, user, now)
