@@ -50,6 +50,7 @@ RECORD_FIELDS = (
     RecordField("pools", "word", "", "requested amounts without a place, as matlab=2,bb=10"),
     RecordField("cpu", "number", "s", "CPU time per processor"),
     RecordField("memory", "number", "KB", "memory used per processor"),
+    RecordField("energy", "number", "J", "energy consumed"),
     RecordField("requested_time", "number", "s", "requested time"),
     RecordField("requested_memory", "number", "KB", "requested memory per processor"),
     RecordField("requested_memory_per", "word", "", "unit of the memory request: node, cpu, job"),

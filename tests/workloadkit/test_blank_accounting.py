@@ -18,7 +18,8 @@ SLURM = {
     "State": "COMPLETED", "ExitCode": "0:0", "NNodes": "2", "AllocCPUS": "8", "ReqCPUS": "6",
     "ReqMem": "4Gn", "AllocTRES": "cpu=8,gres/gpu=2,node=2", "NodeList": "n[1-2]",
     "Constraints": "ib&ssd", "TimelimitRaw": "90",
-    "TotalCPU": "04:00:00", "MaxRSS": "80K", "NTasks": "1", "Reason": "None", "JobName": "a.out",
+    "TotalCPU": "04:00:00", "ConsumedEnergyRaw": "7200", "MaxRSS": "80K", "NTasks": "1",
+    "Reason": "None", "JobName": "a.out",
 }  # fmt: skip
 
 # By column: what differs where it is empty, unknown or absent; and where it is 0, if not the same.
@@ -50,6 +51,7 @@ OF_SLURM = {
     "Constraints": ({"features": ""}, {"features": "0"}),
     "TimelimitRaw": ({"requested_time": NAN}, None),
     "TotalCPU": ({"cpu": NAN}, {"cpu": 0}),
+    "ConsumedEnergyRaw": ({"energy": NAN}, None),  # 0 is printed if nothing was measured
     "MaxRSS": ({"memory": NAN}, {"memory": 0}),
     "NTasks": ({}, None),
     "Reason": ({}, {"reason": "0"}),

@@ -372,6 +372,36 @@ def test_steps_in_another_block_of_lines_find_their_job():
     assert left_out(trace) == {"step rows added to their jobs": 3000}
 
 
+def test_energy_of_a_job_comes_from_its_row_else_its_resources_else_its_steps():
+    steps = [
+        {"JobID": f"7.{step}", "JobIDRaw": f"7.{step}", "ConsumedEnergy": energy}
+        for step, energy in (("batch", "1.5K"), ("extern", "2.50K"), ("0", "1K"))
+    ]
+    listed = {"AllocTRES": "cpu=8,energy=900,node=2"}
+    for rows, joules in (
+        ([{"ConsumedEnergy": "1.29M"} | listed, *steps], 1_290_000),
+        ([{"ConsumedEnergyRaw": "1294321", "ConsumedEnergy": "1.29M"}], 1_294_321),
+        ([{"ConsumedEnergy": "0"} | listed, *steps], 900),
+        ([{"ConsumedEnergyRaw": "18446744073709551614"}, *steps], np.nan),  # no column of steps
+        ([{"ConsumedEnergy": "0"}, *steps], 2500),  # the extern step measures the whole job
+        ([{}, steps[0], steps[2]], 2500),
+        ([*steps[:2], {"JobID": "7"}, steps[2]], 2500),
+        ([steps[0], {"JobID": "7"}, steps[2]], 2500),
+        ([{"ConsumedEnergy": "0"}], np.nan),
+        ([{}], np.nan),
+    ):
+        np.testing.assert_array_equal(sidecar(read_rows(*rows), "energy"), [joules], str(rows))
+    trace = read_rows({"ConsumedEnergy": "12 J"})
+    assert noted(trace) == {"invalid ConsumedEnergy: taken as unknown": 1}
+    both = read_rows(
+        {"State": "NODE_FAIL", "ConsumedEnergy": "1K"},
+        {"Start": "2024-05-01T09:05:00", "End": "2024-05-01T10:05:00", "ConsumedEnergy": "2K"},
+        attempts=True,
+    )
+    assert both.column("energy").tolist() == [3000]
+    assert both.where("energy >= 2500").n_jobs == 1
+
+
 def test_steps_without_their_job_and_of_jobs_left_out_are_counted():
     running = {"JobID": "9", "JobIDRaw": "9", "State": "RUNNING"}
     trace = read_rows({}, {"JobID": "8.batch"}, running, {"JobID": "9.batch"})

@@ -213,8 +213,8 @@ unknown. A comparison with an unknown value is neither true nor false.
 
 Fields: job, submit, wait, run, procs, user, group, executable, queue,
 partition, status and the others of the format; start, end, hour; account,
-qos, state, reason, eligible, nodes, gpus and the others of imported
-accounting.
+qos, state, reason, eligible, nodes, gpus, energy and the others of
+imported accounting.
 
 Values: numbers; names, in quotes if they have blanks or begin with a digit;
 times 90, 20min, 2h, 1d; sizes 4GB; dates 2024-03, 2024-03-01 and

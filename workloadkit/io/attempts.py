@@ -141,5 +141,6 @@ def _sums(jobs: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
         start=by_job["start"].first(),
         run=by_job["run"].sum(min_count=1),
         cpu=by_job["cpu"].sum(min_count=1),
+        energy=by_job["energy"].sum(min_count=1),
         **{name: ran[name].last() for name in ("procs", "nodes", "gpus", "memory")},
     )

@@ -45,6 +45,7 @@ COLUMNS = {
     "cpu": ("TotalCPU",),
     "memory": ("MaxRSS",),
     "n_tasks": ("NTasks",),
+    "energy": ("ConsumedEnergyRaw", "ConsumedEnergy"),
 }
 
 #: Columns with free text, which may contain the delimiter or line ends.

@@ -69,16 +69,27 @@ class JobReader:
         ids = jobs.cells.texts("id").tolist()
         if of_step.any():
             steps = rows.where(of_step)
-            n_tasks = np.fmax(self._numbers(steps, "n_tasks", " of steps"), 1.0)
+            step_ids = steps.cells.texts("id").tolist()
+            memory, n_tasks, cpu, energy = (
+                self._numbers(steps, name, " of steps")
+                for name in ("memory", "n_tasks", "cpu", "energy")
+            )
+            is_extern = np.array([step.endswith(".extern") for step in step_ids])
             self.steps.add(
                 self.records,
                 ids,
                 record_of_job,
-                steps.cells.texts("id").tolist(),
+                step_ids,
                 np.cumsum(~of_step)[of_step] - 1,
                 steps.places,
-                self._numbers(steps, "memory", " of steps") * n_tasks,
-                self._numbers(steps, "cpu", " of steps"),
+                np.stack(
+                    [
+                        memory * np.fmax(n_tasks, 1.0),
+                        cpu,
+                        np.where(is_extern, 0.0, energy),
+                        np.where(is_extern, energy, 0.0),
+                    ]
+                ),
             )
         if record_of_job.size:
             self.steps.end_of_rows(ids[-1], int(record_of_job[-1]))
@@ -186,6 +197,10 @@ class JobReader:
             requested_nodes = lists.of(_NODES)
             asked["requested_gpus"] = lists.of(values.gpus)
             asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
+        energy = self._numbers(rows, "energy")
+        if "allocated" in cells.begin and np.isnan(energy).any():
+            listed = self._known(cells.words("allocated").of(values.energy_of), "energy", lines)
+            energy = np.where(np.isnan(energy), listed, energy)
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
         if by := rows.submit_by:
             self.stand_ins.add(by)
@@ -207,6 +222,7 @@ class JobReader:
             requested_nodes=np.where(np.isnan(requested_nodes) & ~started, nodes, requested_nodes),
             cpu=self._numbers(rows, "cpu") / known_procs,
             memory=self._numbers(rows, "memory") / known_procs,
+            energy=energy,
             requested_time=self._numbers(rows, "requested_time"),
             **self._requested_memory(
                 rows, nodes, np.where(np.isnan(requested), known_procs, requested)
@@ -345,6 +361,7 @@ _READ: dict[str, Callable[[str], float]] = {
     **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), values.count),
     "memory": values.used_memory,
     "cpu": values.duration,
+    "energy": values.energy,
 }
 _CPUS, _NODES = values.tres("cpu"), values.tres("node")
 
@@ -358,4 +375,5 @@ _TITLES = {
     "n_tasks": "NTasks",
     "memory": "MaxRSS",
     "cpu": "TotalCPU",
+    "energy": "ConsumedEnergy",
 }

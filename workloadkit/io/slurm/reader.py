@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
@@ -16,6 +15,7 @@ from workloadkit.io.slurm.attempts import link_attempts
 from workloadkit.io.slurm.columns import Columns, is_row, named_columns
 from workloadkit.io.slurm.jobs import JobReader
 from workloadkit.io.slurm.rows import RowReader, check_read
+from workloadkit.io.slurm.steps import StepTotals
 from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
@@ -79,10 +79,12 @@ def read_slurm(
     The run time is Elapsed, without suspension. CPU time is TotalCPU, else that of the steps,
     divided by the job's processors. Used memory is that of the job's largest step, divided by its
     processors: MaxRSS, the memory of the step's largest task, times its tasks. It is too large if
-    tasks differ. Jobs clipped by the window of the export are marked, see
-    `workloadkit.io.slurm.window`. A row for several tasks of an array, cancelled before their
-    start, is one job. In an export without Submit, Eligible replaces it, or else Start; in the
-    latter case waits are unknown, and jobs that never started are left out.
+    tasks differ. Energy is ConsumedEnergyRaw or ConsumedEnergy of the job, else that in AllocTRES,
+    else that of its extern step, else of its steps. It is measured for whole nodes, so it is the
+    job's own only if the job had its nodes alone. Jobs clipped by the window of the export are
+    marked, see `workloadkit.io.slurm.window`. A row for several tasks of an array, cancelled before
+    their start, is one job. In an export without Submit, Eligible replaces it, or else Start; in
+    the latter case waits are unknown, and jobs that never started are left out.
 
     Examples
     --------
@@ -139,9 +141,9 @@ def looks_like(lines: list[str]) -> bool:
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     """Update the records with information that depends on all rows."""
     table = records.frame()
-    memory, cpu = jobs.steps.of_jobs(records, table["id"])
+    totals = jobs.steps.of_jobs(records, table["id"])
     if len(table):
-        _fill(table, memory, cpu)
+        _fill(table, totals)
         records.suspends = bool((table["suspended"] > 0).any())
         cut, records.opened = cut_by_window(table, options.tz)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
@@ -150,14 +152,15 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     records.restore(table)
 
 
-def _fill(table: pd.DataFrame, memory: NDArray[np.float64], cpu: NDArray[np.float64]) -> None:
-    """Fill in memory and CPU time from the steps, if missing in the records."""
+def _fill(table: pd.DataFrame, totals: StepTotals) -> None:
+    """Fill in memory, CPU time and energy from the steps, if missing in the records."""
+    memory, cpu, energy = (pd.Series(total).where(total > 0) for total in totals)
     procs = table["procs"].where(table["procs"] > 0)
-    with_steps = pd.Series(memory).where(memory > 0) / procs
+    with_steps = memory / procs
     table["memory"] = np.fmax(table["memory"], with_steps)
     own = table["cpu"].where(table["cpu"] > 0)
-    from_steps = pd.Series(cpu).where(cpu > 0) / procs
-    table["cpu"] = own.fillna(from_steps).fillna(table["cpu"])
+    table["cpu"] = own.fillna(cpu / procs).fillna(table["cpu"])
+    table["energy"] = table["energy"].fillna(energy)
 
 
 def _note_arrays(jobs: JobReader, records: Records) -> None:

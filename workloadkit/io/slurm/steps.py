@@ -1,6 +1,8 @@
-"""Sum up the rows of steps: memory and CPU time of their jobs."""
+"""Sum up the rows of steps: memory, CPU time and energy of their jobs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,17 +15,39 @@ _OF_OTHERS = "step rows of jobs left out"
 _ALONE = "step rows without their job"
 
 
+# How the amounts of steps are combined: memory, CPU time, energy, energy of the extern step.
+_COMBINED = (np.maximum, np.add, np.add, np.add)
+
+
+class StepTotals(NamedTuple):
+    """Totals of the steps of jobs, 0 if unknown, shape (n_jobs,)."""
+
+    memory: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    energy: NDArray[np.float64]
+
+
+@dataclass
+class _Alone:
+    """Steps that do not follow their job: first line, number and totals."""
+
+    line: int
+    totals: NDArray[np.float64]
+    n_steps: int = 0
+
+
 class Steps:
     """Totals of the steps of each job; their rows follow the row of the job.
 
     The memory of a step is that of its largest task times its number of tasks, the memory of a job
-    that of its largest step. The CPU time is the sum over steps. Only these totals are stored.
+    that of its largest step. The CPU time is the sum over steps. So is the energy, except that the
+    extern step measures the whole job, as in Slurm's own total. Only these totals are stored.
     """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[NDArray, NDArray, NDArray]] = []
+        self._parts: list[tuple[NDArray, NDArray]] = []  # records, and their amounts
         self._last = ("", -1)  # last job of the previous rows, and its record
-        self._alone: dict[str, list[float]] = {}  # memory, CPU time, steps, first line
+        self._alone: dict[str, _Alone] = {}
 
     def end_of_rows(self, job: str, record: int) -> None:
         """Store the last job of some rows; its steps may follow."""
@@ -37,8 +61,7 @@ class Steps:
         step_ids: Sequence[str],
         owners: NDArray[np.int64],
         places: NDArray[np.int64],
-        memory: NDArray[np.float64],
-        cpu: NDArray[np.float64],
+        amounts: NDArray[np.float64],
     ) -> None:
         """Add steps.
 
@@ -55,9 +78,11 @@ class Steps:
             The job row before each step, -1 for the last job of the previous rows.
         places : ndarray of int
             Lines of the steps.
-        memory, cpu : ndarray, shape (n_steps,)
-            NaN if unknown. [KB, s]
+        amounts : ndarray, shape (4, n_steps)
+            Memory [KB], CPU time [s], and energy [J] of steps other than the extern step, and of
+            it; NaN if unknown.
         """
+        amounts = np.nan_to_num(amounts)
         last_job, last_record = self._last
         names = np.array([*jobs, last_job], object)  # owner -1 is the last element
         of_owner = np.append(record_of_job, last_record)
@@ -70,33 +95,36 @@ class Steps:
         rows = mine & (record >= 0)
         if rows.any():
             of, step = np.unique(record[rows], return_inverse=True)
-            largest, total = np.zeros(of.size), np.zeros(of.size)
-            np.maximum.at(largest, step, np.nan_to_num(memory[rows]))
-            np.add.at(total, step, np.nan_to_num(cpu[rows]))
-            self._parts.append((of, largest, total))
+            totals = np.zeros((len(_COMBINED), of.size))
+            for combine, total, each in zip(_COMBINED, totals, amounts, strict=True):
+                combine.at(total, step, each[rows])
+            self._parts.append((of, totals))
         for i in np.flatnonzero(~mine).tolist():
-            known = self._alone.setdefault(parents[i], [0.0, 0.0, 0, float(places[i])])
-            known[0] = max(known[0], float(np.nan_to_num(memory[i])))
-            known[1] += float(np.nan_to_num(cpu[i]))
-            known[2] += 1
+            alone = _Alone(int(places[i]), np.zeros(len(_COMBINED)))
+            alone = self._alone.setdefault(parents[i], alone)
+            _add(alone.totals, ..., amounts[:, i])
+            alone.n_steps += 1
 
-    def of_jobs(
-        self, records: Records, ids: pd.Series
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return memory [KB] and CPU time [s] of the jobs, 0 if unknown, shape (n_jobs,).
+    def of_jobs(self, records: Records, ids: pd.Series) -> StepTotals:
+        """Return memory [KB], CPU time [s] and energy [J] of the jobs.
 
         Steps that did not follow their job are added to the last job with their id.
         """
-        memory, cpu = np.zeros(len(ids)), np.zeros(len(ids))
-        for of, largest, total in self._parts:
-            memory[of] = np.maximum(memory[of], largest)
-            cpu[of] += total
+        totals = np.zeros((len(_COMBINED), len(ids)))
+        for of, amounts in self._parts:
+            _add(totals, of, amounts)
         self._parts.clear()
         row_of = {job: i for i, job in enumerate(ids) if job in self._alone} if self._alone else {}
-        for job, (most, cpu_time, n_steps, line) in self._alone.items():
+        for job, alone in self._alone.items():
             row = row_of.get(job)
             if row is not None:
-                memory[row] = max(memory[row], most)
-                cpu[row] += cpu_time
-            records.leave_out(_ALONE if row is None else _FOLDED, int(line), int(n_steps))
-        return memory, cpu
+                _add(totals, row, alone.totals)
+            records.leave_out(_ALONE if row is None else _FOLDED, alone.line, alone.n_steps)
+        memory, cpu, energy, of_extern = totals
+        return StepTotals(memory, cpu, np.where(of_extern > 0, of_extern, energy))
+
+
+def _add(totals: NDArray[np.float64], to: Any, amounts: NDArray[np.float64]) -> None:
+    """Add amounts to the totals of some jobs, each job once."""
+    for i, combine in enumerate(_COMBINED):
+        totals[i, to] = combine(totals[i, to], amounts[i])

@@ -39,6 +39,9 @@ _UNLIMITED = frozenset({"UNLIMITED", "Partition_Limit", "PARTITION_LIMIT", "INVA
 _AMOUNT = re.compile(r"(\d{1,25})(?:\.(\d{1,9}))?([KMGTPE]?)([nc]?)")
 _COUNT = re.compile(r"(\d{1,12})(?:\.(\d{1,4}))?([KMG]?)")
 _GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(])")
+_ENERGY = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)")
+_JOULES = {unit: 10.0 ** (3 * power) for power, unit in enumerate(["", *"KMGTPE"])}
+_ENERGY_OF = re.compile(r"(?:^|,)energy=([^,]*)")
 _POOLS = re.compile(r"(?:^|,)(?:license|bb)/([^=,]+)=([^,]*)")
 _KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
 _MB = 1 << 10  # [KB]
@@ -141,6 +144,36 @@ def count(text: str) -> float:
         return nan if text in NO_VALUE else UNREADABLE
     value = float(f"{match[1]}.{match[2] or 0}") * (1024 * _KB[match[3]] if match[3] else 1)
     return value if value <= 1e9 else UNREADABLE
+
+
+def energy(text: str) -> float:
+    """Return energy in J; units are powers of 1,000.
+
+    0 is unknown: `sacct` prints it if nothing was measured. So are the codes for no value, 2^32 − 2
+    and 2^64 − 2.
+
+    Examples
+    --------
+    >>> energy("52320"), energy("1.29M"), energy("0"), energy("18446744073709551614")
+    (52320.0, 1290000.0, nan, nan)
+    """
+    match = _ENERGY.fullmatch(text)
+    if not match:
+        return nan if text in NO_VALUE else UNREADABLE
+    joules = float(match[1]) * _JOULES[match[2]]
+    return joules if 0 < joules < _FLAG and joules != 2**32 - 2 else nan
+
+
+def energy_of(resources: str) -> float:
+    """Return the energy [J] in a list of allocated resources.
+
+    Examples
+    --------
+    >>> energy_of("billing=4,cpu=4,energy=52320,mem=16G,node=1"), energy_of("cpu=4")
+    (52320.0, nan)
+    """
+    match = _ENERGY_OF.search(resources)
+    return energy(match[1]) if match else nan
 
 
 def tres(resource: str) -> Callable[[str], float]:
