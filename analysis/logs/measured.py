@@ -33,6 +33,7 @@ BY_DAY = {
     "users": Changing("active users per day", number),
     "core_hours": Changing("core-hours per day", hours),
     "gpu_hours": Changing("GPU-hours per day", hours),
+    "energy_kwh": Changing("energy per day, kWh", hours),
     "utilization": Changing("utilization", share, is_share=True),
 }
 

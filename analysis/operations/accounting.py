@@ -56,7 +56,10 @@ _BY_REASON = {
 }
 _BY_STATUS = {COMPLETED: "completed", FAILED: "failed", CANCELLED: "cancelled"}
 
-_SUMMED = ("procs", "nodes", "gpus")
+#: What jobs spend, by column: each is elapsed time × the column given here. Power is a mean.
+SPENT = {"core_hours": "procs", "node_hours": "nodes", "gpu_hours": "gpus", "energy_kwh": "power"}
+
+_JOULES = 3.6e6  # in 1 kWh
 
 
 def accounted_jobs(trace: Trace) -> pd.DataFrame:
@@ -70,10 +73,11 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
     -------
     DataFrame
         One row per job of `trace.jobs`: `submit`, `start` and `end` [s of the log], `wait` and
-        `held`, its part before the job was eligible [s]; `started`; `procs`, `nodes`, `gpus`;
-        `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number; `cpu_hours`, CPU time;
-        `limit_hours`, requested time × processors; `memory` and `requested_memory`, in KB per
-        processor; and the `outcome`. NaN is unknown; a job that never started has no hours.
+        `held`, its part before the job was eligible [s]; `started`; `procs`, `nodes`, `gpus`, and
+        the mean `power` [kW]; `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number;
+        `energy_kwh`, the energy it consumed [kWh]; `cpu_hours`, CPU time; `limit_hours`, requested
+        time × processors; `memory` and `requested_memory`, in KB per processor; and the `outcome`.
+        NaN is unknown; a job that never started has no hours.
 
     Examples
     --------
@@ -91,9 +95,15 @@ def _accounted(trace: Trace) -> pd.DataFrame:
     intervals = wait_intervals(trace)
     started, submit = intervals["start_to_end"].notna().to_numpy(), trace.column("submit")
     run = np.where(started, trace.column("run"), np.nan)
-    counts = {name: _counts(trace, name) for name in _SUMMED}
     hours = run / HOUR
-    core_hours = hours * counts["procs"]
+    energy = np.where(started, _beside(trace, "energy"), np.nan) / _JOULES
+    counts = {
+        "procs": np.where(trace.used_procs > 0, trace.used_procs, np.nan),
+        "nodes": _beside(trace, "nodes"),
+        "gpus": _beside(trace, "gpus"),
+        "power": np.divide(energy, hours, out=np.full(trace.n_jobs, np.nan), where=hours > 0),
+    }
+    spent = {name: hours * counts[counted] for name, counted in SPENT.items()}
     jobs = {
         "submit": submit,
         "start": trace.end - run,
@@ -103,9 +113,8 @@ def _accounted(trace: Trace) -> pd.DataFrame:
         "run": run,
         "started": started,
         **counts,
-        "core_hours": core_hours,
-        "node_hours": hours * counts["nodes"],
-        "gpu_hours": hours * counts["gpus"],
+        **spent,
+        "energy_kwh": energy,
         "cpu_hours": trace.column("cpu") * counts["procs"] / HOUR,
         "limit_hours": trace.column("requested_time") * counts["procs"] / HOUR,
         "memory": trace.column("memory"),
@@ -142,10 +151,8 @@ def names_of(trace: Trace, field: str) -> pd.Categorical | None:
         return None
 
 
-def _counts(trace: Trace, name: str) -> NDArray[np.float64]:
-    """Return allocated processors, nodes or GPUs, NaN for unknown."""
-    if name == "procs":
-        return np.where(trace.used_procs > 0, trace.used_procs, np.nan)
+def _beside(trace: Trace, name: str) -> NDArray[np.float64]:
+    """Return a column of numbers of the side-car, NaN for unknown."""
     if trace.sidecar is None or name not in trace.sidecar:
         return np.full(trace.n_jobs, np.nan)
     return trace.sidecar[name].to_numpy(dtype=np.float64)

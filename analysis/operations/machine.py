@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.load.over_time import held_between
-from analysis.operations.accounting import HOUR, accounted_jobs
+from analysis.operations.accounting import HOUR, SPENT, accounted_jobs
 from analysis.operations.groups import hours_between
 from analysis.section import AnalysisResult
 from analysis.waits.measures import enough
@@ -41,7 +41,8 @@ def full_days(trace: Trace) -> pd.DataFrame:
     -------
     DataFrame
         One row per local day: `begin` and `end` [s], `date` if local time is known; `jobs`
-        submitted; `core_hours`, `node_hours` and `gpu_hours` that jobs spent in it, NaN if unknown;
+        submitted; the `core_hours`, `node_hours`, `gpu_hours` and `energy_kwh` that jobs spent in
+        it, NaN if unknown;
         `utilization`, the core-hours as a share of the machine's, NaN if its size is unknown.
 
     Examples
@@ -63,8 +64,8 @@ def full_days(trace: Trace) -> pd.DataFrame:
     if clock.known:
         table["date"] = clock.dates(table["begin"])
     table["jobs"] = np.diff(np.searchsorted(submit, edges)) if edges.size else np.empty(0, int)
-    for name, counted in (("core", "procs"), ("node", "nodes"), ("gpu", "gpus")):
-        table[f"{name}_hours"] = hours_between(jobs, counted, edges)
+    for name, counted in SPENT.items():
+        table[name] = hours_between(jobs, counted, edges)
     capacity = (trace.header.procs or np.nan) * (table["end"] - table["begin"]) / HOUR
     table["utilization"] = table["core_hours"] / capacity
     return table

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from analysis.operations.accounting import (
     HOUR,
     OUTCOMES,
+    SPENT,
     WITHOUT_RESULT,
     By,
     accounted_jobs,
@@ -29,7 +30,6 @@ from workloadkit.trace import Trace
 #: What waits are grouped by.
 WaitsBy = Literal["size", "run time", "hour"]
 
-_HOURS = ("core_hours", "node_hours", "gpu_hours")
 _RUN_EDGES = {
     "up to 1 min": 60,
     "1 to 10 min": 600,
@@ -57,9 +57,10 @@ def usage(trace: Trace, by: By | Literal["month"]) -> pd.DataFrame:
     -------
     DataFrame
         By `name`, most core-hours first, months in order: `jobs`; `started`; `core_hours`,
-        `node_hours` and `gpu_hours`, elapsed time × allocated number, NaN if unknown; `core_share`;
-        the number of known `waits` from submission to start, their `mean`, percentiles `p50`,
-        `p90`, `p99` and the `longest` [s]. A percentile that fewer than five waits exceed is NaN.
+        `node_hours` and `gpu_hours`, elapsed time × allocated number, and the `energy_kwh` that was
+        consumed [kWh], NaN if unknown; `core_share`; the number of known `waits` from submission to
+        start, their `mean`, percentiles `p50`, `p90`, `p99` and the `longest` [s]. A percentile
+        that fewer than five waits exceed is NaN.
 
     Raises
     ------
@@ -77,18 +78,18 @@ def usage(trace: Trace, by: By | Literal["month"]) -> pd.DataFrame:
     """
     jobs = accounted_jobs(trace)
     groups = _months(trace) if by == "month" else groups_by(trace, by)
-    hours = (
-        _hours_in(trace, jobs)
+    spent = (
+        _spent_in_months(trace, jobs)
         if by == "month"
-        else {name: groups.sums(jobs[name]) for name in _HOURS}
+        else {name: groups.sums(jobs[name]) for name in SPENT}
     )
-    total = np.nansum(hours["core_hours"])
+    total = np.nansum(spent["core_hours"])
     table = groups.table(
         {
             "jobs": groups.counts(),
             "started": groups.counts(jobs["started"]),
-            **hours,
-            "core_share": hours["core_hours"] / total if total > 0 else np.nan,
+            **spent,
+            "core_share": spent["core_hours"] / total if total > 0 else np.nan,
             **waits_of(groups, jobs["wait"].to_numpy()),
         }
     )
@@ -293,10 +294,7 @@ def _months(trace: Trace) -> Groups:
     return Groups(np.searchsorted(edges, submit, side="right") - 1, names)
 
 
-def _hours_in(trace: Trace, jobs: pd.DataFrame) -> dict[str, NDArray]:
-    """Return the core-, node- and GPU-hours spent in each month."""
+def _spent_in_months(trace: Trace, jobs: pd.DataFrame) -> dict[str, NDArray]:
+    """Return what jobs spent in each month."""
     edges = _month_edges(trace, float(np.fmax(jobs["end"].max(), jobs["submit"].max())))
-    return {
-        name: hours_between(jobs, counted, edges)
-        for name, counted in zip(_HOURS, ("procs", "nodes", "gpus"), strict=True)
-    }
+    return {name: hours_between(jobs, counted, edges) for name, counted in SPENT.items()}

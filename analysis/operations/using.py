@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, number, printable, share
 from analysis.load.over_time import dated
-from analysis.operations.accounting import accounted_jobs, is_part
+from analysis.operations.accounting import SPENT, accounted_jobs, is_part
 from analysis.operations.machine import full_days
 from analysis.operations.parts import WAITS, groupings, hours, listed, titled, with_main
 from analysis.operations.rules import judged
@@ -27,11 +27,12 @@ _HOURS: Columns = {
     "core_share": ("share", share),
     "node_hours": ("node-hours", hours),
     "gpu_hours": ("GPU-hours", hours),
+    "energy_kwh": ("energy, kWh", hours),
 }
 
 
 def section(trace: Trace) -> Section:
-    """Report jobs, core-, node- and GPU-hours by group, month and day."""
+    """Report jobs, core-, node- and GPU-hours and energy by group, month and day."""
     jobs = accounted_jobs(trace)
     groups: dict[str, pd.DataFrame] = {by: usage(trace, by) for by in groupings(trace)}
     tables = [
@@ -94,15 +95,25 @@ def section(trace: Trace) -> Section:
             "The size of the machine is unknown, so utilization, free capacity and a larger "
             "machine are not measured: give it with --procs."
         )
-    for name, title in (("node", "nodes"), ("gpu", "GPUs")):
-        known = int(jobs[f"{name}s"].notna().sum())
+    started = jobs[jobs["started"]]
+    for name, title in (
+        ("node_hours", "Allocated nodes are"),
+        ("gpu_hours", "Allocated GPUs are"),
+        ("energy_kwh", "Energy is"),
+    ):
+        known = int(started[name].notna().sum())
         if not known:
-            gaps.append(f"Allocated {title} are unknown.")
-        elif known < len(jobs):
-            notes.append(f"Allocated {title} are known of {known:,} of {len(jobs):,} jobs.")
-    total = {name: float(jobs[name].sum(min_count=1)) for name in ("core_hours", "node_hours")}
-    total["gpu_hours"] = float(jobs["gpu_hours"].sum(min_count=1))
-    gpu = ""
+            gaps.append(f"{title} unknown.")
+        elif known < len(started):
+            notes.append(f"{title} known for {known:,} of {len(started):,} jobs that started.")
+    total = {name: float(jobs[name].sum(min_count=1)) for name in SPENT}
+    gpu = energy = ""
+    if total["energy_kwh"] > 0:
+        by_energy = {by: table["energy_kwh"].fillna(0) for by, table in groups.items()}
+        energy = f" They consumed {hours(total['energy_kwh'])} kWh{with_main(by_energy)}."
+        notes.append(
+            "Energy is measured for whole nodes: it is a job's own if the job had its nodes alone."
+        )
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
         gpu = f" and {hours(total['gpu_hours'])} GPU-hours{with_main(by_hours)}"
@@ -127,7 +138,7 @@ def section(trace: Trace) -> Section:
     return Section(
         "usage",
         "Core-, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours{gpu}.",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours{gpu}.{energy}",
         (*notes, *gaps),
         {**total, "full_days": len(days)},
         tuple(tables),

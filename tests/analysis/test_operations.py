@@ -48,7 +48,7 @@ def site(jobs, *, procs=None, **columns):
         if name in columns
     }
     for name, values in columns.items():
-        is_number = name in ("gpus", "nodes")
+        is_number = name in ("gpus", "nodes", "energy")
         beside[name] = np.array(values, float) if is_number else pd.Categorical(values)
     lines = [f"; UnixStartTime: {start}", "; TimeZoneString: UTC"]
     log = wk.Trace.from_columns(
@@ -196,6 +196,25 @@ def test_shares_given_and_used(tmp_path):
         operations.read_shares(file)
     with pytest.raises(ParameterError, match="the share of art is -1"):
         operations.fair_share(log, {"art": -1})
+
+
+def test_energy_by_hand():
+    jobs = [(i * HOUR, 0, 0, HOUR, 2) for i in range(3)] + [(9 * HOUR, 0, 0, 0, 1)]
+    energy = [3.6e6, 7.2e6, np.nan, 1.8e6]
+    log = site(jobs, energy=energy, account=["bio", "bio", "art", "chem"])
+    kwh = operations.usage(log, "account")["energy_kwh"]
+    assert kwh.loc[["bio", "chem"]].tolist() == [3, 0.5]
+    assert np.isnan(kwh["art"])
+    split = site([(30.75 * DAY, 0, 0, DAY, 2)], energy=[7.2e6])  # a quarter in March
+    assert operations.usage(split, "month")["energy_kwh"].tolist() == [0.5, 1.5]
+    section = using.section(log)
+    assert section.finding.endswith("They consumed 3.5 kWh, 86 % of them of account bio.")
+    assert "Energy is known for 3 of 4 jobs that started." in section.notes
+    table = next(table for table in section.tables if table.name == "by_account")
+    assert table.shown.loc["bio", "energy, kWh"] == "3"
+    without = using.section(site(jobs))
+    assert "Energy is unknown." in without.gaps
+    assert "kWh" not in without.finding + "".join(without.tables[0].shown.columns)
 
 
 def test_hours_of_use_and_queue_by_hand():

@@ -48,8 +48,9 @@ def agree(trace, jobs):
         assert known(used.fillna({"core_hours": 0}), "core_hours", hours) == pytest.approx(hours)
         assert known(ended, "failed_jobs", failed) == failed
         assert known(ended, "lost_hours", hours) == pytest.approx(dict.fromkeys(hours, 0) | lost)
-        total = used["gpu_hours"].sum(min_count=1)
-        assert total == pytest.approx(expected["gpu_hours"], nan_ok=True)
+        for spent in ("gpu_hours", "energy_kwh"):
+            total = used[spent].sum(min_count=1)
+            assert total == pytest.approx(expected[spent], nan_ok=True)
     by_partition = usage(
         trace, "partition" if (trace.sidecar["partition"] != "").any() else "queue"
     )
@@ -88,6 +89,7 @@ def sacct(rng, n_jobs=4000):
         run = int(rng.exponential(9000))
         procs, gpus = int(2 ** rng.integers(0, 6)), int(rng.integers(0, 3))
         tres = f"cpu={procs},mem=4G,node=1" + (f",gres/gpu={gpus}" if gpus else "")
+        tres += f",energy={run * procs * 7 + 1}" if i % 3 else ""
         times = [stamp(t) for t in (submit[i], eligible, start, start + run)]
         now = str(state[i])
         if i % 97 == 5:  # cancelled while it waited
@@ -138,13 +140,13 @@ def test_numbers_of_six_weeks(rng, tmp_path):
     by_month = usage(trace, "month")
     by_user = usage(trace, "user")
     assert by_month.index.tolist() == ["2024-03", "2024-04"]
-    for hours in ("core_hours", "node_hours", "gpu_hours"):
+    for hours in ("core_hours", "node_hours", "gpu_hours", "energy_kwh"):
         assert by_month[hours].sum() == pytest.approx(by_user[hours].sum())
 
 
 def test_what_a_dump_does_not_hold_is_unknown():
     log = {"submit": [0, 5], "wait": [1, 2], "run": [60, 60], "procs": [1, 1], "user": [1, 1]}
     table = usage(wk.Trace.from_columns(log, header=Header()), "user")
-    assert table[["node_hours", "gpu_hours"]].isna().all(axis=None)
+    assert table[["node_hours", "gpu_hours", "energy_kwh"]].isna().all(axis=None)
     with pytest.raises(wk.WorkloadError, match="no account is known"):
         usage(wk.Trace.from_columns(log), "account")

@@ -25,6 +25,8 @@ def slurm(path):
     d["procs"] = pd.to_numeric(jobs["NCPUS"]).to_numpy()
     gpus = jobs["AllocTRES"].str.extract(r"gres/gpu=(\d+)")[0]
     d["gpus"] = gpus.astype(float).fillna(0).to_numpy()
+    joules = jobs["AllocTRES"].str.extract(r"energy=(\d+)")[0]
+    d["joules"] = joules.astype(float).to_numpy()
     d["failed"] = jobs["State"].str.startswith(FAILED).to_numpy()
     if "TotalCPU" in jobs:
         d["cpu"] = pd.to_timedelta(jobs["TotalCPU"]).dt.total_seconds().to_numpy()
@@ -164,6 +166,7 @@ def measure(jobs, begin, until, machine):
         "utilization": used,
         "core_hours": {by: jobs.groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
         "gpu_hours": jobs["gpu_hours"].sum(min_count=1),
+        "energy_kwh": jobs["joules"].sum(min_count=1) / 3.6e6 if "joules" in jobs else np.nan,
         "failed": {by: jobs.groupby(by)["failed"].sum().to_dict() for by in NAMES},
         "lost": {by: jobs[jobs.failed].groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
         "waits": waits.agg(["count", "mean", "max"]).to_dict("index"),
