@@ -1,12 +1,16 @@
 """Report section on work without a result: failed, timed out and cancelled jobs."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from analysis import style
+from analysis.finding import Finding
 from analysis.formats import count, share
 from analysis.load.over_time import dated, interval_days
 from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
@@ -48,29 +52,17 @@ def section(trace: Trace) -> Section:
         "failed_jobs": int(without.sum()),
         "core_hours": total,
         "lost_core_hours": lost,
+        "lost_gpu_hours": float(jobs["gpu_hours"][without].sum(min_count=1)),
         "cancelled_core_hours": stopped,
     }
     failed_share = float(without.mean())
     who = with_main({by: table["failed_jobs"] for by, table in tables.items()})
     lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
-    of_lost = with_main({by: table["lost_hours"] for by, table in tables.items()})
     of_stopped = with_main({by: table["cancelled"] for by, table in tables.items()})
-    kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
-    main = kinds.sum().sort_values(ascending=False)
-    most = f" Most of it: {main.index[0]}." if len(main) > 1 and main.iloc[0] > 0 else ""
     end = jobs["end"].fillna(jobs["submit"]).to_numpy()
     findings = (
-        judged(
-            "lost_core_hours",
-            lost_share,
-            f"{share(lost_share)} of the core-hours ended without a result: {hours(lost)} of "
-            f"{hours(total)}{of_lost}.{most}",
-            _NAME,
-            n=len(jobs),
-            weight=lost_share,
-            series=series(trace, end, work * without, work),
-            series_title="share of core-hours without a result, by time of the end",
-        ),
+        _lost("core", trace, jobs, without, {by: t["lost_hours"] for by, t in tables.items()}),
+        _lost("gpu", trace, jobs, without, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
         judged(
             "failed_jobs",
             failed_share,
@@ -112,6 +104,35 @@ def section(trace: Trace) -> Section:
     )
 
 
+def _lost(
+    unit: Literal["core", "gpu"],
+    trace: Trace,
+    jobs: pd.DataFrame,
+    without: NDArray[np.bool_],
+    groups: Mapping[str, pd.Series],
+) -> Finding:
+    """Judge the core- or GPU-hours without a result; `groups` are those of each group."""
+    work = jobs[f"{unit}_hours"].to_numpy()
+    total, lost = float(np.nansum(work)), float(np.nansum(work[without]))
+    part = lost / total if total > 0 else np.nan
+    title = {"core": "core-hours", "gpu": "GPU-hours"}[unit]
+    kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
+    main = kinds.sum().sort_values(ascending=False)
+    main = main[main > 0]
+    most = f" Most of it: {main.index[0]}." if len(main) > 1 else ""
+    return judged(
+        f"lost_{unit}_hours",
+        part,
+        f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
+        f"{hours(total)}{with_main(groups)}.{most}",
+        _NAME,
+        n=len(jobs) if unit == "core" else int((work > 0).sum()),
+        weight=part,
+        series=series(trace, jobs["end"].fillna(jobs["submit"]).to_numpy(), work * without, work),
+        series_title=f"share of {title} without a result, by time of the end",
+    )
+
+
 def _kinds(jobs: pd.DataFrame) -> str:
     """Return the number of jobs of each kind of failure, largest first."""
     counts = jobs["outcome"].value_counts().reindex(WITHOUT_RESULT)
@@ -137,12 +158,14 @@ def _by_outcome(jobs: pd.DataFrame, total: float) -> Shown:
 
 
 def _by(by: str, table: pd.DataFrame) -> Shown:
+    of_gpus: Columns = {"lost_gpu_hours": ("GPU-hours without a result", hours)}
     columns: Columns = {
         "jobs": ("jobs", count),
         "failed_jobs": ("without a result", count),
         "core_hours": ("core-hours", hours),
         **{o: (o, hours) for o in OUTCOMES if o != "completed" and table[o].any()},
         "lost_share": ("share without a result", share),
+        **(of_gpus if table["lost_gpu_hours"].any() else {}),
     }
     caption = f"Core-hours by how the jobs ended, by {by}; most without a result first."
     return listed(f"by_{by}", caption, table, columns, folded=by != "account")

@@ -23,6 +23,14 @@ RULES = {
         "changes of the scheduler can win.",
         share,
     ),
+    "lost_gpu_hours": Rule(
+        "GPU-hours without a result",
+        0.1,
+        0.25,
+        "The thresholds are those of core-hours. A GPU costs as much as tens of cores, so GPU-hours "
+        "are judged separately.",
+        share,
+    ),
     "failed_jobs": Rule(
         "Jobs without a result",
         0.2,

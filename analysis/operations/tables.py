@@ -153,7 +153,8 @@ def outcomes(trace: Trace, by: By) -> pd.DataFrame:
     DataFrame
         By `name`: `jobs`; `failed_jobs`, those without a result (failed, timed out, out of memory,
         node failure); `core_hours`; the core-hours of each outcome; `lost_hours`, the core-hours
-        without a result; and `lost_share`, their share. Most lost core-hours come first.
+        without a result, and `lost_share`, their share; and `lost_gpu_hours`, the GPU-hours without
+        a result, NaN if unknown. Most lost core-hours come first.
 
     Raises
     ------
@@ -186,6 +187,9 @@ def outcomes(trace: Trace, by: By) -> pd.DataFrame:
             **each,
             "lost_hours": lost,
             "lost_share": ratio(lost, total),
+            "lost_gpu_hours": groups.sums(
+                np.where(without, jobs["gpu_hours"], 0 * jobs["gpu_hours"])
+            ),
         }
     )
     return largest_first(table, "lost_hours", "failed_jobs")

@@ -85,6 +85,37 @@ def test_failed_work_names_who_lost_it():
     assert next(figure.alt for figure in section.figures).startswith("100 % of the core-hours")
 
 
+def test_gpu_hours_without_a_result_are_a_finding_of_the_jobs_with_gpus():
+    gpus = [2.0] * 30 + [0.0] * 60 + [np.nan] * 10
+    states = (
+        (["FAILED"] * 4 + ["TIMEOUT"] * 2 + ["COMPLETED"] * 24) + ["FAILED"] + ["CANCELLED"] * 69
+    )
+    accounts = ["bio"] * 5 + ["art"] * 95
+    log = site(
+        [(i * 60, 0, 0, 3600, 2) for i in range(100)], state=states, account=accounts, gpus=gpus
+    )
+    section = failures.section(log)
+    found = by_name(section.findings)["lost_gpu_hours"]
+    assert (found.value, found.severity, found.n, found.weight) == (0.2, "medium", 30, 0.2)
+    assert found.effect == (
+        "20 % of the GPU-hours ended without a result: 12 of 60, 83 % of them of account bio. "
+        "Most of it: failed."
+    )
+    assert sum(found.series) > 0
+    lost = operations.outcomes(log, "account")["lost_gpu_hours"]
+    assert lost.to_dict() == {"bio": 10, "art": 2}
+    assert section.values["lost_gpu_hours"] == 12
+    few = failures.section(log.take(range(15, 100)))  # 15 jobs with GPUs
+    assert by_name(few.findings)["lost_gpu_hours"].severity == "none"
+    none = failures.section(
+        site([(0, 0, 0, 60, 1)] * 30, state=["FAILED"] * 30, account=["a"] * 30)
+    )
+    assert "lost_gpu_hours" not in [one.name for one in ranked(none.findings)]
+    assert np.isnan(none.values["lost_gpu_hours"])
+    by_account = next(table for table in none.tables if table.name == "by_account")
+    assert "GPU-hours without a result" not in by_account.shown
+
+
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
     jobs = [(0, 0, 0, 60, 1)] * 4
     log = site(
