@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 #: Called with the numbers of finished and of all parts, and with the name of the next one.
 Progress = Callable[[int, int, str], object]
 
-#: The script of the page, which sorts and filters tables; they are complete without it.
+#: The script of the page: it sorts, filters and saves tables, which are complete without it.
 SCRIPT = (Path(__file__).parent / "templates" / "tables.js").read_text(encoding="utf-8")
 
 _LONGEST = 4000  # characters of a text on a page; the JSON has all

@@ -190,3 +190,59 @@ def test_tables_are_sorted_and_filtered_by_what_they_show(tmp_path):
     assert up == [*down[-2::-1], "–"]
     assert filtered == ["1,200 d"]
     assert seen["open"]
+
+
+# One user in the whole page, and what the button of a table saves.
+ASK = """
+<script>
+const saved = [];
+HTMLAnchorElement.prototype.click = function () {
+  saved.push(this.download, decodeURIComponent(this.href.split(",")[1]));
+};
+const shown = part => [...document.querySelectorAll(part)].filter(one => one.checkVisibility());
+const look = () => ({
+  rows: shown("tbody tr").map(row => row.cells[0].textContent),
+  sections: shown("section").map(section => section.id),
+  contents: shown("nav a").map(link => link.hash),
+  state: document.querySelector("[role=status]").textContent,
+});
+const whole = document.querySelector("nav input"), steps = [look()];
+for (const words of ["Eve", ""]) {
+  whole.value = words; whole.dispatchEvent(new Event("input")); steps.push(look());
+  document.querySelector("#a .csv").click();
+}
+parent.postMessage({steps, saved}, "*");
+</script>
+"""
+
+
+def test_the_page_is_filtered_and_its_tables_are_saved(tmp_path):
+    cells = {"wait": ["1 h 5 min", "–"], "share": ["97 %", "< 0.1 %"], "hours": ["1,200", "−3.5"]}
+    users = pd.DataFrame(cells, index=['eve "7", x', "0042"])
+    tables = (
+        Table("users", "By user.", users, users),
+        Table("one", "One.", users, users, folded=True),
+    )
+    other = pd.DataFrame({"jobs": ["1", "2"]}, index=["small", "large"])
+    sections = (
+        Section("a", "A", "User eve waited.", tables=tables),
+        Section("b", "B", "Sizes vary.", tables=(Table("sizes", "By size.", other, other),)),
+    )
+    made = (
+        Characterization(wk.load_sample(), sections).to_html().replace("</body>", ASK + "</body>")
+    )
+    console, _, seen, _ = look(made, tmp_path, width=1500, probe="")
+    assert console == []
+    before, filtered, after = seen["steps"]
+    assert before == after
+    assert before["rows"] == [*users.index, *other.index]
+    assert filtered["rows"] == [users.index[0]] * 2
+    assert filtered["sections"] == ["findings", "a"]
+    assert filtered["contents"] == ["#findings", "#a"]
+    assert filtered["state"] == "Only what contains “Eve”. Findings: 0; rows: 2."
+    head = "name,wait (s),share (%),hours\n"
+    row = '"eve ""7"", x",3900,97,1200\n'
+    assert seen["saved"] == [
+        *("a-users.csv", head + row),
+        *("a-users.csv", head + row + "0042,,< 0.1 %,-3.5\n"),
+    ]
