@@ -1,5 +1,6 @@
 """A report of a log: sections, as a page, as JSON and as figures."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from markupsafe import Markup
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -166,6 +169,7 @@ class Report(Displayed):
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        environment.filters["options"] = _with_options
         tasks = {
             f"{s.name}-{f.name}": (f"{s.name}-{f.name}", f, f.alt or s.finding or f.caption)
             for s in self.sections
@@ -276,3 +280,13 @@ def _fit(value: Any) -> Any:
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return printable(value, _LONGEST)
     return value
+
+
+_OPTION = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
+
+
+def _with_options(text: str) -> "Markup":
+    """Mark the options of commands in a text, so that no line breaks within them."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(_fit(text)))))

@@ -84,6 +84,20 @@ class Table:
         return any(self.shown.columns)
 
     @property
+    def in_words(self) -> set[str]:
+        """Titles of the columns with words, which are aligned left: cells that begin with a letter.
+
+        Examples
+        --------
+        >>> text = pd.DataFrame({"kind": ["burst"], "length": ["1 h"], "share": ["–"]})
+        >>> Table("unusual", "Unusual periods.", text, text).in_words
+        {'kind'}
+        """
+        return {
+            title for title, cells in self.shown.items() if any(str(c)[:1].isalpha() for c in cells)
+        }
+
+    @property
     def wide(self) -> bool:
         """Whether the table needs the full width of a page."""
         cells = [self.shown.index, *(column for _, column in self.shown.items())]

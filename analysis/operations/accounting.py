@@ -76,8 +76,8 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
         `held`, its part before the job was eligible [s]; `started`; `procs`, `nodes`, `gpus`, and
         the mean `power` [kW]; `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number;
         `energy_kwh`, the energy it consumed [kWh]; `cpu_hours`, CPU time; `limit_hours`, requested
-        time × processors; `memory` and `requested_memory`, in KB per processor; and the `outcome`.
-        NaN is unknown; a job that never started has no hours.
+        time × processors; `memory` and `requested_memory`, in KB per allocated processor; and the
+        `outcome`. NaN is unknown; a job that never started has no hours.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _accounted(trace: Trace) -> pd.DataFrame:
         "cpu_hours": trace.column("cpu") * counts["procs"] / HOUR,
         "limit_hours": trace.column("requested_time") * counts["procs"] / HOUR,
         "memory": trace.column("memory"),
-        "requested_memory": trace.column("requested_memory"),
+        "requested_memory": _requested_memory(trace, counts["procs"]),
         "outcome": outcomes_of(trace),
     }
     return pd.DataFrame(jobs)
@@ -156,3 +156,13 @@ def _beside(trace: Trace, name: str) -> NDArray[np.float64]:
     if trace.sidecar is None or name not in trace.sidecar:
         return np.full(trace.n_jobs, np.nan)
     return trace.sidecar[name].to_numpy(dtype=np.float64)
+
+
+def _requested_memory(trace: Trace, procs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the requested memory per allocated processor; the log has it per requested one."""
+    requested = trace.column("requested_procs")
+    scale = np.where(requested > 0, requested / procs, 1.0)
+    if trace.sidecar is not None and "requested_memory_per" in trace.sidecar:
+        # requested for each processor, it grows with the processors that a job gets
+        scale[(trace.sidecar["requested_memory_per"] == "cpu").to_numpy()] = 1.0
+    return trace.column("requested_memory") * scale

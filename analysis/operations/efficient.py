@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.formats import count, share
 from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import everyone
-from analysis.operations.parts import groupings, hours, listed, with_main
+from analysis.operations.parts import groupings, hours, kind, listed, with_main
 from analysis.operations.rules import judged
 from analysis.operations.tables import cpu_known, efficiency, efficiency_of
 from analysis.section import Columns, Section
@@ -41,7 +41,8 @@ def section(trace: Trace) -> Section:
     tables = [
         listed(
             f"by_{by}",
-            f"Use of processors, memory and time limits by {by}; most wasted core-hours first.",
+            f"Use of processors, memory and time limits by {kind(by)}; most wasted core-hours "
+            "first.",
             table,
             {**columns, **measured},
             folded=by in ("partition", "queue", "qos"),
@@ -55,7 +56,10 @@ def section(trace: Trace) -> Section:
         idle = unused / of if of > 0 else np.nan
         who = with_main({by: t["idle_hours"].fillna(0) for by, t in by_group.items()})
         used = float(all_jobs["cpu_efficiency"])
-        sentences.append(f"CPU time was {share(used)} of the allocated processor time.")
+        sentences.append(
+            f"CPU time was {share(used)} of the allocated processor time"
+            f"{_of_known(all_jobs['cpu_jobs'], all_jobs['jobs'])}."
+        )
         findings.append(
             judged(
                 "cpu_idle",
@@ -73,7 +77,10 @@ def section(trace: Trace) -> Section:
         )
     if all_jobs["memory_jobs"]:
         used = float(all_jobs["memory_efficiency"])
-        sentences.append(f"{share(used)} of the requested memory was used.")
+        sentences.append(
+            f"{share(used)} of the requested memory was used"
+            f"{_of_known(all_jobs['memory_jobs'], all_jobs['jobs'])}."
+        )
         findings.append(
             judged(
                 "memory_use",
@@ -117,7 +124,8 @@ def section(trace: Trace) -> Section:
             "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
             "than 100 %. Wasted: core-hours of jobs without a result, and idle ones of the others. "
             "Memory and time limits: used over requested, weighted by core-hours and by "
-            "processors.",
+            "processors. CPU time and memory of 0 count as unknown: accounting writes 0 for what "
+            "was not measured.",
             *gaps,
         ),
         values,
@@ -125,6 +133,11 @@ def section(trace: Trace) -> Section:
         findings=tuple(findings),
         gaps=tuple(gaps),
     )
+
+
+def _of_known(known: float, of: float) -> str:
+    """Return of how many jobs a quantity is known, unless it is known of all."""
+    return f" (known of {known:,.0f} of {of:,.0f} jobs)" if known < of else ""
 
 
 def _loosest(by: str, table: pd.DataFrame) -> str:

@@ -17,6 +17,7 @@ from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accou
 from analysis.operations.parts import (
     groupings,
     hours,
+    kind,
     listed,
     of_jobs,
     series,
@@ -167,7 +168,7 @@ def _by(by: str, table: pd.DataFrame) -> Shown:
         "lost_share": ("share without a result", share),
         **(of_gpus if table["lost_gpu_hours"].any() else {}),
     }
-    caption = f"Core-hours by how the jobs ended, by {by}; most without a result first."
+    caption = f"Core-hours by how the jobs ended, by {kind(by)}; most without a result first."
     return listed(f"by_{by}", caption, table, columns, folded=by != "account")
 
 
@@ -182,11 +183,11 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
     if window.length < 3 * DAY:
         edges, each = np.arange(window.begin, window.until + HOUR, HOUR), "hour"
     place = np.searchsorted(edges, jobs.loc[ended, "end"].to_numpy(), side="right") - 1
-    kind = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
+    code = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
     work = np.nan_to_num(jobs.loc[ended, "core_hours"].to_numpy())
     data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
-    for code, name in enumerate(_DRAWN):
-        data[name] = np.bincount(place[kind == code], work[kind == code], edges.size - 1)
+    for number, name in enumerate(_DRAWN):
+        data[name] = np.bincount(place[code == number], work[code == number], edges.size - 1)
     lost = float(data["without a result"].sum())
     worst = data.loc[data["without a result"].idxmax()]
     return Figure(

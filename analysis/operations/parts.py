@@ -47,6 +47,17 @@ NOTE_ON_PERCENTILES = (
 )
 
 
+def kind(by: str) -> str:
+    """Return the word for a grouping in a sentence.
+
+    Examples
+    --------
+    >>> kind("account"), kind("qos")
+    ('account', 'QOS')
+    """
+    return "QOS" if by == "qos" else by
+
+
 def groupings(trace: Trace) -> Iterator[By]:
     """Return the groupings that the log has."""
     return (by for by in GROUPINGS if names_of(trace, by) is not None)
@@ -76,7 +87,7 @@ def titled(name: str, by: str) -> str:
     ('account bio', 'user 3')
     """
     name = printable(name, _LONGEST_NAME)
-    return name if name.startswith(f"{by} ") else f"{by} {name}"
+    return name if name.startswith(f"{by} ") else f"{kind(by)} {name}"
 
 
 def mainly(values: pd.Series, by: str) -> str:

@@ -13,7 +13,7 @@ from analysis.formats import count, number, printable, share
 from analysis.load.over_time import dated
 from analysis.operations.accounting import SPENT, accounted_jobs, is_part
 from analysis.operations.machine import full_days
-from analysis.operations.parts import WAITS, groupings, hours, listed, titled, with_main
+from analysis.operations.parts import WAITS, groupings, hours, kind, listed, titled, with_main
 from analysis.operations.rules import judged
 from analysis.operations.shares import fair_share
 from analysis.operations.tables import usage
@@ -38,7 +38,7 @@ def section(trace: Trace) -> Section:
     tables = [
         listed(
             f"by_{by}",
-            f"Jobs and hours by {by}; most core-hours first.",
+            f"Jobs and hours by {kind(by)}; most core-hours first.",
             table,
             {"jobs": ("jobs", count), "started": ("started", count), **_HOURS},
             folded=by == "qos",
@@ -116,7 +116,7 @@ def section(trace: Trace) -> Section:
         )
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
-        gpu = f" and {hours(total['gpu_hours'])} GPU-hours{with_main(by_hours)}"
+        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used{with_main(by_hours)}."
     if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
         first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
         findings.append(
@@ -138,7 +138,7 @@ def section(trace: Trace) -> Section:
     return Section(
         "usage",
         "Core-, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours{gpu}.{energy}",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours.{energy}{gpu}",
         (*notes, *gaps),
         {**total, "full_days": len(days)},
         tuple(tables),

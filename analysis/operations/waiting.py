@@ -19,6 +19,7 @@ from analysis.operations.parts import (
     WAITS,
     groupings,
     hours,
+    kind,
     listed,
     series,
 )
@@ -56,7 +57,7 @@ def section(trace: Trace) -> Section:
     tables: list[Table] = []
     by_group = {by: usage(trace, by) for by in groupings(trace)}
     for by, table in by_group.items():
-        caption = f"Wait from submission to start by {by}; most core-hours first."
+        caption = f"Wait from submission to start by {kind(by)}; most core-hours first."
         tables.append(listed(f"by_{by}", caption, table, WAITS, folded=by in ("user", "qos")))
     tables.append(_causes(causes, split=split, recorded=recorded))
     tables += [_causes_by(trace, by) for by in by_group if split or recorded]
@@ -67,9 +68,9 @@ def section(trace: Trace) -> Section:
         tables.append(listed("by_reason", caption, words, columns, folded=True))
     classes = {by: waits_by(trace, by) for by in _CLASSES}
     columns = {"jobs": ("jobs", count), **WAITS}
-    for kind, table in classes.items():
-        name = f"by_{kind.replace(' ', '_')}"
-        tables.append(listed(name, f"Wait by {_CLASSES[kind]}.", table, columns))
+    for of, table in classes.items():
+        name = f"by_{of.replace(' ', '_')}"
+        tables.append(listed(name, f"Wait by {_CLASSES[of]}.", table, columns))
     notes = [NOTE_ON_PERCENTILES]
     gaps = []
     if split:
@@ -226,7 +227,7 @@ def _causes_by(trace: Trace, by: Any) -> Table:
         "hours": ("hours of waiting", hours),
         **{cause: (cause, share) for cause in CAUSES if (table[cause] > 0).any()},
     }
-    caption = f"Hours of waiting by {by}, and the share of each cause."
+    caption = f"Hours of waiting by {kind(by)}, and the share of each cause."
     return listed(f"causes_by_{by}", caption, table, columns, folded=True)
 
 
@@ -293,7 +294,7 @@ def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ("p90", style.ORANGE, "90th percentile"),
     ):
         values = np.maximum(data[column].to_numpy(dtype=np.float64), 1)
-        ax.plot(place, values, color=colour, marker="o", markersize=3, label=title)
+        ax.plot(place, values, color=colour, marker="o", markersize=3, label=title, clip_on=False)
     every = 1 + (len(data) - 1) // 6
     ax.set_xticks(place[::every], [str(name) for name in data.index[::every]])
     style.time_axis(ax.yaxis)

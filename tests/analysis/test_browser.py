@@ -16,6 +16,7 @@ from analysis.report import Characterization
 from analysis.section import Section, Table
 from tests.data import needs_compiler
 
+PDF_TO_TEXT = shutil.which("pdftotext")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 pytestmark = [
     pytest.mark.slow,
@@ -246,3 +247,25 @@ def test_the_page_is_filtered_and_its_tables_are_saved(tmp_path):
         *("a-users.csv", head + row),
         *("a-users.csv", head + row + "0042,,< 0.1 %,-3.5\n"),
     ]
+
+
+@pytest.mark.skipif(PDF_TO_TEXT is None, reason="pdftotext is not installed")
+def test_printed_tables_are_open_and_repeat_their_heads(tmp_path):
+    text = pd.DataFrame({"mean wait": ["1 s"] * 120}, index=[f"row {i}" for i in range(120)])
+    table = Table("b", "Waits.", text, text, folded=True)
+    report = Characterization(wk.load_sample(), (Section("a", "A", "Jobs.", tables=(table,)),))
+    page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text(report.to_html())
+    options = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    subprocess.run(
+        [BROWSER, *options, profile, f"--print-to-pdf={pdf}", page.as_uri()],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    read = subprocess.run([PDF_TO_TEXT, pdf, "-"], check=True, capture_output=True, text=True)
+    pages = [page for page in read.stdout.split("\f") if "row " in page]
+    assert len(pages) > 2
+    assert "row 119" in pages[-1]
+    assert all("mean wait" in page for page in pages)

@@ -22,7 +22,8 @@ from analysis.operations import (
     waiting,
 )
 from analysis.operations.rules import RULES, judged
-from analysis.report import OPERATIONS
+from analysis.report import OPERATIONS, Characterization
+from analysis.section import Section, Table
 from tests.commands import run_command
 from workloadkit import FormatError, Header, ParameterError, WorkloadError
 
@@ -44,7 +45,9 @@ def site(jobs, *, procs=None, **columns):
     )
     numbers = {
         name: columns.pop(name)
-        for name in ("cpu", "memory", "requested_memory", "requested_time", "status")
+        for name in (
+            *("cpu", "memory", "requested_memory", "requested_procs", "requested_time", "status"),
+        )
         if name in columns
     }
     for name, values in columns.items():
@@ -200,6 +203,16 @@ def test_efficiency_of_what_was_measured():
         "low",
     ]
     assert len(efficient.section(site(jobs)).gaps) == 3
+
+
+def test_requested_memory_is_that_of_the_whole_job():
+    # 8 processors for one requested, with 1 GB of it: of a job, then per processor
+    asked = {"requested_procs": [1, 1], "requested_memory": [1024, 1024], "memory": [64, 64]}
+    log = site(
+        [(0, 0, 0, 3600, 8)] * 2, requested_memory_per=["job", "cpu"], user=["al", "bo"], **asked
+    )
+    table = operations.efficiency(log, "user")
+    assert table["memory_efficiency"].to_dict() == {"al": 0.5, "bo": 0.0625}
 
 
 def test_shares_given_and_used(tmp_path):
@@ -414,6 +427,16 @@ def test_every_table_of_the_page_is_a_file(accounted, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(WorkloadError, match="file: cannot be written"):
         accounted.save_tables(tmp_path / "file")
+
+
+def test_options_do_not_break_and_words_are_aligned_left():
+    text = pd.DataFrame({"kind": ["<burst>", "gap"], "length": ["1 h", "–"]})
+    table = Table("b", "All rows with --tables.", text, text)
+    section = Section("a", "A", notes=("See sshare -aP & co-run.",), tables=(table,))
+    page = Characterization(wk.load_sample(), (section,)).to_html()
+    assert "All rows with <code>--tables</code>." in page
+    assert "See sshare <code>-aP</code> &amp; co-run." in page
+    assert '<td class="word">&lt;burst&gt;</td><td>1 h</td>' in page
 
 
 def test_text_has_enough_contrast_in_both_themes():
