@@ -24,7 +24,7 @@ from analysis.logs.plots import plot_overlaid
 from analysis.page import Progress, Report, each_named
 from analysis.section import Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance
 from workloadkit.settings import Compare
@@ -85,8 +85,9 @@ _NOT_OF_LOG = ("workloadkit", "parameters")
 @takes(Compare)
 def compare_two(
     first: Trace,
-    second: Trace,
+    second: Trace | None = None,
     *,
+    at: object = None,
     executor: "Executor | None" = None,
     progress: Progress | None = None,
     settings: Compare | None = None,
@@ -96,7 +97,12 @@ def compare_two(
 
     Parameters
     ----------
-    first, second : Trace
+    first : Trace
+    second : Trace, optional
+        By default the jobs of the first log from `at` on.
+    at : str or date, optional
+        Without a second log: the jobs of the first log submitted before this date are compared with
+        those submitted from it on. It is written as for `Trace.where`, such as 2024-03-01.
     executor : Executor, optional
         Computes the measures of both logs at once; by default this process.
     progress : callable, optional
@@ -112,19 +118,28 @@ def compare_two(
     Raises
     ------
     ParameterError
+        Also unless either a second log or a date is given.
     WorkloadError
-        If a log has no jobs.
+        If a log has no jobs, or none on one side of the date.
 
     Examples
     --------
     >>> log = {"submit": [0, 60, 9000], "run": [90, 30, 60], "procs": [4, 1, 2], "user": [1, 2, 1]}
     >>> one = Trace.from_columns(log, name="one")
+    >>> compare_two(one, at="1h").name
+    'one before 1h and one from 1h'
     >>> found = compare_two(one, one.with_columns(procs=[4, 1, 8]))
     >>> changes = found.to_dict()["changes"]["tables"]["measures"]["rows"]
     >>> [(row["measure"], round(row["change"], 2)) for row in changes if row["measure"] == "procs"]
     [('procs', 0.86)]
     """
     options = Compare.of(settings, keywords)
+    check_trace(first)
+    if (second is None) == (at is None):
+        given = "neither is given" if second is None else "both are given"
+        raise ParameterError(f"second, or at, a date that splits the first log: {given}")
+    if second is None:
+        first, second = _split(first, at)
     for log in (first, second):
         check_trace(log)
         if not log.n_jobs:
@@ -148,6 +163,15 @@ def compare_two(
         parts.append(_measures(found))
     parts[0] = replace(parts[0], parameters=options.recorded)
     return ComparisonReport(second, tuple(parts), first)
+
+
+def _split(log: Trace, at: object) -> tuple[Trace, Trace]:
+    """Return the jobs of a log submitted before a date, and from it on."""
+    before, after = log.where(until=at), log.where(since=at)
+    return (
+        replace(before, name=f"{log.name} before {at}"),
+        replace(after, name=f"{log.name} from {at}"),
+    )
 
 
 def _extract(task: tuple[Trace, tuple[str, ...]]) -> ComparedLog:

@@ -27,8 +27,8 @@ RULES = {
         "GPU-hours without a result",
         0.1,
         0.25,
-        "The thresholds are those of core-hours. A GPU costs as much as tens of cores, so GPU-hours "
-        "are judged separately.",
+        "The thresholds are those of core-hours. A GPU costs as much as tens of cores, so its "
+        "hours are judged separately.",
         share,
     ),
     "failed_jobs": Rule(

@@ -149,6 +149,29 @@ def test_logs_without_waits_users_or_full_days_are_compared():
         analysis.compare_two(few, wk.Trace.from_columns({"submit": []}))
 
 
+def test_one_log_is_split_at_a_date(capsys, year, months, report, tmp_path, monkeypatch):
+    period = {"since": "2024-02", "until": "2024-03-31"}
+    found = analysis.compare_two(year.where(**period), at="2024-03")
+    assert found.name == "site.swf before 2024-03 and site.swf from 2024-03"
+    assert rows(found, "changes", "measures") == rows(report, "changes", "measures")
+    assert "by_user" in found.to_dict()["groups"]["tables"]  # one log, so the same numbers
+    with pytest.raises(wk.ParameterError, match="neither is given"):
+        analysis.compare_two(year)
+    with pytest.raises(wk.ParameterError, match="both are given"):
+        analysis.compare_two(*months, at="2024-03")
+    with pytest.raises(wk.WorkloadError, match="no job is chosen: until 2023-01"):
+        analysis.compare_two(year, at="2023-01")
+    monkeypatch.chdir(tmp_path)
+    wk.write_swf(year, "site.swf")
+    choice = ["--since", "2024-02", "--until", "2024-03-31"]
+    assert run_command("compare", "site.swf", "--at", "2024-03", *choice, "--json", "-") == 0
+    values = json.loads(capsys.readouterr().out)["overview"]["values"]
+    assert [values["jobs_first"], values["jobs_second"]] == [log.n_jobs for log in months]
+    for wrong in (["site.swf"], ["site.swf", "site.swf", "--at", "2024-03"]):
+        assert run_command("compare", *wrong) == 2
+        assert "second log" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_profiles_have_their_sections(months):
     names = {

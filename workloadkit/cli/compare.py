@@ -1,4 +1,4 @@
-"""`workloadkit compare`: what changed from one log to another."""
+"""`workloadkit compare`: what changed from one log to another, or at a date of one log."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 workloadkit compare february.swf.gz march.swf.gz -o march.html
+workloadkit compare log.swf.gz --at 2024-03-01 --since 2024-02 --until 2024-04
 workloadkit compare a.swf b.swf --where account=bio --json - | jq .changes
 workloadkit compare log.swf.gz resampled.swf.gz --profile full
 """
@@ -38,14 +39,23 @@ def compare(
         ),
     ],
     second: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="B",
             show_default=False,
             readable=False,
             help="The log whose changes are reported, such as this month, as SWF.",
         ),
-    ],
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            show_default=False,
+            help="Without B: compare the jobs of A submitted before DATE with those from DATE on. "
+            "DATE is written as for --since.",
+        ),
+    ] = None,
     output: Annotated[Path | None, page_option("comparison.html")] = None,
     json: JsonOption = None,
     tables: TablesOption = None,
@@ -54,11 +64,16 @@ def compare(
     workers: Annotated[int | None, processes_option(_MOST)] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Write a report on what changed from log A to log B.
+    """Write a report on what changed from log A to log B, or at a date of log A.
 
     It compares load, waits, failed work and efficiency, each account, user, partition, queue and
     QOS, and the distributions of the jobs. Choose the jobs of both logs with --where.
     """
+    if (second is None) == (at is None):
+        raise typer.BadParameter(
+            "give a second log B, or the date at which A is split with --at DATE"
+            + (", not both" if at else "")
+        )
     if str(first) == str(second) == "-":
         raise typer.BadParameter("the logs cannot both be standard input")
     if output is None and json is None:
@@ -68,10 +83,10 @@ def compare(
     def make(pool: "Executor | None") -> "Report":
         import analysis
 
-        before, after = load(first, strict=strict), load(second, strict=strict)
-        with progress(f"comparing {before.name} and {after.name}") as count:
+        logs = [load(path, strict=strict) for path in (first, second) if path is not None]
+        with progress(f"comparing {' and '.join(log.name for log in logs)}") as count:
             return analysis.compare_two(
-                before, after, executor=pool, progress=count, settings=settings
+                *logs, at=at, executor=pool, progress=count, settings=settings
             )
 
     module = "analysis.logs.report"
