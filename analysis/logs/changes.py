@@ -8,7 +8,14 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import count, share
-from analysis.logs.measured import BY_DAY, BY_JOB, Changing, MeasuredLog, change_of
+from analysis.logs.measured import (
+    BY_DAY,
+    BY_JOB,
+    Changing,
+    MeasuredLog,
+    change_of,
+    without_days,
+)
 from analysis.logs.plots import overlay
 from analysis.section import SEED, Figure, Section, Table
 
@@ -49,6 +56,7 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
         "Jobs that were submitted before a log begins are not in it: use at its begin is "
         "underestimated.",
     ]
+    notes += filter(None, [without_days(names, logs)])
     figures = tuple(
         _daily(name, names, logs) for name in ("jobs", "core_hours") if name in data.index
     )

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.formats import UNKNOWN, duration, number
-from analysis.logs.measured import Form, MeasuredLog
+from analysis.logs.measured import Form, MeasuredLog, without_days
 from analysis.operations.parts import GROUPINGS, hours, listed, names_of
 from analysis.operations.tables import usage
 from analysis.section import Section, Table
@@ -29,16 +30,19 @@ def groups_section(names: list[str], logs: list[MeasuredLog]) -> Section:
             continue
         data = _by_group(by, logs)
         tables.append(_table_by(by, data, names))
-        change = data["core_hours_second"].fillna(0) - data["core_hours_first"].fillna(0)
-        if len(data) and change.abs().max() > 0:
+        change = data["change"]
+        if change.abs().max() > 0:
             top = change.abs().idxmax()
             said.append(
                 f"{by if not str(top).startswith(by) else ''} {top} "
                 f"{'+' if change[top] > 0 else '−'}{hours(abs(change[top]))}".strip()
             )
-    if not tables:
+    tables = [table for table in tables if len(table.shown.columns)]
+    finding = without_days(names, logs)
+    if not (tables or finding):
         notes.append("Neither accounts nor users, partitions, queues or QOS can be compared.")
-    finding = "No group used more or fewer core-hours per day." if tables else ""
+    if tables and not finding:
+        finding = "No group used more or fewer core-hours per day."
     if said:
         finding = f"Largest changes of core-hours per day: {', '.join(said)}."
     return Section(
@@ -59,12 +63,14 @@ def _by_group(by: str, logs: list[MeasuredLog]) -> pd.DataFrame:
     sides = []
     for log, side in zip(logs, ("first", "second"), strict=True):
         table = usage(log.inside, by)  # type: ignore[arg-type]
-        per_day = table[["core_hours", "jobs"]] / max(log.length, 1 / 24)
+        per_day = table[["core_hours", "jobs"]] / (log.length if len(log.days) else np.nan)
         table = per_day.join(table[["waits", "p50", "p90"]])
         sides.append(table.add_suffix(f"_{side}"))
     data = sides[0].join(sides[1], how="outer")
     data.index.name = by
-    data["change"] = data["core_hours_second"].fillna(0) - data["core_hours_first"].fillna(0)
+    data["change"] = np.nan
+    if all(len(log.days) for log in logs):
+        data["change"] = data["core_hours_second"].fillna(0) - data["core_hours_first"].fillna(0)
     order = data["change"].abs().sort_values(ascending=False, kind="stable").index
     return data.loc[order]
 

@@ -97,6 +97,18 @@ class MeasuredLog:
         }
 
 
+def without_days(names: list[str], logs: list[MeasuredLog]) -> str:
+    """Return which logs have no full day, as a sentence; empty if all have one."""
+    short = [name for name, log in zip(names, logs, strict=True) if not len(log.days)]
+    if not short:
+        return ""
+    have = "has" if len(short) == 1 else "have"
+    return (
+        f"{' and '.join(short)} {have} no full day from midnight to midnight, so hours and jobs "
+        "per day are not compared."
+    )
+
+
 def change_of(first: Any, second: Any, *, is_share: bool) -> Any:
     """Return the difference of shares, or the relative change of other measures."""
     if is_share:

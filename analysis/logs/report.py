@@ -19,7 +19,7 @@ from analysis.logs.comparison import (
 )
 from analysis.logs.distributions import DISTRIBUTIONS
 from analysis.logs.groups import groups_section
-from analysis.logs.measured import MeasuredLog, change_of
+from analysis.logs.measured import MeasuredLog, change_of, without_days
 from analysis.logs.plots import plot_overlaid
 from analysis.page import Progress, Report, each_named
 from analysis.section import Columns, Figure, Section, Table, shown
@@ -208,7 +208,7 @@ def _overview(names: list[str], logs: list[MeasuredLog]) -> Section:
         "Measures are of the window in which each log is complete; changes are those of "
         f"{names[1]} relative to {names[0]}."
     ]
-    if max(lengths) > 1.1 * min(lengths):
+    if max(lengths) > 1.1 * min(lengths) and not without_days(names, logs):
         notes.append("The windows differ in length, so totals are compared per day.")
     finding = (
         f"{names[0]}: {plural(jobs[0], 'job')} in {duration(DAY * lengths[0])}; {names[1]}: "

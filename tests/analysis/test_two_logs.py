@@ -149,6 +149,29 @@ def test_logs_without_waits_users_or_full_days_are_compared():
         analysis.compare_two(few, wk.Trace.from_columns({"submit": []}))
 
 
+def test_logs_without_a_full_day_have_no_hours_per_day(months):
+    job = {"submit": 0, "wait": 60, "run": 9, "procs": 1}
+    one, two = (
+        replace(
+            wk.Trace.from_columns({k: [v] * n for k, v in job.items()}, name=name),
+            sidecar=pd.DataFrame({"account": pd.Categorical(["bio"] * n)}),
+        )
+        for name, n in (("one", 1), ("two", 20))
+    )
+    found = analysis.compare_two(one, two).to_dict()
+    none = "one and two have no full day from midnight to midnight, so hours and jobs per day"
+    assert found["groups"]["finding"].startswith(none)
+    assert found["changes"]["notes"][-1].startswith(none)
+    row = found["groups"]["tables"]["by_account"]["rows"][0]
+    assert row["core_hours_first"] is row["jobs_second"] is row["change"] is None
+    assert row["p50_second"] == 60  # of 20 waits
+    assert "differ in length" not in json.dumps(found["overview"])
+    page = analysis.compare_two(one, months[1]).to_html()
+    assert "one has no full day" in page
+    assert "Largest changes of core-hours per day" not in page
+    assert "by_account" not in analysis.compare_two(one, one).to_dict()["groups"]["tables"]
+
+
 def test_one_log_is_split_at_a_date(capsys, year, months, report, tmp_path, monkeypatch):
     period = {"since": "2024-02", "until": "2024-03-31"}
     found = analysis.compare_two(year.where(**period), at="2024-03")
