@@ -8,6 +8,9 @@ from workloadkit.display import Displayed
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Begin of the note in the header of an imported log that counts irregular rows of its jobs.
+IRREGULAR = "irregular rows: "
+
 #: Kinds of repairs that several formats share.
 SHORT = "missing columns at the end taken as unknown"
 TORN = "the file is truncated: its incomplete last line is left out"

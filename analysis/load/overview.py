@@ -11,7 +11,7 @@ from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.clock import Clock, span
 from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, UNKNOWN
-from workloadkit.intake import Repair
+from workloadkit.intake import IRREGULAR, Repair
 from workloadkit.trace import Trace, check_trace
 
 _ABOUT = {
@@ -158,11 +158,22 @@ def _coverage(trace: Trace) -> str:
 
 def _repairs(trace: Trace) -> str:
     """Describe what reading and importing changed or left out."""
-    parts = [note for note in trace.header.get_all("Note") if note.startswith("rows read ")][:1]
+    notes = trace.header.get_all("Note")
+    parts = [note for note in notes if note.startswith("rows read ")][:1]
+    if (irregular := _irregular(trace)) and parts:
+        kinds = plural(len(irregular), "kind")
+        parts.append(f"{kinds} of irregular rows, listed under Repairs made while reading")
     if trace.repairs:
         total = sum(repair.count for repair in trace.repairs)
         parts.append(f"{plural(total, 'repair')} while reading")
     return "; ".join(parts) or "none were necessary"
+
+
+def _irregular(trace: Trace) -> dict[str, str]:
+    """Return how often each kind of irregular row was imported, as the header records it."""
+    notes = [n for n in trace.header.get_all("Note") if n.startswith(IRREGULAR)][:1]
+    kinds = [kind for note in notes for kind in note.removeprefix(IRREGULAR).split("; ")]
+    return {kind: number for number, _, kind in (text.partition(" ") for text in kinds)}
 
 
 def section(trace: Trace) -> Section:
@@ -273,7 +284,10 @@ def reading_section(trace: Trace) -> Section:
         caption = "Each kind of repair."
         tables.append(_table_of_repairs("repairs", caption, trace.repairs))
     else:
-        notes.append("No repairs were necessary.")
+        notes.append("No repairs were necessary to read the log.")
+    if not trace.intake and (irregular := _irregular(trace)):
+        caption = "Irregular rows of jobs when the log was imported, and how they were read."
+        tables.append(facts("noted", caption, {k: (n, n) for k, n in irregular.items()}))
     return Section("reading", title, " ".join(findings), tuple(notes), values, tuple(tables))
 
 

@@ -128,13 +128,24 @@ def test_utility_functions_are_counted_by_job():
 def test_repairs_made_while_reading_are_counted():
     trace = Trace.from_columns({"submit": [0]})
     nothing = overview.reading_section(trace)
-    assert nothing.notes == ("No repairs were necessary.",)
+    assert nothing.notes == ("No repairs were necessary to read the log.",)
     assert not nothing.finding
     some = replace(trace, repairs=(Repair("out of order, sorted", 3, 17), Repair("odd", 1, 4)))
     section = overview.reading_section(some)
     assert section.finding == "4 repairs of 2 kinds were made."
     assert not section.notes
     assert section.tables[0].shown["first line"].tolist() == ["17", "4"]
+
+
+def test_irregular_rows_of_an_import_are_listed_once_it_is_a_log():
+    notes = ("; Note: rows read 9, jobs kept 8", "; Note: irregular rows: 1,200 odd; 1 even: used")
+    trace = Trace.from_columns({"submit": [0]}, header=Header(notes))
+    assert dict(overview.lead(trace))["Repairs"] == (
+        "rows read 9, jobs kept 8; 2 kinds of irregular rows, listed under Repairs made while "
+        "reading"
+    )
+    (table,) = overview.reading_section(trace).tables
+    assert table.shown[""].to_dict() == {"odd": "1,200", "even: used": "1"}
 
 
 def test_jobs_that_never_ran_did_not_end_after_the_window():

@@ -433,4 +433,4 @@ def test_the_published_records():
         assert job["memory"] == 10725376 / procs
         assert trace.sidecar["nodes"][0] == nodes
     both = wk.read_lsf(path)  # of one id and submission: taken for attempts
-    assert (both.intake.rows, both.n_jobs) == (2, 1)
+    assert (both.intake.rows, both.n_jobs, both.intake.noted) == (2, 1, ())

@@ -252,6 +252,15 @@ def test_what_was_left_out_most_often_comes_first():
     assert made.left_out[0] == Repair("c", 3, 1)
 
 
+def test_what_is_odd_in_a_record_that_is_left_out_is_not_counted():
+    made = records({}, {}, {})
+    made.note_where("odd", np.array([True, False, True]), np.array([2, 3, 4]))
+    made.note_where("wide", np.array([True]), np.array([2]))
+    made.leave_out_records("repeated", np.array([2]))
+    assert made.left_out == (Repair("repeated", 1, 2),)
+    assert made.noted == (Repair("odd", 1, 4),)
+
+
 def test_what_is_odd_stands_below_the_jobs():
     left_out, noted = (Repair("not ended", 2, 7),), (Repair("odd", 1, 3),)
     intake = Intake("Accounting", 12, 10, left_out, noted, (("time zone", "UTC"),))
@@ -281,6 +290,7 @@ def test_what_cannot_be_is_unknown_and_said():
         "allocated processors negative or out of range, taken as unknown",
     }
     assert "1 not ended: RUNNING" in log.header.get("Note")
+    assert log.header.get_all("Note")[1].startswith("irregular rows: 1 ")
 
 
 def test_a_submission_in_no_calendar_is_left_out():

@@ -14,7 +14,7 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadWarning, plural
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.intake import Intake
+from workloadkit.intake import IRREGULAR, Intake
 from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
@@ -188,6 +188,9 @@ def _header(
     kept = f"rows read {intake.rows:,}, jobs kept {intake.jobs:,}"
     left = "; ".join(f"{r.count:,} {r.kind}" for r in intake.left_out)
     entries.append(("Note", f"{kept}; left out: {left}" if left else kept))
+    if intake.noted:
+        odd = "; ".join(f"{r.count:,} {r.kind}" for r in intake.noted)
+        entries.append(("Note", f"{IRREGULAR}{odd}"))
     if len(clusters) > 1:
         entries.append(("Note", f"the jobs of {len(clusters)} machines"))
     if most := _most_in_use(parts):

@@ -52,19 +52,18 @@ def fold_attempts(
     broken = ~tried["sound"].to_numpy() & ~last
     if broken.any():
         kind = "records that end before they start, of jobs with other records"
-        records.leave_out(kind, int(tried["place"][broken].min()), int(broken.sum()))
+        records.leave_out_records(kind, tried["place"].to_numpy()[broken])
         tried, last = tried[~broken], last[~broken]
     jobs = tried[last].set_index("of_job")
     jobs["attempts"] = tried.groupby("of_job").size().astype(np.float64)
-    if not last.all():
-        kind = "attempts of requeued jobs combined into one job"
-        records.leave_out(
-            kind if summed_up else "earlier attempts of requeued jobs",
-            int(tried["place"][~last].min()),
-            int((~last).sum()),
-        )
+    earlier = tried["place"].to_numpy()[~last]
     if summed_up:
+        if earlier.size:
+            kind = "attempts of requeued jobs combined into one job"
+            records.leave_out(kind, int(earlier.min()), earlier.size)
         jobs = _sums(jobs, tried)
+    else:
+        records.leave_out_records("earlier attempts of requeued jobs", earlier)
     whole = pd.concat([table[~several], jobs[[f.name for f in RECORD_FIELDS]]])
     whole = whole.sort_values(["submit", "place"], kind="stable", ignore_index=True)
     for name in table.columns[table.dtypes == "category"]:
@@ -122,7 +121,7 @@ def _without_repeats(
     known = (table["id"] != "").to_numpy()
     again = key.assign(start=table["start"], end=table["end"]).duplicated().to_numpy() & known
     if again.any():
-        records.leave_out("repeated records", int(table["place"][again].min()), int(again.sum()))
+        records.leave_out_records("repeated records", table["place"].to_numpy()[again])
         table, key = (frame[~again].reset_index(drop=True) for frame in (table, key))
         known = known[~again]
     of_job = np.full(len(table), -1, np.int64)

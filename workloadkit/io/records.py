@@ -98,6 +98,7 @@ class Records:
         self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
+        self._noted_at: dict[str, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -125,6 +126,13 @@ class Records:
         """Count rows that are not jobs of the log."""
         _count(self._left_out, kind, line, count)
 
+    def leave_out_records(self, kind: str, places: NDArray[np.int64]) -> None:
+        """Count records that are not jobs of the log; what `note_where` counted of them is not."""
+        if places.size:
+            self.leave_out(kind, int(places.min()), places.size)
+            for noted, at in self._noted_at.items():
+                self._noted_at[noted] = at[~np.isin(at, places)]
+
     def note(self, kind: str, line: int, count: int = 1) -> None:
         """Count an oddity in rows of jobs."""
         _count(self._noted, kind, line, count)
@@ -132,7 +140,8 @@ class Records:
     def note_where(self, kind: str, odd: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
         """Count an oddity in the rows of jobs where `odd` is true."""
         if odd.any():
-            self.note(kind, int(places[np.argmax(odd)]), int(odd.sum()))
+            before = self._noted_at.get(kind, np.empty(0, np.int64))
+            self._noted_at[kind] = np.append(before, places[odd])
 
     @property
     def left_out(self) -> tuple[Repair, ...]:
@@ -142,7 +151,10 @@ class Records:
     @property
     def noted(self) -> tuple[Repair, ...]:
         """Oddities in rows of jobs, most frequent first."""
-        return tuple(sorted(self._noted.values(), key=lambda r: (-r.count, r.first_line)))
+        noted = dict(self._noted)
+        for kind, places in self._noted_at.items():
+            _count(noted, kind, int(places.min(initial=_LAST_PLACE)), places.size)
+        return tuple(sorted(noted.values(), key=lambda r: (-r.count, r.first_line)))
 
     def frame(self) -> "pd.DataFrame":
         """Return the records as a table, and release them."""
@@ -194,6 +206,8 @@ class Records:
             code_of[word] = known[given.words[word]]
         return code_of[given.codes]
 
+
+_LAST_PLACE = np.iinfo(np.int64).max
 
 _DTYPES: dict[str, Any] = {
     "number": np.float64,

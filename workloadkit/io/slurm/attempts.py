@@ -63,7 +63,7 @@ def link_attempts(
         rows = some["row"].to_numpy()
         rows = rows[rows >= 0]
         if rows.size:
-            records.leave_out(kind, int(table["place"].to_numpy()[rows].min()), rows.size)
+            records.leave_out_records(kind, table["place"].to_numpy()[rows])
             keep[rows] = False
 
     repeated = part.duplicated(["cluster", "id", "submit", "start"]).to_numpy()
