@@ -122,8 +122,10 @@ class Finding:
 
     @property
     def limit(self) -> str:
-        """The threshold in words."""
-        return f"{'at most' if self.rule.least else 'from'} {self.rule.form(self.threshold)}"
+        """The thresholds in words."""
+        rule = self.rule
+        high = "" if rule.high is None else f" (high: {rule.form(rule.high)})"
+        return f"{'at most' if rule.least else 'from'} {rule.form(rule.medium)}{high}"
 
     @property
     def bar(self) -> float | None:

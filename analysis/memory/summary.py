@@ -47,8 +47,8 @@ def section(trace: Trace) -> Section:
     if span < FEWEST_WEEKS * WEEK:
         note = (
             f"The submissions span {duration(span)}. With fewer than {FEWEST_WEEKS} weeks, "
-            "long-range dependence cannot be told from the daily and weekly cycle, so it is not "
-            "estimated."
+            "long-range dependence cannot be distinguished from the daily and weekly cycle, so it "
+            "is not estimated."
         )
         return Section(_NAME, _TITLE, notes=(note,), gaps=(note,))
     try:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, share
+from analysis.formats import count, printable, share
 from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import everyone
 from analysis.operations.parts import groupings, hours, kind, listed, with_main
@@ -54,7 +54,9 @@ def section(trace: Trace) -> Section:
         unused = float(all_jobs["idle_hours"])
         of = float(jobs.loc[cpu_known(jobs), "core_hours"].sum())
         idle = unused / of if of > 0 else np.nan
-        who = with_main({by: t["idle_hours"].fillna(0) for by, t in by_group.items()})
+        who = with_main(
+            {by: t["idle_hours"].fillna(0) for by, t in by_group.items()}, "idle core-hours"
+        )
         used = float(all_jobs["cpu_efficiency"])
         sentences.append(
             f"CPU time was {share(used)} of the allocated processor time"
@@ -64,7 +66,7 @@ def section(trace: Trace) -> Section:
             judged(
                 "cpu_idle",
                 idle,
-                f"{hours(unused)} of {hours(of)} core-hours had no CPU time{who}.",
+                f"{hours(unused)} of {hours(of)} core-hours had no CPU time.{who}",
                 _NAME,
                 n=int(all_jobs["cpu_jobs"]),
                 weight=unused / float(all_jobs["core_hours"]),
@@ -108,7 +110,7 @@ def section(trace: Trace) -> Section:
                 "limit_use",
                 used,
                 f"Jobs ran for {share(used)} of the time that they requested, weighted by "
-                f"processors{who}.",
+                f"processors.{who}",
                 _NAME,
                 n=int(all_jobs["limit_jobs"]),
                 weight=1 - used,
@@ -145,4 +147,5 @@ def _loosest(by: str, table: pd.DataFrame) -> str:
     large = table[table["core_hours"] >= 0.1 * table["core_hours"].sum()]["limit_use"].dropna()
     if len(large) < 2:
         return ""
-    return f"; least of them {by} {large.idxmin()}, {share(large.min())}"
+    name = printable(str(large.idxmin()), 40)
+    return f" Of the large {by}s, {name} used the least: {share(large.min())}."

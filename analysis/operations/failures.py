@@ -57,9 +57,11 @@ def section(trace: Trace) -> Section:
         "cancelled_core_hours": stopped,
     }
     failed_share = float(without.mean())
-    who = with_main({by: table["failed_jobs"] for by, table in tables.items()})
+    who = with_main({by: t["failed_jobs"] for by, t in tables.items()}, "jobs without a result")
     lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
-    of_stopped = with_main({by: table["cancelled"] for by, table in tables.items()})
+    of_stopped = with_main(
+        {by: table["cancelled"] for by, table in tables.items()}, "cancelled core-hours"
+    )
     end = jobs["end"].fillna(jobs["submit"]).to_numpy()
     findings = (
         _lost("core", trace, jobs, without, {by: t["lost_hours"] for by, t in tables.items()}),
@@ -67,8 +69,8 @@ def section(trace: Trace) -> Section:
         judged(
             "failed_jobs",
             failed_share,
-            f"{of_jobs(int(without.sum()), len(jobs))} had no result{who}: {_kinds(jobs)}. They "
-            f"used {share(lost_share)} of the core-hours.",
+            f"{of_jobs(int(without.sum()), len(jobs))} had no result: {_kinds(jobs)}. They used "
+            f"{share(lost_share)} of the core-hours.{who}",
             _NAME,
             n=len(jobs),
             weight=failed_share,
@@ -79,7 +81,7 @@ def section(trace: Trace) -> Section:
             "cancelled_core_hours",
             stopped_share,
             f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
-            f"{hours(stopped)} of {hours(total)}{of_stopped}.",
+            f"{hours(stopped)} of {hours(total)}.{of_stopped}",
             _NAME,
             n=len(jobs),
             weight=stopped_share,
@@ -120,12 +122,12 @@ def _lost(
     kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
     main = kinds.sum().sort_values(ascending=False)
     main = main[main > 0]
-    most = f" Most of it: {main.index[0]}." if len(main) > 1 else ""
+    most = f" Main outcome: {main.index[0]}." if len(main) > 1 else ""
     return judged(
         f"lost_{unit}_hours",
         part,
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
-        f"{hours(total)}{with_main(groups)}.{most}",
+        f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}",
         _NAME,
         n=len(jobs) if unit == "core" else int((work > 0).sum()),
         weight=part,

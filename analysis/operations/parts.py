@@ -72,8 +72,8 @@ def listed(
     text.index = [printable(str(label), _LONGEST_NAME) for label in text.index]
     if len(data) > _LISTED:
         caption = (
-            f"{caption.removesuffix('.')}; the first {_LISTED} of {len(data):,} rows, all of them "
-            "with --tables."
+            f"{caption.removesuffix('.')}; the first {_LISTED} of {len(data):,} rows. --tables "
+            "writes all rows."
         )
     return Table(name, caption, data, text, folded=folded)
 
@@ -90,36 +90,25 @@ def titled(name: str, by: str) -> str:
     return name if name.startswith(f"{by} ") else f"{kind(by)} {name}"
 
 
-def mainly(values: pd.Series, by: str) -> str:
-    """Return which group has most of a quantity, in words; empty if nothing is known.
+def with_main(values: Mapping[str, pd.Series], what: str) -> str:
+    """Return the shares of the main account and user, given values by grouping, as a sentence.
+
+    It begins with a blank, and is empty if nothing is known.
 
     Examples
     --------
-    >>> mainly(pd.Series({"bio": 6.0, "art": 3.0}), "account")
-    '67 % of them of account bio'
-    >>> mainly(pd.Series({"bio": 6.0}), "account")
-    'all of them of account bio'
+    >>> by_account, by_user = pd.Series({"bio": 6.0, "art": 3.0}), pd.Series({"al": 9.0})
+    >>> with_main({"account": by_account, "user": by_user}, "lost core-hours")
+    ' Of the lost core-hours, account bio has 67 % and user al has all.'
     """
-    total = float(values.sum())
-    if not total > 0:
-        return ""
-    name, largest = str(values.idxmax()), float(values.max())
-    part = "all" if largest == total else share(largest / total)
-    return f"{part} of them of {titled(name, by)}"
-
-
-def with_main(values: Mapping[str, pd.Series]) -> str:
-    """Return the main account and user of a quantity, given by grouping, as the end of a sentence.
-
-    Examples
-    --------
-    >>> with_main({"account": pd.Series({"bio": 6.0}), "user": pd.Series({"al": 6.0})})
-    ', all of them of account bio and all of user al'
-    """
-    found = [mainly(values[by], by) for by in ("account", "user") if by in values]
-    first, *rest = [text for text in found if text] or [""]
-    rest = [text.replace(" of them", "", 1) for text in rest]
-    return f", {' and '.join([first, *rest])}" if first else ""
+    found = []
+    for by in ("account", "user"):
+        total = float(values[by].sum()) if by in values else 0.0
+        if total > 0:
+            largest = float(values[by].max())
+            part = "all" if largest == total else share(largest / total)
+            found.append(f"{titled(str(values[by].idxmax()), by)} has {part}")
+    return f" Of the {what}, {' and '.join(found)}." if found else ""
 
 
 def series(

@@ -102,8 +102,8 @@ RULES = {
         "Requested time in use",
         0.3,
         None,
-        "Backfilling plans with the requested times; below a third, most of its plan never "
-        "happens.",
+        "Backfilling plans with the requested times; if jobs use 30 % or less of them, most of its "
+        "plan never happens.",
         share,
         least=True,
         severity="low",
@@ -112,7 +112,8 @@ RULES = {
         "Core-hours of one user",
         0.5,
         None,
-        "More than all others together: means and shares of the whole log describe this user.",
+        "Half or more of the work is of one user: means and shares of the whole log describe "
+        "this user.",
         share,
         severity="low",
     ),

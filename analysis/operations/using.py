@@ -110,13 +110,13 @@ def section(trace: Trace) -> Section:
     gpu = energy = ""
     if total["energy_kwh"] > 0:
         by_energy = {by: table["energy_kwh"].fillna(0) for by, table in groups.items()}
-        energy = f" They consumed {hours(total['energy_kwh'])} kWh{with_main(by_energy)}."
+        energy = f" They consumed {hours(total['energy_kwh'])} kWh.{with_main(by_energy, 'energy')}"
         notes.append(
             "Energy is measured for whole nodes: it is a job's own if the job had its nodes alone."
         )
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
-        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used{with_main(by_hours)}."
+        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used.{with_main(by_hours, 'GPU-hours')}"
     if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
         first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
         findings.append(

@@ -74,12 +74,12 @@ def test_failed_work_names_who_lost_it():
     assert found["failed_jobs"].value == 0.41
     assert found["failed_jobs"].severity == "medium"
     assert found["failed_jobs"].effect == (
-        "41 of 100 jobs (41 %) had no result, 98 % of them of account bio: 40 failed, 1 timed out. "
-        "They used 42 % of the core-hours."
+        "41 of 100 jobs (41 %) had no result: 40 failed, 1 timed out. They used 42 % of the "
+        "core-hours. Of the jobs without a result, account bio has 98 %."
     )
     assert found["lost_core_hours"].value == pytest.approx(100 / 236)
     assert found["lost_core_hours"].severity == "high"
-    assert "100 of 236, 80 % of them of account bio. Most of it: failed." in (
+    assert "100 of 236. Main outcome: failed. Of the lost core-hours, account bio has 80 %." in (
         found["lost_core_hours"].effect
     )
     assert found["cancelled_core_hours"].severity == "none"
@@ -101,8 +101,8 @@ def test_gpu_hours_without_a_result_are_a_finding_of_the_jobs_with_gpus():
     found = by_name(section.findings)["lost_gpu_hours"]
     assert (found.value, found.severity, found.n, found.weight) == (0.2, "medium", 30, 0.2)
     assert found.effect == (
-        "20 % of the GPU-hours ended without a result: 12 of 60, 83 % of them of account bio. "
-        "Most of it: failed."
+        "20 % of the GPU-hours ended without a result: 12 of 60. Main outcome: failed. Of the lost "
+        "GPU-hours, account bio has 83 %."
     )
     assert sum(found.series) > 0
     lost = operations.outcomes(log, "account")["lost_gpu_hours"]
@@ -117,6 +117,13 @@ def test_gpu_hours_without_a_result_are_a_finding_of_the_jobs_with_gpus():
     assert np.isnan(none.values["lost_gpu_hours"])
     by_account = next(table for table in none.tables if table.name == "by_account")
     assert "GPU-hours without a result" not in by_account.shown
+
+
+def test_the_page_shows_the_threshold_that_the_reason_explains():
+    """The reason begins with the first threshold, also if the measure exceeds the second."""
+    assert judged("failed_jobs", 0.9, "", "", n=99).limit == "from 20 % (high: 50 %)"
+    assert judged("unused", 0.1, "", "", n=99).limit == "at most 50 % (high: 25 %)"
+    assert judged("memory_use", 0.1, "", "", n=99).limit == "at most 25 %"
 
 
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
@@ -194,7 +201,7 @@ def test_efficiency_of_what_was_measured():
     section = efficient.section(log)
     found = by_name(section.findings)
     assert found["cpu_idle"].effect.startswith(
-        "60 of 80 core-hours had no CPU time, all of them of account bio"
+        "60 of 80 core-hours had no CPU time. Of the idle core-hours, account bio has all."
     )
     assert found["cpu_idle"].weight == 0.5  # of all core-hours
     assert [found[name].severity for name in ("cpu_idle", "limit_use", "memory_use")] == [
@@ -252,7 +259,7 @@ def test_energy_by_hand():
     split = site([(30.75 * DAY, 0, 0, DAY, 2)], energy=[7.2e6])  # a quarter in March
     assert operations.usage(split, "month")["energy_kwh"].tolist() == [0.5, 1.5]
     section = using.section(log)
-    assert section.finding.endswith("They consumed 3.5 kWh, 86 % of them of account bio.")
+    assert section.finding.endswith("They consumed 3.5 kWh. Of the energy, account bio has 86 %.")
     assert "Energy is known for 3 of 4 jobs that started." in section.notes
     table = next(table for table in section.tables if table.name == "by_account")
     assert table.shown.loc["bio", "energy, kWh"] == "3"
@@ -412,7 +419,7 @@ def test_the_page_is_reachable_by_keyboard_and_complete_without_script(accounted
     assert any("of the core-hours of jobs that ended" in alt for alt in alts)
     by_account = page.split('id="table-usage-by_account"')[1].split("</table>")[0]
     assert by_account.count('<th scope="row">') == 50
-    assert "the first 50 of 70 rows, all of them with --tables." in by_account
+    assert "the first 50 of 70 rows. --tables writes all rows." in by_account
     assert "&lt;u3&gt;" in page
 
 
