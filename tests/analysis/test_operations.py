@@ -409,6 +409,17 @@ def test_the_first_screen_says_what_matters(accounted):
     assert len(page) < 400_000
 
 
+def test_the_contents_name_the_worst_severity_of_each_section(accounted):
+    worst = {one.section: one.severity for one in reversed(accounted.ranked)}
+    contents = accounted.to_html().split("</nav>")[0]
+    links = re.findall(r'<li><a href="#(\w+)">[^<]*</a>(?: <span[^>]*>(\w+)</span>)?', contents)
+    assert [name for name, _ in links] == ["findings", *(s.name for s in accounted.sections)]
+    assert {name: mark or "none" for name, mark in links[1:]} == {
+        section.name: worst.get(section.name, "none") for section in accounted.sections
+    }
+    assert {"high", "none"} <= set(worst.values())
+
+
 def test_the_page_is_reachable_by_keyboard_and_complete_without_script(accounted):
     page = accounted.to_html()
     tables = re.findall(r"<table.*?</table>", page, flags=re.DOTALL)
