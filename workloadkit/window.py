@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Minimum share by which a window must shorten the log; minimum number of jobs in it.
+# Minimum share by which an estimated begin must shorten the log; minimum number of jobs after it.
 _LEAST_SHARE = 0.05
 _FEWEST_JOBS = 100
 
@@ -66,10 +66,11 @@ def window_of(
     these jobs were submitted long before. From their submission to the begin of the month the log
     lacks most jobs.
 
-    The window ends with the last submission. It begins with the first job's end if this shortens it
-    by at least 5 % of its length, leaves at least 100 jobs in it, and significantly fewer jobs were
-    submitted before that time than in a period of equal length after it (by more than two standard
-    deviations of a Poisson variable). Otherwise it begins with the first submission.
+    The window ends with the last submission. It begins with the begin of the export, if known, else
+    with the first job's end, if this leaves at least 100 jobs in it, and significantly fewer jobs
+    were submitted before that time than in a period of equal length after it (by more than two
+    standard deviations of a Poisson variable). The first job's end must also shorten it by at least
+    5 % of its length. Otherwise it begins with the first submission.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def window_of(
     end : array_like, shape (n_ran,)
         Of the jobs that ran. [s]
     opened : float, optional
-        Begin of the export, if known, in place of the end of the first job. [s]
+        Begin of the export, if known. [s]
     stated : (float, float), optional
         Begin and end as the log states them; ignored if no job was submitted between them. A window
         of more than 50 years is clipped to the submissions. [s]
@@ -105,12 +106,13 @@ def window_of(
             window = Window(max(stated[0], first), min(stated[1], last), is_stated=True)
         if window.contains(submit).any():
             return window
+    least_share = 0.0 if opened is not None else _LEAST_SHARE
     if opened is None:
         opened = float(end.min(initial=np.inf))
     before, after = opened - first, last - opened
     n_before = int((submit < opened).sum())
     n_after = submit.size - n_before
-    if n_after < _FEWEST_JOBS or not 0 < after <= before / _LEAST_SHARE:
+    if n_after < _FEWEST_JOBS or min(before, after) <= 0 or before < least_share * after:
         return Window(first, last)
     expected = n_after * before / after
     is_incomplete = n_before < expected - _DEVIATIONS * expected**0.5

@@ -139,7 +139,7 @@ def section(trace: Trace) -> Section:
 
 def _of_known(known: float, of: float) -> str:
     """Return of how many jobs a quantity is known, unless it is known of all."""
-    return f" (known of {known:,.0f} of {of:,.0f} jobs)" if known < of else ""
+    return f" (known for {known:,.0f} of {of:,.0f} jobs)" if known < of else ""
 
 
 def _loosest(by: str, table: pd.DataFrame) -> str:

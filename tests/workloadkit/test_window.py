@@ -135,6 +135,9 @@ def test_the_begin_of_an_export_stands_for_the_end_of_its_first_job():
     assert window_of(submit, [5]).begin == 0
     assert window_of(submit, [5], opened=10_000).begin == 10_000
     assert window_of(submit, [5], opened=200_000) == Window(0, 110_000)  # after all jobs
+    month = np.append([0, 500], np.arange(10_000, 1_000_001, 100))  # it shortens the log by 1 %
+    assert window_of(month, [10_000]).begin == 0
+    assert window_of(month, [10_000], opened=10_000).begin == 10_000
 
 
 @pytest.mark.parametrize("text", ["", "5", "a b", "9 5", "1e3 2e3", "5 9x"])
