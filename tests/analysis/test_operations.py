@@ -21,6 +21,7 @@ from analysis.operations import (
     using,
     waiting,
 )
+from analysis.operations.parts import series
 from analysis.operations.rules import RULES, judged
 from analysis.report import OPERATIONS, Characterization
 from analysis.section import Section, Table
@@ -500,3 +501,111 @@ def test_the_command_prints_findings_and_writes_json_by_its_schema(capsys, tmp_p
     assert err.splitlines()[-1] == "error: none.csv: cannot be read: No such file or directory"
     few = wk.read_swf("a.swf").take(range(5))
     assert "5 jobs are too few for findings: 20 or more" in characterize(few).no_findings
+
+
+def test_a_month_in_which_nodes_are_unknown_has_unknown_node_hours():
+    log = site([(0, 0, 0, HOUR, 1), (40 * DAY, 0, 0, HOUR, 1)], nodes=[2, np.nan])
+    np.testing.assert_array_equal(operations.usage(log, "month")["node_hours"], [2, np.nan])
+
+
+def test_each_state_of_slurm_has_its_outcome():
+    expected = {
+        "COMPLETED": "completed",
+        "FAILED": "failed",
+        "TIMEOUT": "timed out",
+        "DEADLINE": "timed out",
+        "OUT_OF_MEMORY": "out of memory",
+        "NODE_FAIL": "node failure",
+        "BOOT_FAIL": "node failure",
+        "PREEMPTED": "preempted",
+        "REVOKED": "cancelled",
+        "CANCELLED": "cancelled",
+        "ODD": "unknown",
+    }
+    log = site([(0, 0, 0, 60, 1)] * len(expected), state=[*expected])
+    assert operations.outcomes_of(log).tolist() == [*expected.values()]
+
+
+def test_classes_of_size_and_run_time_include_their_upper_end():
+    run, procs = (60, 61, 600, 601), (2, 3, 4, 5)
+    log = site([(0, 0, 0, *pair) for pair in zip(run, procs, strict=True)])
+    by_run = operations.waits_by(log, "run time")["jobs"].to_dict()
+    assert by_run == {"up to 1 min": 1, "1 to 10 min": 2, "10 min to 1 h": 1}
+    by_size = operations.waits_by(log, "size")["jobs"].to_dict()
+    assert by_size == {"2": 1, "3 to 4": 2, "5 to 8": 1}
+
+
+def test_the_use_of_memory_is_weighted_by_core_hours():
+    jobs = [(0, 0, 0, HOUR, 1), (0, 0, 0, HOUR, 9)]
+    log = site(jobs, memory=[100, 900], requested_memory=[1000, 1000], account=["bio", "bio"])
+    assert operations.efficiency(log, "account")["memory_efficiency"].tolist() == [0.82]
+
+
+def test_users_of_an_account_count_once():
+    log = site([(0, 0, 0, 60, 1)] * 3, account=["bio"] * 3)
+    shares = operations.fair_share(log.with_columns(user=[1, 1, 2]))
+    assert shares.loc["bio", ["jobs", "users"]].tolist() == [3, 2]
+
+
+def test_capacity_is_free_only_while_a_job_waits_that_fits():
+    # 3 of 5 processors are in use; a job of 2 waits for the first 10 hours
+    last = (36 * HOUR, 0, 0, 60, 1)
+    log = site([(0, 0, 0, 36 * HOUR, 3), (0, 0, 10 * HOUR, HOUR, 2), last], procs=5)
+    values = capacity.section(log).values
+    assert values["hours_with_a_fitting_job"] == pytest.approx(10 / values["hours"])
+    assert values["idle_while_waiting"] == pytest.approx(10 * 2 / 5 / values["hours"])
+    at_75 = operations.of_hours(log).loc[75]
+    assert at_75[["waiting", "waiting_procs", "backlog"]].tolist() == [1, 2, 0.4]
+
+
+def test_a_larger_machine_serves_jobs_that_fit_from_when_they_are_eligible():
+    found = operations.larger_machine(site([(0, HOUR, 0, 60, 1), (9, 0, 5, 60, 8)], procs=4))
+    assert found.n_left_out == 1
+    assert found.waits["mean"].tolist() == [0, 0, 0]
+
+
+def test_busy_hours_steady_failures_and_full_machines_are_not_unusual():
+    two = site(
+        [(i, 0, 0, 60, 1) for i in range(300)] + [(200 * HOUR, 0, 0, 60, 1)],
+        user=["a", "b"] * 150 + ["a"],
+    )
+    assert not len(operations.unusual(two))  # neither user submits most of the hour
+    steady = site(
+        [(i * DAY / 50, 0, 0, 60, 1) for i in range(200)],
+        state=["FAILED", "FAILED", "FAILED", "COMPLETED", "COMPLETED"] * 40,
+    )
+    assert not len(operations.unusual(steady))
+    calm = [(i * 600, 0, 0, 60, 1) for i in range(144)]
+    last = [(DAY, 0, 0, 10 * HOUR, 8), (DAY + 60, 0, 10 * HOUR, 60, 8)]
+    assert not len(operations.unusual(site(calm + last)))
+
+
+def test_a_gap_between_groups_counts_from_a_minute_and_up_to_an_hour_is_none():
+    def gap(waited):
+        log = site([(i, 0, waited * (i % 2), 60, 1) for i in range(40)], account=["a", "b"] * 20)
+        return by_name(waiting.section(log).findings)["wait_gap"].value
+
+    assert gap(2 * HOUR) == 120
+    assert gap(HOUR - 1) == 1
+
+
+def test_the_share_of_long_waits_is_of_the_known_ones():
+    jobs = [(i, 0, 5 * HOUR if i % 2 else 0, 60, 1) for i in range(40)]
+    log = site(jobs, state=["COMPLETED"] * 40)
+    missing = np.arange(40) >= 20
+    beside = log.sidecar.assign(start=log.sidecar["start"].mask(missing))
+    log = replace(log, sidecar=beside).with_columns(wait=np.where(missing, -1, log.jobs["wait"]))
+    found = by_name(waiting.section(log).findings)["wait_p90"]
+    assert found.n == 20
+    assert " 50 % of the jobs waited 4 h or more" in found.effect
+
+
+def test_a_job_submitted_at_the_begin_of_a_month_belongs_to_it():
+    log = site([(0, 0, 0, 60, 1), (31 * DAY, 0, 0, 60, 1)])  # 1 March and 1 April, 0:00
+    assert operations.usage(log, "month")["jobs"].to_dict() == {"2024-03": 1, "2024-04": 1}
+
+
+def test_a_series_leaves_out_what_ends_after_the_window():
+    log = site([(0, 0, 0, 60, 1), (10 * HOUR, 0, 0, 60, 1)])
+    time, ones = np.array([60.0, 10 * HOUR, 11 * HOUR]), np.ones(3)
+    assert series(log, time, ones) == (1, *[0] * 8, 1)
