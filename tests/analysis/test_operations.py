@@ -609,3 +609,22 @@ def test_a_series_leaves_out_what_ends_after_the_window():
     log = site([(0, 0, 0, 60, 1), (10 * HOUR, 0, 0, 60, 1)])
     time, ones = np.array([60.0, 10 * HOUR, 11 * HOUR]), np.ones(3)
     assert series(log, time, ones) == (1, *[0] * 8, 1)
+
+
+def test_a_job_that_is_larger_than_the_free_processors_does_not_fit():
+    """Sizes are in classes here: a job counts with the largest size of its class."""
+    each = [(4 * HOUR + size, 0, 0, 1, size) for size in range(1, 101)]
+    log = site([(0, 0, 0, 3 * HOUR, 51), (0, 0, 2 * HOUR, 60, 50), *each], procs=100)
+    assert operations.full_hours(log)["fits"][:2].tolist() == [0, 0]
+
+
+def test_small_accounts_are_not_named_for_shares_and_limits():
+    jobs = [(i, 0, 0, HOUR, 100) for i in range(30)] + [(30, 0, 0, HOUR, 1)]
+    jobs += [(31, 0, 0, HOUR, 900)]
+    limits = [2.0 * HOUR] * 30 + [99.0 * HOUR, 4.0 * HOUR]
+    log = site(jobs, account=["bio"] * 30 + ["tiny", "art"], requested_time=limits)
+    shares = {"bio": 0.5, "art": 0.4, "tiny": 1e-6}
+    finding = by_name(using.shares_section(log, shares).findings)["share_ratio"]
+    assert finding.value == pytest.approx(3000 / 3901 / 0.5)
+    limit = by_name(efficient.section(log).findings)["limit_use"]
+    assert limit.effect.endswith("Of the large accounts, art used the least: 25 %.")

@@ -230,3 +230,55 @@ def test_the_command(capsys, months, tmp_path, monkeypatch):
     assert [data["overview"]["values"][f"jobs_{x}"] for x in ("first", "second")] == n_bio
     assert run("compare", "-", "-")[0] == 2
     assert run("compare", "february.swf", "march.swf", "-o", "march.swf")[0] == 2
+
+
+def days_of(n_days, **columns):
+    """A log of four jobs on each day from midnight, and a last one on the day after."""
+    submit = [DAY * day + 3600 * hour for day in range(n_days) for hour in range(4)]
+    submit.append(DAY * n_days + 60)
+    n = len(submit)
+    log = {"submit": submit, "wait": [0] * n, "run": [60] * n, "procs": [1] * n}
+    return wk.Trace.from_columns(log | columns, header=HEADER)
+
+
+def test_users_after_the_last_full_day_do_not_count_for_it():
+    log = days_of(2, user=[1] * 8 + [2])
+    assert rows(analysis.compare_two(log, log), "changes", "measures")["users"]["first"] == 1
+
+
+def test_the_finding_names_what_appeared_and_leaves_out_what_varies_between_days():
+    n = 41
+    first = days_of(10, run=[50_000] + [1] * (n - 1), status=[1] * n)
+    second = days_of(10, run=[50_000] * 2 + [1] * (n - 2), status=[1] * (n - 1) + [0])
+    found = analysis.compare_two(first, second)
+    core_hours = rows(found, "changes", "measures")["core_hours"]
+    assert abs(core_hours["change"]) > 0.1
+    assert core_hours["low"] < 0 < core_hours["high"]
+    finding = found.to_dict()["changes"]["finding"]
+    assert "Core-hours per day" not in finding
+    assert "obs without a result from 0 % to 2.4 %" in finding  # a change of 2.4 points
+
+
+def test_the_account_that_fell_most_comes_first_also_if_one_has_the_name_of_a_number():
+    def with_accounts(*names):
+        log = days_of(3)
+        accounts = pd.Categorical([names[i % len(names)] for i in range(log.n_jobs)])
+        return replace(log, sidecar=pd.DataFrame({"account": accounts}))
+
+    first = with_accounts("account 7", "account 7", "bio")
+    second = with_accounts("bio", "chem", "chem")
+    table = analysis.compare_two(first, second).to_dict()["groups"]["tables"]["by_account"]["rows"]
+    assert table[0]["account"] == "account 7"
+    assert table[0]["change"] < 0
+    assert max(row["change"] for row in table) > 0
+
+
+def test_windows_of_different_length_are_noted_and_the_machine_can_be_given():
+    short, long = days_of(3), days_of(6)
+    notes = analysis.compare_two(short, long).to_dict()["overview"]["notes"]
+    assert any("differ in length" in note for note in notes)
+    same = analysis.compare_two(short, short, procs=4)
+    assert not any("differ" in note for note in same.to_dict()["overview"]["notes"])
+    utilization = rows(same, "changes", "measures")["utilization"]["first"]
+    assert utilization == pytest.approx(4 * 60 / DAY / 4)
+    assert "failed" not in rows(same, "changes", "measures")  # how jobs ended is unknown
