@@ -319,7 +319,7 @@ def _rows_of_window(
     )
     how = "stated in the header" if window.is_stated else "estimated"
     text = f"{begin} to {until} ({duration(window.length)}; {how})"
-    rows: dict[str, tuple[Any, str]] = {"complete from": (window.length, text)}
+    rows: dict[str, tuple[Any, str]] = {"complete from": (text, text)}
     if n := values["n_before_window"]:
         earlier = duration(window.begin - values["first_submit"])
         rows["submitted earlier"] = (n, f"{plural(n, 'job')}, up to {earlier} before")

@@ -42,7 +42,7 @@ def section(trace: Trace) -> Section:
         why = (
             "its waits are unknown"
             if len(hours) >= _FEWEST_HOURS
-            else f"its window has {plural(len(hours), 'full hour')}, less than a day"
+            else f"the window has {plural(len(hours), 'full hour')}, less than a day"
         )
         gap = f"Whether the machine is big enough cannot be answered: {why}."
         return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))

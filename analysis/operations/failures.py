@@ -98,7 +98,9 @@ def section(trace: Trace) -> Section:
         _NAME,
         title,
         f"{of_jobs(int(without.sum()), len(jobs))} had no result; they used "
-        f"{share(lost_share)} of the core-hours.",
+        f"{share(lost_share)} of the core-hours."
+        if without.any()
+        else "No job failed, exceeded its time limit or memory, or lost a node.",
         tuple(notes),
         values,
         (_by_outcome(jobs, total), *(_by(by, table) for by, table in tables.items())),

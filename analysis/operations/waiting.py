@@ -209,7 +209,7 @@ def _gap(by_group: dict[Any, pd.DataFrame]) -> Finding | None:
 def _causes(causes: pd.DataFrame, *, split: bool, recorded: bool) -> Table:
     data = causes
     if not recorded:
-        after = "after eligible" if split else "from submission to start"
+        after = "after eligible" if split else "submission to start"
         data = causes.rename(index={NO_REASON: f"{after}: no reason recorded"})
     columns: Columns = {
         "jobs": ("jobs", count),

@@ -127,6 +127,13 @@ def test_the_page_shows_the_threshold_that_the_reason_explains():
     assert judged("memory_use", 0.1, "", "", n=99).limit == "at most 25 %"
 
 
+def test_a_log_without_failures_says_so():
+    log = site([(0, 0, 0, 60, 1)] * 3, state=["COMPLETED", "COMPLETED", "CANCELLED"])
+    assert failures.section(log).finding == (
+        "No job failed, exceeded its time limit or memory, or lost a node."
+    )
+
+
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
     jobs = [(0, 0, 0, 60, 1)] * 4
     log = site(
