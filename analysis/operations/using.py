@@ -110,7 +110,9 @@ def section(trace: Trace) -> Section:
     gpu = energy = ""
     if total["energy_kwh"] > 0:
         by_energy = {by: table["energy_kwh"].fillna(0) for by, table in groups.items()}
-        energy = f" They consumed {hours(total['energy_kwh'])} kWh.{with_main(by_energy, 'energy')}"
+        energy = (
+            f" The jobs consumed {hours(total['energy_kwh'])} kWh.{with_main(by_energy, 'energy')}"
+        )
         notes.append(
             "Energy is measured for whole nodes: it is a job's own if the job had its nodes alone."
         )
@@ -138,7 +140,7 @@ def section(trace: Trace) -> Section:
     return Section(
         "usage",
         "Core-, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours.{energy}{gpu}",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours.{gpu}{energy}",
         (*notes, *gaps),
         {**total, "full_days": len(days)},
         tuple(tables),

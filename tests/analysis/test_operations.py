@@ -267,7 +267,9 @@ def test_energy_by_hand():
     split = site([(30.75 * DAY, 0, 0, DAY, 2)], energy=[7.2e6])  # a quarter in March
     assert operations.usage(split, "month")["energy_kwh"].tolist() == [0.5, 1.5]
     section = using.section(log)
-    assert section.finding.endswith("They consumed 3.5 kWh. Of the energy, account bio has 86 %.")
+    assert section.finding.endswith(
+        "The jobs consumed 3.5 kWh. Of the energy, account bio has 86 %."
+    )
     assert "Energy is known for 3 of 4 jobs that started." in section.notes
     table = next(table for table in section.tables if table.name == "by_account")
     assert table.shown.loc["bio", "energy, kWh"] == "3"
