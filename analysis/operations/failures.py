@@ -193,12 +193,19 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
     for number, name in enumerate(_DRAWN):
         data[name] = np.bincount(place[code == number], work[code == number], edges.size - 1)
     lost = float(data["without a result"].sum())
+    total = float(jobs["core_hours"].sum())
+    outside = total - float(work.sum())
+    others = (
+        f" Jobs that ended outside the window had {hours(outside)} of {hours(total)} core-hours."
+        if outside > 0.01 * total
+        else ""
+    )
     worst = data.loc[data["without a result"].idxmax()]
     return Figure(
         "by_time",
         "Core-hours by how jobs ended",
         f"Core-hours of the jobs that ended in each {each} of the window, by how they ended. "
-        "Preempted and unknown jobs count as completed.",
+        f"Preempted and unknown jobs count as completed.{others}",
         dated(data, clock),
         partial(plot_outcomes, each=each),
         alt=f"{share(lost / max(work.sum(), 1e-9))} of the core-hours of jobs that ended in the "

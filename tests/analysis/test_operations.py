@@ -134,6 +134,16 @@ def test_a_log_without_failures_says_so():
     )
 
 
+def test_the_figure_of_outcomes_says_what_ended_outside_the_window():
+    within = [(i * 3600, 0, 0, 3600, 1) for i in range(200)]
+    states = ["COMPLETED"] * 200
+    (figure,) = failures.section(site(within, state=states)).figures
+    assert "outside" not in figure.caption
+    late = [*within[:-1], (199 * 3600, 0, 0, 36000, 8)]
+    (figure,) = failures.section(site(late, state=states)).figures
+    assert "Jobs that ended outside the window had 80 of 279 core-hours." in figure.caption
+
+
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
     jobs = [(0, 0, 0, 60, 1)] * 4
     log = site(
