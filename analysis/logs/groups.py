@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.formats import UNKNOWN, duration, number
 from analysis.logs.measured import Form, MeasuredLog, without_days
-from analysis.operations.parts import GROUPINGS, hours, listed, names_of
+from analysis.operations.parts import GROUPINGS, hours, kind, listed, names_of, titled
 from analysis.operations.tables import usage
 from analysis.section import Section, Table
 from workloadkit.provenance import source_of
@@ -24,8 +24,8 @@ def groups_section(names: list[str], logs: list[MeasuredLog]) -> Section:
             continue
         if not of_one_log and any(_is_numbered(each, by) for each in found):
             notes.append(
-                f"No comparison by {by}: the logs have numbers for them, and the numbers of two "
-                "logs need not be the same."
+                f"No comparison by {kind(by)}: the logs have numbers for them, and the numbers of "
+                "two logs need not be the same."
             )
             continue
         data = _by_group(by, logs)
@@ -34,8 +34,7 @@ def groups_section(names: list[str], logs: list[MeasuredLog]) -> Section:
         if change.abs().max() > 0:
             top = change.abs().idxmax()
             said.append(
-                f"{by if not str(top).startswith(by) else ''} {top} "
-                f"{'+' if change[top] > 0 else '−'}{hours(abs(change[top]))}".strip()
+                f"{titled(str(top), by)} {'+' if change[top] > 0 else '−'}{hours(abs(change[top]))}"
             )
     tables = [table for table in tables if len(table.shown.columns)]
     finding = without_days(names, logs)
@@ -89,7 +88,9 @@ def _table_by(by: str, data: pd.DataFrame, names: list[str]) -> Table:
             pairs[column] = [_pair(form, *row) for row in sides.to_numpy()]
             columns[column] = (title, str)
     columns["change"] = ("change of core-hours per day", _signed_hours)
-    caption = f"By {by}, {names[0]} → {names[1]}; the largest changes of core-hours per day first."
+    caption = (
+        f"By {kind(by)}, {names[0]} → {names[1]}; the largest changes of core-hours per day first."
+    )
     shown_table = listed(f"by_{by}", caption, pairs.assign(change=data["change"]), columns)
     return replace(shown_table, data=data)
 

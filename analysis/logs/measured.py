@@ -12,6 +12,7 @@ from analysis.operations.groups import PERCENTILES, everyone, waits_of
 from analysis.operations.machine import full_days
 from analysis.operations.parts import hours
 from analysis.operations.tables import efficiency_of
+from workloadkit import metrics
 from workloadkit.clock import DAY
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.trace import Trace
@@ -87,7 +88,7 @@ class MeasuredLog:
         started = int(jobs["started"].sum())
         return {
             **{name: (waits[name], int(waits["waits"])) for name in BY_JOB if name in waits},
-            "run": (float(jobs["run"].median()), started),
+            "run": (metrics.percentile(jobs["run"].dropna(), 50), started),
             "procs": (float(jobs.loc[jobs["started"], "procs"].mean()), started),
             "hours_of_job": (float(work.mean()), int(work.notna().sum())),
             "failed": (float(without.mean()) if n_ended else np.nan, n_ended),
