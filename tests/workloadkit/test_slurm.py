@@ -383,6 +383,7 @@ def test_energy_of_a_job_comes_from_its_row_else_its_resources_else_its_steps():
         ([{"ConsumedEnergyRaw": "1294321", "ConsumedEnergy": "1.29M"}], 1_294_321),
         ([{"ConsumedEnergy": "0"} | listed, *steps], 900),
         ([{"ConsumedEnergyRaw": "18446744073709551614"}, *steps], np.nan),  # no column of steps
+        ([{"ConsumedEnergyRaw": "4294967294"}], np.nan),
         ([{"ConsumedEnergy": "0"}, *steps], 2500),  # the extern step measures the whole job
         ([{}, steps[0], steps[2]], 2500),
         ([*steps[:2], {"JobID": "7"}, steps[2]], 2500),
