@@ -64,16 +64,22 @@ def groupings(trace: Trace) -> Iterator[By]:
 
 
 def listed(
-    name: str, caption: str, data: pd.DataFrame, columns: Columns, *, folded: bool = False
+    name: str,
+    caption: str,
+    data: pd.DataFrame,
+    columns: Columns,
+    *,
+    folded: bool = False,
+    latest: bool = False,
 ) -> Table:
-    """Return a table that shows the first rows on the page, and those columns that are known."""
+    """Return a table that shows the first or latest rows on the page, and known columns."""
     known = {column: how for column, how in columns.items() if data[column].notna().any()}
-    text = shown(data.head(_LISTED), known)
+    text = shown(data.tail(_LISTED) if latest else data.head(_LISTED), known)
     text.index = [printable(str(label), _LONGEST_NAME) for label in text.index]
     if len(data) > _LISTED:
         caption = (
-            f"{caption.removesuffix('.')}; the first {_LISTED} of {len(data):,} rows. --tables "
-            "writes all rows."
+            f"{caption.removesuffix('.')}; the {'latest' if latest else 'first'} {_LISTED} of "
+            f"{len(data):,} rows. --tables writes all rows."
         )
     return Table(name, caption, data, text, folded=folded)
 

@@ -50,7 +50,7 @@ def section(trace: Trace) -> Section:
         "Jobs submitted in each month with their waits, and the hours that all jobs spent in it."
     )
     columns = {"jobs": ("jobs", count), **_HOURS, **WAITS}
-    tables.append(listed("by_month", caption, months, columns))
+    tables.append(listed("by_month", caption, months, columns, latest=True))
     days = full_days(trace)
     gaps, notes, figures, findings = [], [], [], []
     if len(days):
@@ -64,7 +64,7 @@ def section(trace: Trace) -> Section:
         columns = {"jobs": ("jobs", count), **_HOURS, "utilization": ("utilization", share)}
         del columns["core_share"]
         caption = "Jobs submitted and hours spent on each full day of the window."
-        tables.append(listed("by_day", caption, shown_days, columns, folded=True))
+        tables.append(listed("by_day", caption, shown_days, columns, folded=True, latest=True))
         figures.append(_figure(days, clock, trace))
         mean = float(days["utilization"].mean())
         if not (np.isnan(mean) or is_part(trace)):

@@ -454,6 +454,14 @@ def test_the_page_is_reachable_by_keyboard_and_complete_without_script(accounted
     assert "&lt;u3&gt;" in page
 
 
+def test_the_page_shows_the_latest_days_of_a_long_log():
+    section = using.section(site([(i * DAY, 0, 0, HOUR, 1) for i in range(62)]))
+    days = next(table for table in section.tables if table.name == "by_day")
+    assert len(days.data) == 61
+    assert list(days.shown.index) == list(days.data.index[-50:])
+    assert days.caption.endswith("; the latest 50 of 61 rows. --tables writes all rows.")
+
+
 def test_every_table_of_the_page_is_a_file(accounted, tmp_path):
     paths = accounted.save_tables(tmp_path / "new" / "tables")
     assert sorted(path.stem for path in paths) == sorted(
