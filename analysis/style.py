@@ -262,6 +262,12 @@ def time_axis(axis: Any) -> None:
         _fix_ticks(axis, [low, high], lambda x, _: duration(x))
 
 
+def headroom(ax: Axes) -> None:
+    """Leave room between the largest value of a logarithmic y axis and the edge."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * (high / low) ** 0.05)
+
+
 def calendar_axis(axis: Any) -> None:
     """Label an axis of dates: the month with every day, the year once at its end."""
     locator = mdates.AutoDateLocator(minticks=3, maxticks=7)

@@ -298,6 +298,7 @@ def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     every = 1 + (len(data) - 1) // 6
     ax.set_xticks(place[::every], [str(name) for name in data.index[::every]])
     style.time_axis(ax.yaxis)
+    style.headroom(ax)
     ax.set_ylabel("wait")
     style.legend_above(ax)
     return ax

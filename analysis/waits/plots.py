@@ -58,6 +58,7 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
             **{**line, "linewidth": 1.2},
         )
     style.time_axis(ax.yaxis)
+    style.headroom(ax)
     ax.set_ylabel("median wait" if percent == 50 else f"wait, {percent}th percentile")
     ax.margins(x=0.02)
     style.date_axis(ax.xaxis, data)

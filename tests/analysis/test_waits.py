@@ -268,6 +268,7 @@ def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
     assert [line.get_label() for line in ax.lines] == ["queue 1", "others"]
     first, others = (line.get_ydata().tolist() for line in ax.lines)
     assert first == pytest.approx([1, np.nan], nan_ok=True)  # a wait of 0 s is drawn as 1 s
+    assert ax.get_ylim()[1] > 1.05 * max(others)  # the largest wait is below the upper edge
     assert others == [7, 3]
     assert ax.lines[0].get_xdata().tolist() == [0.5, 1.5]
     assert ax.get_ylabel() == "median wait"
