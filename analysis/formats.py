@@ -90,6 +90,23 @@ def share(value: float) -> str:
     return f"{percent:,.{0 if whole else 1}f} %".replace("-", "−")
 
 
+def signed_share(value: float) -> str:
+    """Format a relative change as a percentage with its sign.
+
+    Examples
+    --------
+    >>> [signed_share(x) for x in (0.651, 0.9999, 5.7746, -0.0345, 0.0001, float("nan"))]
+    ['+65 %', '+100 %', '+577 %', '−3.5 %', '0 %', '–']
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    percent = abs(100 * value)
+    if percent < 0.05:
+        return "0 %"
+    whole = percent >= 10 or percent == round(percent)
+    return f"{'+' if value > 0 else '−'}{percent:,.{0 if whole else 1}f} %"
+
+
 def coefficient(value: float) -> str:
     """Format a correlation or an exponent with two decimals.
 

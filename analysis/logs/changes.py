@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import count, share
+from analysis.formats import count, share, signed_share
 from analysis.logs.measured import (
     BY_DAY,
     BY_JOB,
@@ -93,7 +93,7 @@ def _in_words(how: Changing, row: pd.Series) -> str:
     def signed(value: float) -> str:
         if how.is_share and not np.isnan(value):
             return f"{100 * value:+.1f} points".replace("-", "−")
-        return share(value) if value < 0 or np.isnan(value) else f"+{share(value)}"
+        return signed_share(value)
 
     low, high = row["low"], row["high"]
     if np.isnan(low):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, day, duration, number, share
+from analysis.formats import count, day, duration, number, share, signed_share
 from analysis.logs.changes import changes_section
 from analysis.logs.comparison import (
     SECTIONS,
@@ -284,7 +284,7 @@ def _measures(found: LogComparison) -> Section:
     columns: Columns = {
         "first": (found.names[0], number),
         "second": (found.names[1], number),
-        "change": ("change", _signed_share),
+        "change": ("change", signed_share),
     }
     text = shown(data[known], columns)
     text.index = [str(name).replace("_", " ").replace(".", ": ") for name in data[known].index]
@@ -296,7 +296,3 @@ def _measures(found: LogComparison) -> Section:
         finding,
         tables=(Table("measures", caption, data, text, folded=True),),
     )
-
-
-def _signed_share(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{share(value)}"

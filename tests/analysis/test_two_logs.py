@@ -256,17 +256,18 @@ def test_the_finding_names_what_appeared_and_leaves_out_what_varies_between_days
     assert core_hours["low"] < 0 < core_hours["high"]
     finding = found.to_dict()["changes"]["finding"]
     assert "Core-hours per day" not in finding
+    assert "ore-hours of a job, mean from 0.339 to 0.678 (+100 %)" in finding
     assert "obs without a result from 0 % to 2.4 %" in finding  # a change of 2.4 points
 
 
 def test_the_account_that_fell_most_comes_first_also_if_one_has_the_name_of_a_number():
-    def with_accounts(*names):
-        log = days_of(3)
+    def with_accounts(run, *names):
+        log = days_of(3, run=[run] * 13)  # other content, so another log
         accounts = pd.Categorical([names[i % len(names)] for i in range(log.n_jobs)])
         return replace(log, sidecar=pd.DataFrame({"account": accounts}))
 
-    first = with_accounts("account 7", "account 7", "bio")
-    second = with_accounts("bio", "chem", "chem")
+    first = with_accounts(60, "account 7", "account 7", "bio")
+    second = with_accounts(61, "bio", "chem", "chem")
     table = analysis.compare_two(first, second).to_dict()["groups"]["tables"]["by_account"]["rows"]
     assert table[0]["account"] == "account 7"
     assert table[0]["change"] < 0
