@@ -94,6 +94,14 @@ class Report(Displayed):
         return "No measure is beyond its threshold."
 
     @property
+    def headlines(self) -> tuple[tuple[str, str, str], ...]:
+        """What matters most, for a terminal: each with its severity, in a line, and its effect."""
+        severe = [one for one in self.ranked if one.severity != "none"]
+        if self.ranked and not severe:
+            return (("", self.no_findings, ""),)
+        return tuple((x.severity, f"{x.rule.title}: {x.shown}", x.effect) for x in severe)
+
+    @property
     def gaps(self) -> tuple[str, ...]:
         """What the log cannot answer, in sentences."""
         return tuple(dict.fromkeys(gap for section in self.sections for gap in section.gaps))

@@ -63,7 +63,7 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
     return Section(
         "changes",
         "What changed",
-        _notable(data),
+        _in_a_sentence(notable(data)),
         tuple(notes),
         tables=(Table("measures", caption, data, text),),
         figures=figures,
@@ -102,22 +102,27 @@ def _in_words(how: Changing, row: pd.Series) -> str:
     return f"{signed(row['change'])} [{', '.join(ends)}]"
 
 
-def _notable(data: pd.DataFrame) -> str:
-    """Return the largest changes in words."""
+def notable(data: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Return the largest changes: each with its direction, the measure, and its values in words."""
     measured = BY_DAY | BY_JOB
     appeared = (data["first"] == 0) & (data["second"] > 0)
     size = data["change"].abs().mask(appeared, np.inf)
     is_sure = ~((data["low"] <= 0) & (data["high"] >= 0))
     chosen = size[(size >= _NOTABLE) & is_sure].sort_values(ascending=False).index[:_NAMED]
-    if not len(chosen):
-        return f"No measure changed by {share(_NOTABLE)} or more beyond its variation between days."
-    said = []
-    for name in data.index[data.index.isin(chosen)]:
-        how, row = measured[name], data.loc[name]
+    found = []
+    for name, row in data[data.index.isin(chosen)].iterrows():
+        how = measured[str(name)]
         values = f"{how.form(row['first'])} to {how.form(row['second'])}"
         change = "" if np.isnan(row["change"]) else f" ({_in_words(how, row)})"
-        said.append(f"{how.title} from {values}{change}")
-    text = "; ".join(said)
+        direction = "up" if row["second"] > row["first"] else "down"
+        found.append((direction, how.title, f"{values}{change}"))
+    return found
+
+
+def _in_a_sentence(changes: list[tuple[str, str, str]]) -> str:
+    if not changes:
+        return f"No measure changed by {share(_NOTABLE)} or more beyond its variation between days."
+    text = "; ".join(f"{title} from {values}" for _, title, values in changes)
     return f"{text[0].upper()}{text[1:]}."
 
 

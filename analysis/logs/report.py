@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import count, day, duration, number, share, signed_share
-from analysis.logs.changes import changes_section
+from analysis.logs.changes import changes_section, notable
 from analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
@@ -63,6 +63,17 @@ class ComparisonReport(Report):
     def title(self) -> str:
         """Title of the page."""
         return self.name
+
+    @property
+    def headlines(self) -> tuple[tuple[str, str, str], ...]:
+        """The changes that matter, for a terminal: each with its direction, and of groups."""
+        found = []
+        for section in self.sections:
+            changes = notable(section.tables[0].data) if section.name == "changes" else []
+            found += [(way, f"{_upper(title)}: {values}", "") for way, title, values in changes]
+            if not changes and section.name in ("changes", "groups", "distributions"):
+                found.append(("", section.finding, ""))
+        return tuple(one for one in found if one[1])
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -217,10 +217,15 @@ def test_the_command(capsys, months, tmp_path, monkeypatch):
     code, out, err = run(
         "compare", "february.swf", "march.swf", "--tables", "tables", "--workers", 1
     )
-    assert (code, out) == (0, "")
+    assert code == 0
+    assert out.startswith("up      Wait, mean: 5 min 5 s to 14 min 59 s (+195 %)\nup      Wait, ")
+    assert "\nLargest changes of core-hours per day: account bio +" in out
+    assert max(map(len, out.splitlines())) <= 80
     assert err == "wrote 5 tables to tables\nwrote comparison.html\n"
     page = (tmp_path / "comparison.html").read_text()
     assert "february.swf and march.swf" in page
+    same = run("compare", "march.swf", "march.swf", "--workers", 1, "-o", "same.html")[1]
+    assert same.splitlines()[1] == "No group used more or fewer core-hours per day."
     code, out, _ = run(
         "compare", "february.swf", "march.swf", "--where", "account=bio", "--json", "-"
     )

@@ -1,10 +1,7 @@
 """`workloadkit characterize`: a report on a log."""
 
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from workloadkit.cli.common import (
     BurstsOption,
@@ -32,7 +29,6 @@ workloadkit characterize site.swf.gz --procs 4096 --tables tables
 
 
 _MOST = 4  # processes by default; each takes memory
-_WIDTH, _INDENT = 80, 8 * " "
 
 
 @with_settings()
@@ -66,16 +62,4 @@ def characterize(
             return analysis.characterize(log, executor=pool, progress=count, settings=settings)
 
     module = "analysis.report"
-    report = write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)
-    if report.ranked and not any(str(target) == "-" for target in (output, json)):
-        typer.echo(_ranked(report))
-
-
-def _ranked(report: "Report") -> str:
-    """Return the findings of a report as text, the most severe first."""
-    lines = []
-    for one in report.ranked:
-        if one.severity != "none":
-            lines.append(f"{one.severity:6}  {one.rule.title}: {one.shown}")
-            lines += wrap(one.effect, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    return "\n".join(lines) or report.no_findings
+    write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)

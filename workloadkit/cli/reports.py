@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,9 @@ TablesOption = Annotated[
         help="Write every table of the report to DIR as CSV, with all of its rows.",
     ),
 ]
+
+
+_WIDTH, _INDENT = 80, 8 * " "
 
 
 def page_option(name: str) -> Any:
@@ -54,8 +58,10 @@ def write_report(
     output: Path | None,
     json: Path | None,
     tables: Path | None,
-) -> "Report":
-    """Make a report and write its page, tables and JSON.
+) -> None:
+    """Make a report, write its page, tables and JSON, and print what matters most.
+
+    It is not printed if the page or the JSON is written to standard output.
 
     Parameters
     ----------
@@ -81,4 +87,13 @@ def write_report(
         write(output, page)
     if json:
         write_json(json, report.to_dict())
-    return report
+    if report.headlines and not any(str(target) == "-" for target in (output, json)):
+        typer.echo(_on_a_terminal(report))
+
+
+def _on_a_terminal(report: "Report") -> str:
+    lines = []
+    for mark, head, effect in report.headlines:
+        lines += wrap(f"{mark:6}  {head}" if mark else head, _WIDTH, subsequent_indent=_INDENT)
+        lines += wrap(effect, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+    return "\n".join(lines)
