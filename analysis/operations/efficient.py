@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, printable, share
+from analysis.formats import count, share
 from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import everyone
-from analysis.operations.parts import groupings, hours, kind, listed, with_main
+from analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
 from analysis.operations.rules import judged
 from analysis.operations.tables import cpu_known, efficiency, efficiency_of
 from analysis.section import Columns, Section
@@ -147,5 +147,5 @@ def _loosest(by: str, table: pd.DataFrame) -> str:
     large = table[table["core_hours"] >= 0.1 * table["core_hours"].sum()]["limit_use"].dropna()
     if len(large) < 2:
         return ""
-    name = printable(str(large.idxmin()), 40)
+    name = titled(str(large.idxmin()), by)
     return f" Of the large {by}s, {name} used the least: {share(large.min())}."

@@ -17,6 +17,9 @@ from workloadkit.trace import Trace
 #: Percentiles of waits.
 PERCENTILES = (50, 90, 99)
 
+#: Name of the group of the jobs whose group is unknown.
+UNKNOWN_GROUP = "(unknown)"
+
 
 class Groups(NamedTuple):
     """The group of each job: its code, -1 for none, and the names of the codes."""
@@ -44,7 +47,9 @@ class Groups(NamedTuple):
 
 
 def groups_by(trace: Trace, by: str) -> Groups:
-    """Return the group of each job by name, jobs of no group under `unknown`.
+    """Return the group of each job by name, jobs of unknown group under `UNKNOWN_GROUP`.
+
+    A real name like it is quoted.
 
     Raises
     ------
@@ -56,11 +61,9 @@ def groups_by(trace: Trace, by: str) -> Groups:
     if names is None:
         raise WorkloadError(f"{trace.name}: no {by} is known")
     code, known = names.codes.astype(np.int64), [str(name) for name in names.categories]
+    known = [f'"{name}"' if name.strip('"') == UNKNOWN_GROUP else name for name in known]
     if (code < 0).any():
-        unknown = "unknown"
-        while unknown in known:  # if a site uses this name
-            unknown = f"({unknown})"
-        code, known = np.where(code < 0, len(known), code), [*known, unknown]
+        code, known = np.where(code < 0, len(known), code), [*known, UNKNOWN_GROUP]
     return Groups(code, known)
 
 

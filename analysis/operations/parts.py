@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from analysis.formats import count, duration, number, printable, share
 from analysis.operations.accounting import By, names_of
+from analysis.operations.groups import UNKNOWN_GROUP
 from analysis.section import Columns, Table, shown
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
@@ -85,14 +86,18 @@ def listed(
 
 
 def titled(name: str, by: str) -> str:
-    """Return a name with its kind, if it does not have it already.
+    """Return a name with its kind, if it does not have it already, or that it is unknown.
 
     Examples
     --------
     >>> titled("bio", "account"), titled("user 3", "user")
     ('account bio', 'user 3')
+    >>> titled(UNKNOWN_GROUP, "user"), titled("unknown", "user")  # a user of this name
+    ('unknown users', 'user "unknown"')
     """
-    name = printable(name, _LONGEST_NAME)
+    if name == UNKNOWN_GROUP:
+        return f"unknown {kind(by)}{'' if by == 'qos' else 's'}"
+    name = '"unknown"' if name == "unknown" else printable(name, _LONGEST_NAME)
     return name if name.startswith(f"{by} ") else f"{kind(by)} {name}"
 
 
@@ -113,7 +118,9 @@ def with_main(values: Mapping[str, pd.Series], what: str) -> str:
         if total > 0:
             largest = float(values[by].max())
             part = "all" if largest == total else share(largest / total)
-            found.append(f"{titled(str(values[by].idxmax()), by)} has {part}")
+            name = str(values[by].idxmax())
+            verb = "have" if name == UNKNOWN_GROUP else "has"
+            found.append(f"{titled(name, by)} {verb} {part}")
     return f" Of the {what}, {' and '.join(found)}." if found else ""
 
 

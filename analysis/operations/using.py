@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.formats import count, number, printable, share
+from analysis.formats import count, number, share
 from analysis.load.over_time import dated
 from analysis.operations.accounting import SPENT, accounted_jobs, is_part
 from analysis.operations.machine import full_days
@@ -125,7 +125,7 @@ def section(trace: Trace) -> Section:
             judged(
                 "largest_user",
                 float(first["core_share"]),
-                f"{name[0].upper()}{name[1:]} used {share(first['core_share'])} "
+                f"{_upper(name)} used {share(first['core_share'])} "
                 f"of the core-hours, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
                 "usage",
                 n=len(jobs),
@@ -174,7 +174,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
             "The shares that accounts were given are not in accounting: give them with --shares "
             "(the output of sshare -aP).",
         )
-        finding = f"Account {table.index[0]} used {share(table['used'].iloc[0])} of the core-hours."
+        name = _upper(titled(str(table.index[0]), "account"))
+        finding = f"{name} used {share(table['used'].iloc[0])} of the core-hours."
     else:
         large = table[given & (table["used"] >= 0.05)]
         finding = f"Shares are known of {given.sum()} of {plural(len(table), 'account')}."
@@ -182,8 +183,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
             name = large["ratio"].idxmax()
             row = large.loc[name]
             text = (
-                f"Account {printable(str(name), 40)} used {share(row['used'])} of the core-hours; "
-                f"its share is {share(row['given'])}."
+                f"{_upper(titled(str(name), 'account'))} used {share(row['used'])} "
+                f"of the core-hours; its share is {share(row['given'])}."
             )
             finding = f"{finding} {text}"
             findings = (
@@ -206,6 +207,10 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
         findings=findings,
         gaps=gaps,
     )
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:

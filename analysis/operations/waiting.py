@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.finding import Finding
-from analysis.formats import count, duration, printable, share
+from analysis.formats import count, duration, share
 from analysis.load.over_time import waits_known
 from analysis.operations.accounting import HOUR, accounted_jobs, names_of
 from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
@@ -22,6 +22,7 @@ from analysis.operations.parts import (
     kind,
     listed,
     series,
+    titled,
 )
 from analysis.operations.rules import judged
 from analysis.operations.tables import WaitsBy, usage, waits_by
@@ -181,8 +182,8 @@ def _longest(by_group: dict[Any, pd.DataFrame]) -> str:
     for by in ("account", "partition", "queue"):
         if by in by_group and by_group[by]["p90"].notna().sum() > 1:
             of = by_group[by]["p90"]
-            name = printable(str(of.idxmax()), 40)
-            return f"; the longest 90th percentile is that of {by} {name}, {duration(of.max())}"
+            name = titled(str(of.idxmax()), by)
+            return f"; the longest 90th percentile is that of {name}, {duration(of.max())}"
     return ""
 
 
@@ -196,9 +197,9 @@ def _gap(by_group: dict[Any, pd.DataFrame]) -> Finding | None:
         least = max(float(known[shortest]), 60.0)
         ratio = float(known[longest]) / least if known[longest] >= HOUR else 1.0
         text = (
-            f"Half of the jobs of {by} {printable(str(longest), 40)} waited "
-            f"{duration(known[longest])} or more, half of those of {by} "
-            f"{printable(str(shortest), 40)} {duration(known[shortest])} or less."
+            f"Half of the jobs of {titled(str(longest), by)} waited "
+            f"{duration(known[longest])} or more, half of those of "
+            f"{titled(str(shortest), by)} {duration(known[shortest])} or less."
         )
         jobs = by_group[by]["waits"]
         weight = float(jobs[longest] / jobs.sum())

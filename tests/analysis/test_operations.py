@@ -89,6 +89,23 @@ def test_failed_work_names_who_lost_it():
     assert next(figure.alt for figure in section.figures).startswith("100 % of the core-hours")
 
 
+def test_findings_name_missing_data_and_a_group_named_unknown_apart():
+    def told(accounts):
+        log = site([(0, 0, 0, 3600, 1)] * 30, state=["FAILED"] * 30, account=accounts)
+        return by_name(failures.section(log).findings)["lost_core_hours"].effect, log
+
+    missing, log = told([None] * 20 + ["art"] * 10)
+    assert missing.endswith("Of the lost core-hours, unknown accounts have 67 %.")
+    assert operations.usage(log, "account")["jobs"].to_dict() == {"(unknown)": 20, "art": 10}
+    both, log = told(["unknown"] * 20 + ["(unknown)"] * 8 + [None] * 2)
+    assert both.endswith('Of the lost core-hours, account "unknown" has 67 %.')
+    assert operations.usage(log, "account")["jobs"].to_dict() == {
+        "unknown": 20,
+        '"(unknown)"': 8,
+        "(unknown)": 2,
+    }
+
+
 def test_gpu_hours_without_a_result_are_a_finding_of_the_jobs_with_gpus():
     gpus = [2.0] * 30 + [0.0] * 60 + [np.nan] * 10
     states = (
@@ -656,4 +673,4 @@ def test_small_accounts_are_not_named_for_shares_and_limits():
     finding = by_name(using.shares_section(log, shares).findings)["share_ratio"]
     assert finding.value == pytest.approx(3000 / 3901 / 0.5)
     limit = by_name(efficient.section(log).findings)["limit_use"]
-    assert limit.effect.endswith("Of the large accounts, art used the least: 25 %.")
+    assert limit.effect.endswith("Of the large accounts, account art used the least: 25 %.")

@@ -6,6 +6,7 @@ import pytest
 
 import workloadkit as wk
 from analysis.operations import efficiency, full_days, outcomes, usage, wait_causes
+from analysis.operations.groups import UNKNOWN_GROUP
 from tests.data import format_path
 from tests.oracles import site_numbers
 from workloadkit import Header
@@ -24,8 +25,8 @@ DAY = 86400
 def known(table, column, names):
     """A column by the dump's names, which have an empty one for jobs of no name."""
     values = table[column].dropna().to_dict()
-    if "" in names and "unknown" in values:
-        values[""] = values.pop("unknown")
+    if "" in names and UNKNOWN_GROUP in values:
+        values[""] = values.pop(UNKNOWN_GROUP)
     return values
 
 
@@ -55,7 +56,7 @@ def agree(trace, jobs):
         trace, "partition" if (trace.sidecar["partition"] != "").any() else "queue"
     )
     for name, waits in expected["waits"].items():
-        row = by_partition.loc[name or "unknown"]
+        row = by_partition.loc[name or UNKNOWN_GROUP]
         assert row["waits"] == waits["count"]
         assert (row["mean"], row["longest"]) == pytest.approx((waits["mean"], waits["max"]))
         for column, percentile, fewest in (("p50", "median", 10), ("p90", "p90", 50)):
