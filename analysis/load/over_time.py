@@ -17,6 +17,7 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace, check_trace
 
 _MOST_INTERVALS = 1500  # in one figure
+_MOST_DRAWN = 400  # without needles, and for small pages
 
 _ROWS: Columns = {
     "utilization": ("utilization", share),
@@ -291,7 +292,7 @@ def _contradictions(values: dict[str, Any]) -> list[str]:
 
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
-    machine, each = trace.header.procs, _name_of(days)
+    machine, each = trace.header.procs, name_of_days(days)
     edges = clock.midnights(trace.window.begin, trace.window.until, days=days)
     data = load_over_time(trace, edges, machine=machine or 1)
     if not waits_known(trace):
@@ -327,7 +328,9 @@ def _finding(values: dict[str, Any]) -> str:
     if offered is not None:
         at_most = ""
         if busiest is not None and busiest > offered:
-            at_most = f", and {share(busiest)} in the busiest {_name_of(values['interval_days'])}"
+            at_most = (
+                f", and {share(busiest)} in the busiest {name_of_days(values['interval_days'])}"
+            )
         sentences.append(f"Offered load was {share(offered)}{at_most}.")
     if not sentences and values["work"] > 0:
         work = plural(values["work"] / 3600, "processor-hour")
@@ -345,17 +348,26 @@ def _table(values: dict[str, Any]) -> Table:
             rows[title] = (values[name], form(values[name]))
     if values["machine"] and "interval_days" in values:
         busiest = values["busiest_offered_load"]
-        title = f"offered load in the busiest {_name_of(values['interval_days'])}"
+        title = f"offered load in the busiest {name_of_days(values['interval_days'])}"
         rows[title] = (busiest, share(busiest))
     return facts("summary", "Load and utilization of the whole log.", rows)
 
 
-def interval_days(first: float, last: float, *, shortest: int = 1) -> int:
+def interval_days(
+    first: float, last: float, *, shortest: int = 1, most: int = _MOST_INTERVALS
+) -> int:
     """Return the days per interval: a multiple of `shortest` with few enough intervals."""
-    return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * _MOST_INTERVALS))))
+    return shortest * max(1, int(np.ceil((last - first) / (shortest * DAY * most))))
 
 
-def _name_of(days: int) -> str:
+def drawn_days(first: float, last: float) -> int:
+    """Return the days per interval of a figure with a few hundred: one, or whole weeks."""
+    shortest = 7 if last - first > DAY * _MOST_DRAWN else 1
+    return interval_days(first, last, shortest=shortest, most=_MOST_DRAWN)
+
+
+def name_of_days(days: int) -> str:
+    """Return the words for so many days: day, week, or 14 days."""
     return {1: "day", 7: "week"}.get(days, f"{days} days")
 
 

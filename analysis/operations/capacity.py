@@ -17,7 +17,7 @@ from analysis.operations.machine import (
     larger_machine,
     of_hours,
 )
-from analysis.operations.parts import listed
+from analysis.operations.parts import listed, shorter
 from analysis.operations.rules import judged
 from analysis.section import Columns, Figure, Section
 from workloadkit.clock import Clock
@@ -79,7 +79,7 @@ def section(trace: Trace) -> Section:
                 _NAME,
                 n=trace.n_jobs,
                 weight=idle,
-                series=_shorter(hours["free"].clip(lower=0) * hours["fits"] / machine),
+                series=shorter(hours["free"].clip(lower=0) * hours["fits"] / machine),
                 series_title="share of the machine free while a job waited that fits",
             )
         )
@@ -94,7 +94,7 @@ def section(trace: Trace) -> Section:
                     _NAME,
                     n=trace.n_jobs,
                     weight=min(backlog, 1.0),
-                    series=_shorter(hours["waiting_procs"] / machine),
+                    series=shorter(hours["waiting_procs"] / machine),
                     series_title="processors requested by waiting jobs, in machines",
                 )
             )
@@ -170,12 +170,6 @@ def _simulated(simulated: LargerMachine) -> Any:
         "processors. EASY backfilling on one pool, without partitions, limits and priorities."
     )
     return listed("larger_machine", caption, simulated.waits, columns)
-
-
-def _shorter(values: pd.Series, n: int = 60) -> tuple[float, ...]:
-    """Return the means of at most `n` parts of a series."""
-    parts = np.array_split(values.to_numpy(dtype=np.float64), min(n, len(values)))
-    return tuple(float(part.mean()) for part in parts)
 
 
 def _figure(hours: pd.DataFrame, trace: Trace) -> Figure:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analysis import style
 from analysis.finding import Finding
 from analysis.formats import count, share
-from analysis.load.over_time import dated, interval_days
+from analysis.load.over_time import dated, drawn_days, name_of_days
 from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
 from analysis.operations.parts import (
     groupings,
@@ -181,9 +181,9 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
     ended = jobs["end"].between(window.begin, window.until).to_numpy()
     if not window.length > 0 or not ended.any():
         return None
-    clock, days = Clock.of(trace), interval_days(window.begin, window.until)
+    clock, days = Clock.of(trace), drawn_days(window.begin, window.until)
     edges = clock.midnights(window.begin, window.until, days=days)
-    each = "day" if days == 1 else f"{days} days"
+    each = name_of_days(days)
     if window.length < 3 * DAY:
         edges, each = np.arange(window.begin, window.until + HOUR, HOUR), "hour"
     place = np.searchsorted(edges, jobs.loc[ended, "end"].to_numpy(), side="right") - 1

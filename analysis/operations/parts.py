@@ -146,6 +146,12 @@ def series(
     return tuple(found.tolist())
 
 
+def shorter(values: pd.Series) -> tuple[float, ...]:
+    """Return the means of successive parts of a series, few enough to draw."""
+    parts = np.array_split(values.to_numpy(dtype=np.float64), min(_POINTS, len(values)))
+    return tuple(float(part.mean()) for part in parts)
+
+
 def of_jobs(part: int, whole: int) -> str:
     """Return "12 of 20 jobs (60 %)"."""
     return f"{part:,} of {plural(whole, 'job')} ({share(part / max(whole, 1))})"

@@ -10,10 +10,19 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import count, number, share
-from analysis.load.over_time import dated
+from analysis.load.over_time import dated, drawn_days, name_of_days
 from analysis.operations.accounting import SPENT, accounted_jobs, is_part
 from analysis.operations.machine import full_days
-from analysis.operations.parts import WAITS, groupings, hours, kind, listed, titled, with_main
+from analysis.operations.parts import (
+    WAITS,
+    groupings,
+    hours,
+    kind,
+    listed,
+    shorter,
+    titled,
+    with_main,
+)
 from analysis.operations.rules import judged
 from analysis.operations.shares import fair_share
 from analysis.operations.tables import usage
@@ -81,8 +90,8 @@ def section(trace: Trace) -> Section:
                     "usage",
                     n=len(jobs),
                     weight=1 - mean,
-                    series=days["utilization"].tolist(),
-                    series_title="utilization of each full day",
+                    series=shorter(days["utilization"]),
+                    series_title="utilization of the full days",
                 )
             )
     else:
@@ -219,11 +228,16 @@ def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
     form = share if known else hours
     most = form(days[column].max())
     what = "Utilization" if known else "Core-hours"
+    each = drawn_days(days["begin"].iloc[0], days["end"].iloc[-1])
+    grouped = days.groupby(np.arange(len(days)) // each)
+    data = grouped.mean(numeric_only=True)
+    data = data.assign(begin=grouped["begin"].first(), end=grouped["end"].last())
+    period = "each full day" if each == 1 else f"a day, mean of each {name_of_days(each)}"
     return Figure(
         "by_day",
-        f"{what} of each full day",
-        f"{what} of each full day of the window, and the jobs submitted on it.",
-        dated(days, clock),
+        f"{what} of {period}",
+        f"{what} of {period} of the window.",
+        dated(data, clock),
         partial(plot_days, column=column),
         alt=f"{what} a day: mean {form(days[column].mean())}, at most {most}; "
         f"{number(days['jobs'].mean())} jobs a day on average.",
@@ -231,7 +245,7 @@ def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
 
 
 def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, column: str = "utilization") -> Axes:
-    """Draw the utilization or the core-hours of each full day, from `full_days`.
+    """Draw the utilization or the core-hours of each full day, or their means, from `full_days`.
 
     Parameters
     ----------

@@ -479,6 +479,21 @@ def test_the_page_shows_the_latest_days_of_a_long_log():
     assert days.caption.endswith("; the latest 50 of 61 rows. --tables writes all rows.")
 
 
+def test_figures_of_years_have_weeks():
+    log = site([(i * DAY, 0, 0, HOUR, 1) for i in range(800)], state=["FAILED"] * 800, procs=2)
+    usage = using.section(log)
+    (days,) = usage.figures
+    assert len(days.data) == 115  # weeks, the last of one day
+    assert np.diff(days.data["begin"]).tolist() == [7 * DAY] * 114
+    assert days.data["utilization"].to_numpy() == pytest.approx(np.full(115, 1 / 48))
+    assert days.title == "Utilization of a day, mean of each week"
+    assert len(by_name(usage.findings)["unused"].series) == 60
+    (ended,) = failures.section(log).figures
+    assert len(ended.data) == 115
+    assert ended.data["without a result"].sum() == 799  # the last ends outside the window
+    assert ended.caption.startswith("Core-hours of the jobs that ended in each week of the window")
+
+
 def test_every_table_of_the_page_is_a_file(accounted, tmp_path):
     paths = accounted.save_tables(tmp_path / "new" / "tables")
     assert sorted(path.stem for path in paths) == sorted(
