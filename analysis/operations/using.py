@@ -61,7 +61,7 @@ def section(trace: Trace) -> Section:
     columns = {"jobs": ("jobs", count), **_HOURS, **WAITS}
     tables.append(listed("by_month", caption, months, columns, latest=True))
     days = full_days(trace)
-    gaps, notes, figures, findings = [], [], [], []
+    gaps, notes, figures, findings = [], _on_months(months, trace), [], []
     if len(days):
         clock = Clock.of(trace)
         begins = (
@@ -157,6 +157,17 @@ def section(trace: Trace) -> Section:
         findings=tuple(findings),
         gaps=tuple(gaps),
     )
+
+
+def _on_months(months: pd.DataFrame, trace: Trace) -> list[str]:
+    """Return how to compare the last two months."""
+    last = months.index[months["jobs"] > 0][-2:]
+    if len(last) < 2 or not Clock.of(trace).known:
+        return []
+    return [
+        f"Run workloadkit compare LOG --since {last[0]} --at {last[1]} to see what changed from "
+        f"{last[0]} to {last[1]}."
+    ]
 
 
 def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> Section | None:

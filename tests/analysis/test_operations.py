@@ -479,6 +479,17 @@ def test_the_page_shows_the_latest_days_of_a_long_log():
     assert days.caption.endswith("; the latest 50 of 61 rows. --tables writes all rows.")
 
 
+def test_the_report_says_how_to_compare_the_last_two_months():
+    def told(day):
+        return using.section(site([(0, 0, 0, HOUR, 1), (day * DAY, 0, 0, HOUR, 1)])).notes[0]
+
+    assert told(40) == (
+        "Run workloadkit compare LOG --since 2024-03 --at 2024-04 to see what changed from "
+        "2024-03 to 2024-04."
+    )
+    assert "compare" not in told(20)
+
+
 def test_figures_of_years_have_weeks():
     log = site([(i * DAY, 0, 0, HOUR, 1) for i in range(800)], state=["FAILED"] * 800, procs=2)
     usage = using.section(log)
