@@ -25,6 +25,10 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
+#: The marks of a case that compiles kernels of its own: it is slow, if there is a compiler.
+COMPILES = () if config.DISABLE_JIT else (pytest.mark.slow,)
+
+
 def slow_to_compile(test):
     """Mark a test that compiles kernels of its own as slow, if there is a compiler."""
     return test if config.DISABLE_JIT else pytest.mark.slow(test)

@@ -21,6 +21,7 @@ from analysis.studies.utility_user import (
     Part,
     simulations,
 )
+from tests.data import slow_to_compile
 from tests.small_logs import daily_users
 
 BLUE = Log("SDSC-BLUE", "SDSC-BLUE-1", Path("SDSC-BLUE-1.swf"))
@@ -84,6 +85,7 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
     assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}
 
 
+@slow_to_compile
 def test_where_no_user_waits_all_schedulers_are_alike(tmp_path):
     trace = daily_users(queue=lambda user: user)
     wk.write_swf(trace, tmp_path / "log.swf")

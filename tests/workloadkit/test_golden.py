@@ -11,7 +11,7 @@ from tests.golden.digests import differences, read
 from tests.golden.play import play
 
 #: Policies whose kernels for users who react `make test` compiles; those of the others are slow.
-REACTING = ("fcfs", "easy", "conservative")
+REACTING = ("fcfs", "easy")
 
 engines = pytest.mark.parametrize(
     "engine", [pytest.param(e, marks=needs_compiler if e == "compiled" else ()) for e in ENGINES]

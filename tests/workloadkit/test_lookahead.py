@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_compiler, needs_traces
+from tests.data import COMPILES, TRACES, needs_compiler, needs_traces
 from tests.oracles import lookahead as oracle
 from tests.small_logs import head_of
 from tests.workloadkit.test_predictors import random_log
@@ -69,7 +69,9 @@ def test_as_many_jobs_are_considered_as_the_depth_says():
     assert starts[:4] == [0, 900, 1, 10]
 
 
-@pytest.mark.parametrize("users", ["open", "closed", "fluid"])
+@pytest.mark.parametrize(
+    "users", ["open", *(pytest.param(users, marks=COMPILES) for users in ("closed", "fluid"))]
+)
 def test_engines_agree(users):
     for passes in ("instant", "event"):
         for overrun in ("kill", "raise", "late"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import with_outages
+from tests.data import COMPILES
 from tests.examples import examples
 from tests.workloadkit.parts import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
@@ -793,12 +794,20 @@ def test_with_exact_estimates_and_announced_outages_promises_are_kept(scheduler,
 # Both engines
 
 WIDE = 70  # processors of more than one word
+ORDERED = ["easy", "sjf", "easy:backfill=sjf", "fcfs", "largest:backfill=none"]
 
 
-@pytest.mark.parametrize("users", ["open", "closed"])
+@pytest.mark.parametrize(
+    ("users", "policies"),
+    [
+        ("open", ORDERED),
+        ("closed", ["easy", "fcfs"]),
+        pytest.param("closed", ORDERED, marks=COMPILES),
+    ],
+)
 @examples(60)
 @given(data=st.data())
-def test_both_engines_are_one(users, data):
+def test_both_engines_are_one(users, policies, data):
     size = data.draw(st.sampled_from([MACHINE, WIDE]))
     scale = size // MACHINE
     jobs = [(*job[:2], job[2] * scale, job[3]) for job in data.draw(LOGS)]
@@ -806,7 +815,6 @@ def test_both_engines_are_one(users, data):
         replace(outage, procs=len(outage.components) or outage.procs * scale)
         for outage in data.draw(random_outages())
     ]
-    policies = ["easy", "sjf", "easy:backfill=sjf", "fcfs", "largest:backfill=none"]
     how = {
         "overrun": data.draw(st.sampled_from(["raise", "kill", "late"])),
         "passes": data.draw(st.sampled_from(["instant", "event"])),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import TRACES, needs_compiler, needs_traces, slow_to_compile
+from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile
 from tests.small_logs import head_of
 from tests.workloadkit.test_predictors import random_log
 from workloadkit.errors import ParameterError
@@ -176,14 +176,21 @@ def test_engines_agree_with_decimals(score):
     agree(random_log(2, times=float), f"order:{score}", procs=16)
 
 
-@pytest.mark.parametrize("score", [SETTLED[0], VARYING[1], VARYING[2]])
-def test_scores_serve_users_who_react_and_predicted_jobs(score):
+@pytest.mark.parametrize(
+    "score", [SETTLED[0], *(pytest.param(score, marks=COMPILES) for score in VARYING[1:])]
+)
+def test_scores_serve_users_who_react(score):
     for users in ("closed", "fluid"):
         agree(random_log(3), f"order:{score}", users, procs=16)
+
+
+@pytest.mark.parametrize("score", [SETTLED[0], VARYING[1], VARYING[2]])
+def test_scores_order_predicted_jobs(score):
     for rule in ("requested", "increments"):
         agree(random_log(3), f"order:{score}", procs=16, predictor=f"last-two,correct={rule}")
 
 
+@slow_to_compile
 def test_outages_return_jobs_to_the_waiting_work():
     outages = wk.Outages((wk.Outage(1, 9000, 9500, 8), wk.Outage(2, 20000, 20100, 16)))
     for score in ("waiting_work - running_work", "usage"):

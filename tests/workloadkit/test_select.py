@@ -176,7 +176,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@examples(200)
+@examples(100)
 @given(EXPRESSIONS)
 def test_an_expression_chooses_what_its_grammar_says(text):
     truth = parse(text, kinds=kinds_of(LOG)).of(Jobs(LOG))

@@ -95,8 +95,8 @@ def stop_all(seeds, folder):
         list(pool.map(partial(stop_one, folder=folder), seeds))
 
 
-def test_8_commands_that_are_stopped_leave_nothing(tmp_path):
-    stop_all(range(8), tmp_path)
+def test_4_commands_that_are_stopped_leave_nothing(tmp_path):
+    stop_all(range(4), tmp_path)
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def best_set(
         started = {after(job, left) for left in possible[-1]}
         possible.append(possible[-1] | {left for left in started if min(left) >= 0})
     # the most processors that the jobs from each one on can use, by what is left
-    most = [dict.fromkeys(possible[-1], 0)]
+    most: list[dict[tuple[int, int], float]] = [dict.fromkeys(possible[-1], 0)]
     for job, before in zip(reversed(jobs), reversed(possible[:-1]), strict=True):
         then = most[-1]
         most.append(
