@@ -59,7 +59,7 @@ def test_each_command_that_knows_json_is_called():
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_json_on_standard_output_is_alone_there(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    log = wk.load_sample().take(range(1000))
+    log = wk.load_sample().take(range(1800))
     wk.write_swf(log, "log.swf")
     wk.write_swf(wk.simulate(log, "easy", procs=96).trace(), "easy.swf")
     (tmp_path / "slurm.txt").write_text(SLURM)

@@ -10,7 +10,7 @@ from tests.fuzz.formats import FORMATS
 from tests.fuzz.watching import TooMuch, bounded
 
 #: In `make test`, and in `make test-all`.
-N_CASES = [250, pytest.param(1000, marks=pytest.mark.slow)]
+N_CASES = [350, pytest.param(1000, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("n_cases", N_CASES)
