@@ -19,9 +19,15 @@ settings.register_profile(SEARCH, deadline=None)
 settings.load_profile("workloadkit")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection() -> None:
     """Thousands of tests and all that they import stay: nobody need look there for garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not among them."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

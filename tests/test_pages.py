@@ -22,8 +22,21 @@ MADE = {"_build", "generated"}  # folders that building the site fills
 PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts))]
 
 
+#: Pages whose examples take seconds are run by `make test-all` alone.
+LONG = ("add-utility-functions", "answers-for-a-site", "choose-jobs", "compare-two-months")
+
+
 def name_of(page):
     return page.relative_to(README.parent).as_posix()
+
+
+def with_blocks_of(kind):
+    """Parameters of a test: the pages with blocks of a kind."""
+    return [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.stem in LONG else ())
+        for page in PAGES
+        if f"```{kind}" in page.read_text("utf-8")
+    ]
 
 
 def blocks_of(page):
@@ -94,9 +107,7 @@ def run(capsys, tmp_path):
     custom_parts.IMPORTED.clear()  # workers of other tests would not find this page's modules
 
 
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if "```console" in p.read_text("utf-8")], ids=name_of
-)
+@pytest.mark.parametrize("page", with_blocks_of("console"))
 def test_commands_print_what_is_shown(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = "".join(text for kind, text in blocks_of(page) if kind == "console")
@@ -109,9 +120,7 @@ def test_commands_print_what_is_shown(page, run, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # on stderr, not shown
-@pytest.mark.parametrize(
-    "page", [p for p in PAGES if "```python" in p.read_text("utf-8")], ids=name_of
-)
+@pytest.mark.parametrize("page", with_blocks_of("python"))
 def test_code_prints_what_is_shown_below_it(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for (kind, code), (below, text) in pairwise([*blocks_of(page), ("", "")]):

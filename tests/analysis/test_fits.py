@@ -230,8 +230,23 @@ def log(rng, n=300, **columns):
     return Trace.from_columns({**values, **columns})
 
 
-def test_a_log_is_fitted_quantity_by_quantity(rng):
-    found = fit_marginals(log(rng), rng=1)
+SEED = 20260101
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The fits of an ordinary log."""
+    return fit_marginals(log(np.random.default_rng(SEED)), rng=1)
+
+
+@pytest.fixture(scope="module")
+def section():
+    """The section of the report on it."""
+    return fits.section(log(np.random.default_rng(SEED)))
+
+
+def test_a_log_is_fitted_quantity_by_quantity(fitted):
+    found = fitted
     assert list(found.table.index) == ["run", "inter_arrival", "think_time", "wait"]
     assert found.left_out == {
         "estimate": "no positive value is known",
@@ -241,7 +256,7 @@ def test_a_log_is_fitted_quantity_by_quantity(rng):
     assert 0.4 < found.table.loc["wait", "zeros"] < 0.6
     row = found.table.loc["run"]
     assert 0 < row["simple_low"] < row["simple_high"] < 0.3
-    again = fit_marginals(log(np.random.default_rng(20260101)), rng=1)
+    again = fit_marginals(log(np.random.default_rng(SEED)), rng=1)
     assert again.table.loc["run", "simple_low"] == row["simple_low"]
     assert found.distances.loc["weibull", "run"] == row["simple_ks"]
 
@@ -259,8 +274,7 @@ def test_inter_arrivals_are_those_of_jobs_that_ran():
     assert user.tolist() == [2, 2]
 
 
-def test_the_section_says_what_fits(rng):
-    section = fits.section(log(rng))
+def test_the_section_says_what_fits(section):
     assert "run times are best fitted by Weibull (Kolmogorov-Smirnov" in section.finding
     assert re.search(r"Kolmogorov-Smirnov distance [\d.]+ % \[[\d.]+, [\d.]+\]\)", section.finding)
     assert any("No fit of estimates: no positive value is known" in note for note in section.notes)
@@ -286,14 +300,14 @@ def test_a_log_without_anything_to_fit():
     assert not section.figures
 
 
-def test_without_waits_think_times_are_reported_as_rough(rng):
+def test_without_waits_think_times_are_reported_as_rough(rng, section):
     rough = "No wait time is known"
     assert any(rough in note for note in fits.section(log(rng, wait=[-1] * 300)).notes)
-    assert not any(rough in note for note in fits.section(log(rng)).notes)
+    assert not any(rough in note for note in section.notes)
 
 
-def test_results_draw_themselves(rng):
-    found = fit_marginals(log(rng), rng=1)
+def test_results_draw_themselves(fitted):
+    found = fitted
     fit = found.marginals["run"]
     for drawn in (found, fit):
         ax = Figure().add_subplot()

@@ -30,7 +30,7 @@ from analysis.studies.recorded_reactions.scores import (
 from analysis.studies.recorded_reactions.templates import Template, down, one_after_another
 from analysis.studies.recorded_reactions.users import ByResponse, go_on
 from analysis.studies.recorded_reactions.windows import OutageWindow, Pair
-from tests.data import needs_compiler
+from tests.data import needs_compiler, slow_to_compile
 from workloadkit.clock import DAY, WEEK
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.io.outages import Outage, Outages
@@ -213,6 +213,7 @@ def test_nothing_changes_where_the_outage_changes_nothing():
     assert react(base, base, base) == pytest.approx(base)
 
 
+@slow_to_compile
 def test_users_go_on_by_the_response_time():
     # Jobs of 10 min; the second came 100 s after the end of the first, which now takes longer.
     log = {"submit": [0, 700, 90_000], "run": [600, 60, 60], "procs": [1, 1, 1], "user": [1, 1, 1]}
@@ -259,6 +260,7 @@ def test_fluid_users_are_found_where_users_are_fluid(synthetic):
         assert low > 0
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_fluid_users_are_not_found_where_users_are_open(synthetic):
     for _, low, _ in advantage(synthetic["open"]):

@@ -18,15 +18,17 @@ from analysis.studies.shmueli_future import (
 )
 
 
-@pytest.fixture
-def findings(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
     """The study, made short, on the sample."""
-    wk.write_swf(wk.load_sample(), tmp_path / "KTH-SP2-1996-2.swf.gz")
-    monkeypatch.setattr(shmueli_future, "WEEKS", 0.5)
-    monkeypatch.setattr(shmueli_future, "USERS", (4, 8))
+    folder = tmp_path_factory.mktemp("logs")
+    wk.write_swf(wk.load_sample(), folder / "KTH-SP2-1996-2.swf.gz")
     with pytest.warns(wk.WorkloadWarning, match="left out"):
-        logs = find_logs(STUDY.logs, tmp_path)
-    return run_study(load_study("shmueli-future"), logs, runs=2, rng=1)
+        logs = find_logs(STUDY.logs, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shmueli_future, "WEEKS", 0.5)
+        patch.setattr(shmueli_future, "USERS", (4, 8))
+        return run_study(load_study("shmueli-future"), logs, runs=2, rng=1)
 
 
 def test_every_site_is_compared_with_what_it_adds_to(findings):

@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,8 @@ import workloadkit as wk
 from analysis.logs.measured import BY_DAY, BY_JOB
 from tests.commands import run_command
 from workloadkit.clock import DAY
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 START = 1_706_742_000  # 1 February 2024, 0:00 in Stockholm
 HEADER = wk.Header(
@@ -203,6 +207,8 @@ def test_profiles_have_their_sections(months):
     }
     assert names["operations"] == ["overview", "changes", "groups", "distributions"]
     assert names["research"] == ["overview", "distributions", "measures"]
+    full = json.dumps(analysis.compare_two(*months, profile="full").to_dict(), allow_nan=False)
+    jsonschema.validate(json.loads(full), json.loads((SCHEMAS / "compare.json").read_text()))
 
 
 def test_the_command(capsys, months, tmp_path, monkeypatch):

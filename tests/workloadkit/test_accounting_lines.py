@@ -23,7 +23,7 @@ DUMPS = {
     "sge": "sge_uge_xdmod.accounting",
 }
 #: Broken files of each format; `make test` has few.
-N_BROKEN = [6, pytest.param(100, marks=pytest.mark.slow)]
+N_BROKEN = [3, pytest.param(100, marks=pytest.mark.slow)]
 
 
 def result(name, data, options):

@@ -162,6 +162,7 @@ def test_a_partition_of_less_than_a_percent_is_none(n_jobs, scheduler):
     wk.simulate(with_partitions(n_jobs), scheduler, procs=999)
 
 
+@pytest.mark.slow
 def test_a_sweep_reports_it_once(tmp_path):
     path = tmp_path / "log.swf"
     wk.write_swf(with_partitions(100), path)

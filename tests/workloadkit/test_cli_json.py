@@ -23,7 +23,7 @@ CALLS = {
     "anomalies": ("log.swf",),
     "characterize": ("log.swf",),
     "check": ("log.swf", "easy.swf", "--procs", 96),
-    "compare": ("log.swf", "easy.swf", "--profile", "full"),
+    "compare": ("log.swf", "easy.swf"),
     "convert": ("slurm.txt", "-o", "made.swf"),
     "crosscheck": ("reopen", "lam=0.3", "p=0.5", "Z=1", "S=1", "--runs", 2, "--jobs", 200),
     "dependencies": ("log.swf", "-o", "linked.swf"),

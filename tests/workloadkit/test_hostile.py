@@ -44,19 +44,19 @@ def bomb(piece, n_pieces):
 
 @pytest.mark.parametrize("byte", [b"1", b" ", b";", b"\r", b"-", b"\xff"])
 def test_an_endless_line_is_refused_early(byte):
-    stream = bomb(byte * (1 << 20), 64)
+    stream = bomb(byte * (1 << 20), 32)
     assert peak_while_refused(stream, "a line of more than 1 MiB") < 20 << 20
 
 
 def test_an_endless_binary_file_is_refused_early():
-    assert peak_while_refused(bomb(bytes(1 << 20), 64), "binary file") < 20 << 20
+    assert peak_while_refused(bomb(bytes(1 << 20), 32), "binary file") < 20 << 20
 
 
 def test_a_large_file_is_not_believed_to_be_full_of_jobs(tmp_path):
     path = tmp_path / "log.swf"
     with path.open("wb") as stream:
         stream.write((b"1 0 5 60 4" + b" -1" * 13 + b"\n") * 10_000)
-        stream.write(b"\n" * (64 << 20))
+        stream.write(b"\n" * (40 << 20))
     tracemalloc.start()
     assert read_swf(path).n_jobs == 10_000
     assert tracemalloc.get_traced_memory()[1] < 30 << 20
@@ -64,7 +64,7 @@ def test_a_large_file_is_not_believed_to_be_full_of_jobs(tmp_path):
 
 
 def test_an_endless_file_of_nothing_takes_no_memory():
-    assert peak_while_refused(bomb(b"\n" * (1 << 20), 64), "is empty") < 20 << 20
+    assert peak_while_refused(bomb(b"\n" * (1 << 20), 32), "is empty") < 20 << 20
 
 
 @pytest.mark.parametrize("line", [b"1 " * 600_000, b"x" * 1_100_000, b"; " + b"x" * (1 << 20)])

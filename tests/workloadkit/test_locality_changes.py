@@ -122,6 +122,7 @@ def test_equal_jobs_hold_any_tolerance():
     assert sorted(changed.column("executable")) == list(range(10))
 
 
+@pytest.mark.slow
 def test_without_a_limit_all_orders_are_equally_likely():
     trace = wk.Trace.from_columns(
         {"submit": np.arange(3) * DAY, "run": [0, 1, 99], "procs": [1] * 3}
@@ -151,6 +152,7 @@ def test_arrangements_that_hold_are_equally_likely():
     assert max(abs(count - 40) for count in ways.values()) < 5 * np.sqrt(40)
 
 
+@pytest.mark.slow
 def test_each_job_comes_once_on_average(rng):
     trace = wk.Trace.from_columns(
         {"submit": np.arange(6), "run": [3] * 6, "procs": [1] * 6, "user": [1] * 6}

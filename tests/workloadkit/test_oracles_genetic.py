@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.compiled import from_python
-from tests.data import needs_compiler
+from tests.data import needs_compiler, slow_to_compile
 from tests.examples import examples
 from tests.oracles import genetic as oracle
 from tests.oracles.scheduling import Site, play
@@ -63,6 +63,7 @@ def test_the_zipper_skips_jobs_that_it_has_taken():
     assert oracle.zipper("abcd", "dcba") == ["a", "d", "b", "c"]
 
 
+@slow_to_compile
 def test_a_mutant_has_two_jobs_swapped():
     for seed in range(30):
         order = np.random.default_rng(seed).permutation(2 + seed % 8).tolist()
