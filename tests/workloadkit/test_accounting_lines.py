@@ -14,6 +14,7 @@ from tests.benchmarks import importing
 from tests.data import format_path, needs_formats
 from tests.fuzz import mutations
 from tests.fuzz.formats import FORMATS
+from tests.workloadkit.test_lsf import record
 from workloadkit.io.cells import Lines
 
 DUMPS = {
@@ -84,3 +85,9 @@ def test_broken_files(name, n_broken):
         n_read += agree(name, data, options) is not None
         agree(name, mutations.mutated(data, rng), options)
     assert n_read > n_broken / 2
+
+
+@pytest.mark.parametrize("host", ['2*a ""b', "2*a b", ""])
+def test_hosts_with_odd_names(host):
+    trace = agree("lsf", record(hosts=(host, "2*c")).encode())
+    assert trace.column("procs").tolist() == [4 if host else 3]

@@ -192,7 +192,7 @@ def parse(fields: list[str]) -> Finish:
             fields[_USER],
             fields[_QUEUE],
             fields[_REQUIREMENTS],
-            " ".join(fields[hosts_at + 1 : state_at]),
+            " ".join(map(_quoted, fields[hosts_at + 1 : state_at])),
             rest[_NAME],
             rest[_COMMAND],
             rest[_PROJECT],
@@ -212,6 +212,11 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise MalformedError(_NO_NUMBERS)
     return int(text)
+
+
+def _quoted(field: str) -> str:
+    """Return a field as `fields_of` reads it."""
+    return '"' + field.replace('"', '""') + '"'
 
 
 def slots_of(hosts: list[str]) -> tuple[float, float]:
