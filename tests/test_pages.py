@@ -23,7 +23,13 @@ PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(p
 
 
 #: Pages whose examples take seconds are run by `make test-all` alone.
-LONG = ("add-utility-functions", "answers-for-a-site", "choose-jobs", "compare-two-months")
+LONG = (
+    "add-utility-functions",
+    "answers-for-a-site",
+    "choose-jobs",
+    "compare-two-months",
+    "theory-against-simulation",
+)
 
 
 def name_of(page):

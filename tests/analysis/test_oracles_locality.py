@@ -96,6 +96,7 @@ def test_similarity_in_real_logs_agrees_with_all_pairs(name):
         agrees_on_users(jobs, trace, attribute)
 
 
+@pytest.mark.slow
 def test_shuffles_reach_every_arrangement_equally_often():
     # Sessions of 2 and 3 jobs; all 120 arrangements can be told apart by their mean similarity
     # in sessions as well as by hand.

@@ -13,7 +13,7 @@ from queueing import QueueingError, networks, symbolic
 POINTS = [(0.3, 3.7, 1.1), (0.0, 40.0, 0.7), (0.85, 0.01, 1.15), (1e-6, 1e6, 1.0)]
 
 
-@pytest.mark.parametrize("N", [1, 9, 50])
+@pytest.mark.parametrize("N", [1, 9, pytest.param(50, marks=pytest.mark.slow)])
 def test_closed_and_mixed_keep_to_the_fractions(N):
     alone, both = symbolic.closed(N), symbolic.mixed(N)
     for lam, Z, S in POINTS if N < 10 else POINTS[:2]:
@@ -114,7 +114,7 @@ def at_some_point(expression):
     )
 
 
-@pytest.mark.parametrize("N", [1, 4, 50])
+@pytest.mark.parametrize("N", [1, 4, pytest.param(50, marks=pytest.mark.slow)])
 def test_limits(N):
     both = symbolic.mixed(N)
     lam, S = both.lam, both.S

@@ -331,7 +331,7 @@ def test_engines_agree(decimals, seed, overrun, passes, utility_at, setting):
     ("overrun", "passes", "utility_at"),
     [
         ("raise", "instant", "turnaround"),
-        ("late", "event", "start"),
+        pytest.param("late", "event", "start", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize(

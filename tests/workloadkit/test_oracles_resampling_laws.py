@@ -67,7 +67,7 @@ def test_the_four_users_are_what_they_should_be():
     assert log.period(5) == 50
 
 
-@pytest.mark.parametrize("load", [1.0, 4.0])
+@pytest.mark.parametrize("load", [pytest.param(1.0, marks=pytest.mark.slow), 4.0])
 def test_numbers_of_temporary_users_are_binomial(load):
     initial, arrived = Counter(), Counter()
     for starts in draws(load):
@@ -157,7 +157,9 @@ def preferring(weights):
     return [starts_of(log, new) for new in logs]
 
 
-@pytest.mark.parametrize("weights", [((1, 4.0),), ((2, 0.0), (4, 2.5))])
+@pytest.mark.parametrize(
+    "weights", [pytest.param(((1, 4.0),), marks=pytest.mark.slow), ((2, 0.0), (4, 2.5))]
+)
 def test_preferred_users_are_drawn_in_proportion(weights):
     factor = dict.fromkeys(PRESENT, 1.0) | dict(weights)
     alone, at_start = Counter(), Counter()

@@ -115,6 +115,7 @@ def test_equal_weights_change_nothing(log):
     assert same.jobs.equals(wk.resample(log, rng=3).jobs)
 
 
+@pytest.mark.slow
 def test_temporary_users_come_in_proportion(log):
     """Of 20, half with thrice the weight: nearly 3 to 1, as few arrive in one week."""
     weights = dict.fromkeys(range(11, 21), 3)
@@ -132,6 +133,7 @@ def test_temporary_users_of_the_first_week_come_in_proportion_too(log):
     assert often / (sum(total.values()) - often - 4 * 300) == pytest.approx(3, rel=0.5)
 
 
+@pytest.mark.slow
 def test_those_of_the_first_week_come_by_weight_and_length_of_their_activity():
     """Ten users of four weeks, and ten of one week with four times the weight."""
     stay = {u: [u / 100 + week for week in range(41)] for u in (1, 2, 3, 4)}
