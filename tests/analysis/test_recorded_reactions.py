@@ -267,6 +267,7 @@ def test_fluid_users_are_not_found_where_users_are_open(synthetic):
         assert not low > 0
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_open_users_gain_nothing_over_themselves(synthetic):
     assert (gains(synthetic["open"], "open") == 0).all()

@@ -64,6 +64,7 @@ def test_the_regions_do_not_overlap():
     assert light(n, a).any() and heavy(n, a).any() and not (light(n, a) | heavy(n, a)).all()
 
 
+@pytest.mark.slow
 def test_slopes_against_differences_with_many_digits():
     for n, a in points()[::11]:
         if a == 0:

@@ -559,9 +559,13 @@ def test_page_and_json_cannot_both_go_to_stdout(run, log):
     assert "cannot both go to stdout" in err
 
 
+OTHERS = (["simulate", "--procs", "64"], ["study"])
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["simulate", "--procs", "64"], ["sessions"], ["study"]]
+    "arguments",
+    [["--help"], ["sessions"], *(pytest.param(x, marks=pytest.mark.slow) for x in OTHERS)],
 )
 def test_a_full_disk_behind_stdout_is_one_line(arguments, log):
     log_too = [] if arguments[0] in ("--help", "study") else [log]

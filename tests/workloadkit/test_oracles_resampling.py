@@ -120,10 +120,9 @@ def test_the_header_describes_the_resampled_log():
     assert new.header.time_zone == ZoneInfo("Europe/Berlin")
 
 
+@pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize(
-    "name", ["KTH-SP2-1996-2", pytest.param("SDSC-SP2-1998-4.2-cln", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln"])
 def test_real_logs_are_resampled_by_the_rules(name):
     trace = marked(wk.read_swf(trace_path(name)))
     log = log_of(trace)
