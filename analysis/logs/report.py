@@ -27,6 +27,7 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance
+from workloadkit.select.choice import limit_of
 from workloadkit.settings import Compare
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
@@ -178,6 +179,7 @@ def compare_two(
 
 def _split(log: Trace, at: object) -> tuple[Trace, Trace]:
     """Return the jobs of a log submitted before a date, and from it on."""
+    limit_of(log, "at", at)  # names it in an error
     before, after = log.where(until=at), log.where(since=at)
     return (
         replace(before, name=f"{log.name} before {at}"),

@@ -186,6 +186,8 @@ def test_one_log_is_split_at_a_date(capsys, year, months, report, tmp_path, monk
         analysis.compare_two(year)
     with pytest.raises(wk.ParameterError, match="both are given"):
         analysis.compare_two(*months, at="2024-03")
+    with pytest.raises(wk.ParameterError, match="at is '2024'; write 2024-01 for a date"):
+        analysis.compare_two(year, at="2024")
     with pytest.raises(wk.WorkloadError, match="no job is chosen: until 2023-01"):
         analysis.compare_two(year, at="2023-01")
     monkeypatch.chdir(tmp_path)

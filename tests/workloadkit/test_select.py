@@ -352,6 +352,20 @@ def test_a_period_is_half_open_and_narrows_the_window(log):
     assert whole.header.get("Window").endswith("to Sat Mar 02 00:00:00 CET 2024)")
 
 
+def test_a_year_alone_is_no_limit(log):
+    with pytest.raises(
+        wk.ParameterError, match="since is '2024'; write 2024-01 for a date, or 2024s"
+    ):
+        log.where(since="2024")
+    assert (
+        log.where(until="2024s").column("job").tolist()
+        == log.where(until=2024).column("job").tolist()
+    )
+    assert (
+        replace(log, header=wk.Header()).where(until="2024").n_jobs == log.where(until=2024).n_jobs
+    )
+
+
 def test_a_choice_by_fields_keeps_the_window_of_the_log():
     submit = np.arange(0, 400 * DAY, 3600)
     log = wk.Trace.from_columns({"submit": submit, "user": np.arange(submit.size) % 7})

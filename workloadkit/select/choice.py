@@ -1,5 +1,6 @@
 """Choose jobs of a log by an expression and a period."""
 
+import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,8 @@ from workloadkit.select.values import read_date, read_number
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
+
+_YEAR = re.compile("(19|20)[0-9][0-9]")
 
 
 class Choice(NamedTuple):
@@ -56,7 +59,7 @@ def choose(
     limits = [-inf, inf]
     for i, (name, given) in enumerate((("since", since), ("until", until))):
         if given is not None:
-            limits[i] = _limit(trace, name, given)
+            limits[i] = limit_of(trace, name, given)
             how.append(f"{name} {given}")
     if not limits[0] < limits[1]:
         raise ParameterError(f"until is {str(until)!r}; it must be after since, {str(since)!r}")
@@ -70,11 +73,15 @@ def choose(
     return Choice(keep, ", ".join(how), since, until, tuple(absent), submitted)
 
 
-def _limit(trace: "Trace", name: str, given: object) -> float:
+def limit_of(trace: "Trace", name: str, given: object) -> float:
     """Return the second of the log that a date, or a time since second 0, names."""
     text = str(given)
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
+    if isinstance(given, str) and trace.header.start is not None and _YEAR.fullmatch(text):
+        raise ParameterError(
+            f"{name} is {text!r}; write {text}-01 for a date, or {text}s for a time since second 0"
+        )
     if (number := read_number(text, "time")) is not None:
         return float(number)
     raise ParameterError(
