@@ -64,7 +64,7 @@ def compare(
     workers: Annotated[int | None, processes_option(_MOST)] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Write a report on what changed between two logs, or at a date.
+    """Report what changed between two logs, or at a date.
 
     It compares load, waits, failed work and efficiency, each account, user, partition, queue and
     QOS, and the distributions of the jobs. Choose the jobs of both logs with --where.
