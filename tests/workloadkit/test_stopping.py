@@ -191,6 +191,33 @@ def test_an_interrupt_that_a_callback_discards_comes_again():
         assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+AGAIN = """
+    import os, signal, sys, time
+    from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals
+    stop_at_signals()
+
+    def interrupt():
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.01)
+
+    try:
+        interrupt()
+    except KeyboardInterrupt:
+        report_interrupt()
+        interrupt()
+        print("whole")
+        sys.exit(exit_code())
+"""
+
+
+def test_a_signal_that_comes_again_while_the_program_ends_is_ignored():
+    for number in SIGNALS:
+        code = textwrap.dedent(AGAIN).format(name=number.name)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        said = "interrupted\n" if number == signal.SIGINT else ""
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, "whole\n", said)
+
+
 HALF_MADE = """
     import os, signal
     from workloadkit.cli.stopping import stop_at_signals

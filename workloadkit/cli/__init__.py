@@ -22,7 +22,12 @@ from workloadkit.cli.shared_options import (
     VerboseOption,
     add_command,
 )
-from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals
+from workloadkit.cli.stopping import (
+    exit_code,
+    ignore_signals,
+    report_interrupt,
+    stop_at_signals,
+)
 
 
 def _version(wanted: bool) -> None:
@@ -151,6 +156,8 @@ def main() -> None:
         if not (isinstance(end, SystemExit) and end.code == code):
             report_interrupt()  # by a signal
         sys.exit(code)
+    finally:
+        ignore_signals()
 
 
 def _run() -> None:

@@ -72,10 +72,15 @@ def exit_code() -> int:
     return _stopped_by and 128 + _stopped_by
 
 
-def report_interrupt() -> None:
-    """Report an interrupt from the terminal, and mark the signal as handled."""
+def ignore_signals() -> None:
+    """Let the program end: from now on no signal, a repeated one neither, stops it."""
     global _is_handled
     _is_handled = True
+
+
+def report_interrupt() -> None:
+    """Report an interrupt from the terminal; the program ends."""
+    ignore_signals()
     if _stopped_by in (0, signal.SIGINT):
         write_message("interrupted")
 
@@ -97,6 +102,8 @@ def end_with_parent() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     global _stopped_by  # later exceptions may follow from it
+    if _is_handled:
+        return
     _stopped_by = _stopped_by or number
     if _waits:
         return
