@@ -131,6 +131,11 @@ def test_the_mean_of_the_last_two_jobs_is_predicted():
 @pytest.mark.parametrize("scheduler", POLICIES)
 def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
     scheduler = named(scheduler)
+    policy = wk.schedulers.parse(scheduler) if isinstance(scheduler, str) else scheduler
+    if getattr(policy, "one_pool", False):
+        with pytest.raises(wk.ParameterError, match="supports one pool of processors"):
+            wk.simulate(log, scheduler, machine=Licensed(16, 2))
+        return
     schedule = agree(log, scheduler, machine=Licensed(16, 2))
     odd = schedule.workload.procs % 2 == 1
     times = np.unique(schedule.start)
