@@ -96,11 +96,11 @@ def _accounted(trace: Trace) -> pd.DataFrame:
     started, submit = intervals["start_to_end"].notna().to_numpy(), trace.column("submit")
     run = np.where(started, trace.column("run"), np.nan)
     hours = run / HOUR
-    energy = np.where(started, _beside(trace, "energy"), np.nan) / _JOULES
+    energy = np.where(started, _of_sidecar(trace, "energy"), np.nan) / _JOULES
     counts = {
         "procs": np.where(trace.used_procs > 0, trace.used_procs, np.nan),
-        "nodes": _beside(trace, "nodes"),
-        "gpus": _beside(trace, "gpus"),
+        "nodes": _of_sidecar(trace, "nodes"),
+        "gpus": _of_sidecar(trace, "gpus"),
         "power": np.divide(energy, hours, out=np.full(trace.n_jobs, np.nan), where=hours > 0),
     }
     spent = {name: hours * counts[counted] for name, counted in SPENT.items()}
@@ -151,7 +151,7 @@ def names_of(trace: Trace, field: str) -> pd.Categorical | None:
         return None
 
 
-def _beside(trace: Trace, name: str) -> NDArray[np.float64]:
+def _of_sidecar(trace: Trace, name: str) -> NDArray[np.float64]:
     """Return a column of numbers of the side-car, NaN for unknown."""
     if trace.sidecar is None or name not in trace.sidecar:
         return np.full(trace.n_jobs, np.nan)

@@ -117,7 +117,7 @@ def page(request):
         rng = np.random.default_rng(1)
         words = {name: pd.Categorical(rng.choice(values, sample.n_jobs)) for name, values in WORDS}
         start = sample.header.start + sample.column("submit") + sample.column("wait")
-        beside = pd.DataFrame(
+        sidecar = pd.DataFrame(
             {
                 "submit": sample.header.start + sample.column("submit"),
                 "eligible": sample.header.start + sample.column("submit"),
@@ -126,7 +126,7 @@ def page(request):
                 **words,
             }
         )
-        return characterize(replace(sample, sidecar=beside)).to_html()
+        return characterize(replace(sample, sidecar=sidecar)).to_html()
     if request.param == "log":
         return characterize(sample).to_html()
     return validate_resampling(sample.select(sample.ran), 8, rng=1).report().to_html()

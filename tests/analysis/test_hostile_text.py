@@ -107,14 +107,14 @@ def trace():
         name=f"{SCRIPT} $x^$ & \x07\u202e.swf",
     )  # fmt: skip
     start = submit + wait
-    beside = pd.DataFrame(
+    sidecar = pd.DataFrame(
         {"submit": submit, "eligible": submit + wait / 3, "start": start, "end": start + run}
     )
     for name, shift in (("user", 0), ("account", 3), ("partition", 7), ("queue", 11)):
-        beside[name] = pd.Categorical([WORDS[(i + shift) % len(WORDS)] for i in range(n)])
+        sidecar[name] = pd.Categorical([WORDS[(i + shift) % len(WORDS)] for i in range(n)])
     odd = tuple(Repair(f"kind {text}", 1, 2) for text in WORDS)
     intake = Intake(SCRIPT, n + len(odd), n, odd, odd, (("time zone", SCRIPT),))
-    return replace(log, sidecar=beside, intake=intake, repairs=odd)
+    return replace(log, sidecar=sidecar, intake=intake, repairs=odd)
 
 
 class Page(Report):

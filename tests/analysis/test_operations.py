@@ -36,7 +36,7 @@ def site(jobs, *, procs=None, **columns):
     """A log as an import makes it: jobs are (submit, held, waited, run, procs)."""
     submit, held, waited, run, size = (np.array(c, dtype=float) for c in zip(*jobs, strict=True))
     start = 1_709_251_200  # 1 March 2024
-    beside = pd.DataFrame(
+    sidecar = pd.DataFrame(
         {
             "submit": start + submit,
             "eligible": start + submit + held,
@@ -53,13 +53,13 @@ def site(jobs, *, procs=None, **columns):
     }
     for name, values in columns.items():
         is_number = name in ("gpus", "nodes", "energy")
-        beside[name] = np.array(values, float) if is_number else pd.Categorical(values)
+        sidecar[name] = np.array(values, float) if is_number else pd.Categorical(values)
     lines = [f"; UnixStartTime: {start}", "; TimeZoneString: UTC"]
     log = wk.Trace.from_columns(
         {"submit": submit, "wait": held + waited, "run": run, "procs": size, **numbers},
         header=Header((*lines, *([f"; MaxProcs: {procs}"] if procs else []))),
     )
-    return replace(log, sidecar=beside)
+    return replace(log, sidecar=sidecar)
 
 
 def by_name(findings):
@@ -90,14 +90,14 @@ def test_failed_work_names_who_lost_it():
 
 
 def test_findings_name_missing_data_and_a_group_named_unknown_apart():
-    def told(accounts):
+    def finding_of(accounts):
         log = site([(0, 0, 0, 3600, 1)] * 30, state=["FAILED"] * 30, account=accounts)
         return by_name(failures.section(log).findings)["lost_core_hours"].effect, log
 
-    missing, log = told([None] * 20 + ["art"] * 10)
+    missing, log = finding_of([None] * 20 + ["art"] * 10)
     assert missing.endswith("Of the lost core-hours, unknown accounts have 67 %.")
     assert operations.usage(log, "account")["jobs"].to_dict() == {"(unknown)": 20, "art": 10}
-    both, log = told(["unknown"] * 20 + ["(unknown)"] * 8 + [None] * 2)
+    both, log = finding_of(["unknown"] * 20 + ["(unknown)"] * 8 + [None] * 2)
     assert both.endswith('Of the lost core-hours, account "unknown" has 67 %.')
     assert operations.usage(log, "account")["jobs"].to_dict() == {
         "unknown": 20,
@@ -480,14 +480,14 @@ def test_the_page_shows_the_latest_days_of_a_long_log():
 
 
 def test_the_report_says_how_to_compare_the_last_two_months():
-    def told(day):
+    def note_on_months(day):
         return using.section(site([(0, 0, 0, HOUR, 1), (day * DAY, 0, 0, HOUR, 1)])).notes[0]
 
-    assert told(40) == (
+    assert note_on_months(40) == (
         "Run workloadkit compare LOG --since 2024-03 --at 2024-04 to see what changed from "
         "2024-03 to 2024-04."
     )
-    assert "compare" not in told(20)
+    assert "compare" not in note_on_months(20)
 
 
 def test_figures_of_years_have_weeks():
@@ -663,8 +663,8 @@ def test_the_share_of_long_waits_is_of_the_known_ones():
     jobs = [(i, 0, 5 * HOUR if i % 2 else 0, 60, 1) for i in range(40)]
     log = site(jobs, state=["COMPLETED"] * 40)
     missing = np.arange(40) >= 20
-    beside = log.sidecar.assign(start=log.sidecar["start"].mask(missing))
-    log = replace(log, sidecar=beside).with_columns(wait=np.where(missing, -1, log.jobs["wait"]))
+    sidecar = log.sidecar.assign(start=log.sidecar["start"].mask(missing))
+    log = replace(log, sidecar=sidecar).with_columns(wait=np.where(missing, -1, log.jobs["wait"]))
     found = by_name(waiting.section(log).findings)["wait_p90"]
     assert found.n == 20
     assert " 50 % of the jobs waited 4 h or more" in found.effect

@@ -24,18 +24,18 @@ STOCKHOLM = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
 
 
 def site(*jobs, header=STOCKHOLM, **words):
-    """A log with accounting beside it: jobs (submit, eligible, start, end), None for unknown."""
+    """A log with a side-car: jobs (submit, eligible, start, end), None for unknown."""
     nan = [[np.nan if time is None else time for time in job] for job in jobs]
-    beside = pd.DataFrame(nan, columns=["submit", "eligible", "start", "end"], dtype=float)
+    sidecar = pd.DataFrame(nan, columns=["submit", "eligible", "start", "end"], dtype=float)
     for name, values in words.items():
-        beside[name] = pd.Categorical(values)
-    wait = (beside["start"] - beside["submit"]).fillna(-1)
-    run = (beside["end"] - beside["start"]).fillna(-1)
+        sidecar[name] = pd.Categorical(values)
+    wait = (sidecar["start"] - sidecar["submit"]).fillna(-1)
+    run = (sidecar["end"] - sidecar["start"]).fillna(-1)
     log = wk.Trace.from_columns(
-        {"submit": beside["submit"], "wait": wait, "run": run, "procs": np.ones(len(jobs))},
+        {"submit": sidecar["submit"], "wait": wait, "run": run, "procs": np.ones(len(jobs))},
         header=Header(header),
     )
-    return replace(log, sidecar=beside)
+    return replace(log, sidecar=sidecar)
 
 
 def test_intervals_by_hand():
@@ -307,9 +307,9 @@ def test_one_unknown_wait_does_not_hide_the_others():
 
 def test_a_submission_that_only_eligibility_shows_leaves_the_wait_from_then_on():
     trace = site((0, 30, 90, 100), (0, 200, 260, 300), (500, 505, 490, 510))
-    beside = trace.sidecar.assign(submit_by=["", "eligible", ""])
-    beside.loc[1, "submit"] = np.nan
-    found = wait_intervals(replace(trace, sidecar=beside))
+    sidecar = trace.sidecar.assign(submit_by=["", "eligible", ""])
+    sidecar.loc[1, "submit"] = np.nan
+    found = wait_intervals(replace(trace, sidecar=sidecar))
     assert found["submit_to_start"].fillna(-1).tolist() == [90, -1, -10]
     assert found["submit_to_eligible"].fillna(-1).tolist() == [30, -1, 0]  # started first: held not
     assert found["eligible_to_start"].tolist() == [60, 60, -10]

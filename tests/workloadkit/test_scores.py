@@ -43,6 +43,11 @@ VARYING = (
 )
 
 
+def exact(columns):
+    """A log whose estimates are its run times."""
+    return wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+
+
 def agree(trace, scheduler, users="open", **how):
     """Simulate in both engines, which must agree; return the starts."""
     compiled, plain = (
@@ -230,7 +235,7 @@ def short_ones(second):
     """A log in which a long job, submitted at a second, waits while shorter ones keep coming."""
     run = [50, 90, *[50] * 38]
     jobs = {"submit": [0, second, *range(2, 40)], "run": run, "procs": [4] * 40}
-    return wk.Trace.from_columns({**jobs, "requested_time": run})
+    return exact(jobs)
 
 
 def test_jobs_that_have_waited_too_long_come_first():
@@ -257,7 +262,7 @@ def test_usage_decays_by_half_in_a_half_life():
         "procs": [4, 3, 4, 4],
         "user": [1, 2, 2, 1],
     }
-    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    trace = exact(columns)
     assert agree(trace, "order:usage,half_life=100", procs=4) == [0, 1000, 1110, 1100]
     assert agree(trace, "order:usage,half_life=inf", procs=4) == [0, 1000, 1100, 1110]
 
@@ -329,7 +334,7 @@ def test_the_order_of_users_who_wait_is_that_of_their_work():
         "procs": [4, 4, 4, 4],
         "user": [1, 2, 3, 2],
     }
-    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    trace = exact(columns)
     # user 2 has 80 waiting in two jobs, as much as user 3 in one
     assert agree(trace, "order:waiting_work", procs=4) == [0, 100, 120, 110]
     assert np.argsort(agree(trace, "order:-waiting_work", procs=4)).tolist() == [0, 1, 2, 3]
@@ -342,11 +347,11 @@ def test_the_work_of_users_runs_from_the_start_to_the_end():
         "procs": [4, 3, 2, 2],
         "user": [1, 3, 2, 1],
     }
-    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    trace = exact(columns)
     # the work of user 1 has ended, so the earlier job of user 2 comes first
     assert agree(trace, "order:running_work,backfill=none", procs=4) == [0, 10, 110, 110]
     columns["procs"][2:] = [4, 4]
-    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    trace = exact(columns)
     assert agree(trace, "order:-running_work", procs=4) == [0, 10, 110, 120]
     # that of user 2 counts no longer as waiting once it runs
     columns = {
@@ -355,5 +360,5 @@ def test_the_work_of_users_runs_from_the_start_to_the_end():
         "procs": [4, 4, 4, 4],
         "user": [1, 3, 1, 3],
     }
-    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    trace = exact(columns)
     assert agree(trace, "order:waiting_work", procs=4) == [0, 110, 100, 120]
