@@ -108,7 +108,7 @@ def test_the_interval_of_a_change_holds_the_truth():
         ]
         row = rows(analysis.compare_two(*logs), "changes", "measures")["core_hours"]
         held += row["low"] <= 0 <= row["high"]
-    assert held >= 17
+    assert held >= 18
 
 
 def test_groups_are_compared_by_name(months, report):
