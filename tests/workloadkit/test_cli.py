@@ -559,6 +559,20 @@ def test_page_and_json_cannot_both_go_to_stdout(run, log):
     assert "cannot both go to stdout" in err
 
 
+def test_workers_import_nothing_from_the_working_directory(log, tmp_path):
+    (tmp_path / "analysis.py").write_text("print('not this one', flush=True)\nraise SystemExit")
+    program = Path(sys.executable).with_name("workloadkit")
+    done = subprocess.run(
+        [program, "characterize", str(log), "--workers", "2", "-o", "page.html"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "wrote page.html\n")
+    assert "not this one" not in done.stdout
+
+
 OTHERS = (["simulate", "--procs", "64"], ["study"])
 
 

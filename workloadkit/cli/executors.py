@@ -82,7 +82,7 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
     if sys.platform == "linux":
         context = get_context("forkserver")
         context.set_forkserver_preload([loaded])
-        with undisturbed():
+        with undisturbed(), _safe_path():
             forkserver.ensure_running()
     pool = Pool(workers, context, initializer=_begin_work, initargs=(IMPORTED,))
     try:
@@ -93,6 +93,20 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _safe_path() -> "Iterator[None]":
+    """Start Python so that it imports nothing from the working directory."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _begin_work(modules: list[str]) -> None:
