@@ -1,3 +1,4 @@
+from . import gym as gym
 from . import models as models
 from . import settings as settings
 from . import site as site
@@ -79,6 +80,7 @@ from .simulation import users as users
 from .simulation.check import check_schedule as check_schedule
 from .simulation.schedule import Schedule as Schedule
 from .simulation.simulate import simulate as simulate
+from .simulation.stepping import SteppedSimulation as SteppedSimulation
 from .simulation.violations import violations as violations
 from .trace import Trace as Trace
 from .user_classes import UserClasses as UserClasses

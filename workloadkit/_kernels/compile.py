@@ -7,7 +7,7 @@ cached object code, which is loaded without the compiler, else the compiler make
 
 import os
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from workloadkit._kernels import object_code
@@ -71,12 +71,16 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run native code for the types of the arguments."""
+        return self.bind(arguments)()
+
+    def bind(self, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+        """Return a call with these arguments, which the caller keeps."""
         try:
             layout, words = lay_out(arguments)
             code = self._codes.get(layout) or self._code(layout, arguments)
         except LayoutError:
-            return self._ordinary(*arguments)
-        return code(pack(layout, words))
+            return partial(self._ordinary, *arguments)
+        return partial(code, pack(layout, words))
 
     def _code(self, layout: Any, arguments: tuple[Any, ...]) -> object_code.Code:
         def make() -> object_code.Code:
@@ -115,6 +119,16 @@ def native(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_cache
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache."""
     return function if DISABLE_JIT else Kernel(function, is_cached=True)
+
+
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Return a call of a kernel with these arguments, which the caller keeps: faster if repeated.
+
+    They are laid out once; later calls see changes within their arrays only.
+    """
+    return (
+        function.bind(arguments) if isinstance(function, Kernel) else partial(function, *arguments)
+    )
 
 
 def uncached(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,9 +8,10 @@ starts, changes of the machine, timers and wake-ups, one by one; jobs that end a
 from the first of them on.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from workloadkit._kernels.compile import bare, inline, kernel, uncached
+from workloadkit._kernels.compile import bare, bound, inline, kernel, uncached
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.events import (
@@ -65,11 +66,20 @@ def _no(state, what, now):
     return False
 
 
+@inline
+def _nothing(state, what, now):
+    pass
+
+
 #: (state, -, -) of a policy: the next time at which it requires a pass, without other events.
 _next_timer = by_part("policy", "next_timer", _never)
 
 #: (state, -, now) of a policy: whether the loop must return after this pass.
 _policy_asks = by_part("policy", "must_return", _no)
+
+#: (state, -, now) of a policy: whether the loop has returned in the middle of a pass; continue it.
+_pass_is_open = by_part("policy", "pass_is_open", _no)
+_finish_pass = by_part("policy", "finish_pass", _nothing)
 
 
 def play(state: State, begin: Any = None, until: Any = None) -> int:
@@ -93,11 +103,24 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     begun = begin is not None
     if begun:
         state.clock[0] = begin
-    until = None if until is None else time(until)
-    parts = (state.machine, state.policy, state.users)
-    run = _play if all(map(is_built_in, parts)) else _play_custom
-    run(state, begun, until)
+    _kernel_for(state)(state, begun, None if until is None else time(until))
     return int(state.at[WHY])
+
+
+def player(state: State) -> Callable[[], int]:
+    """Return `play` for many calls with one state, to which nothing but its arrays changes."""
+    run = bound(_kernel_for(state), state, False, None)
+
+    def play_on() -> int:
+        run()
+        return int(state.at[WHY])
+
+    return play_on
+
+
+def _kernel_for(state):
+    parts = (state.machine, state.policy, state.users)
+    return _play if all(map(is_built_in, parts)) else _play_custom
 
 
 @bare
@@ -106,27 +129,30 @@ def _go_on(state, begun, until):
     at[WHY] = OVER
     now = state.clock[0]
     while True:
-        if not begun:
-            now = _next_instant(state, now)
-            if now == state.never:
-                break
-            if until is not None and now >= until:  # None is removed at compilation
-                state.clock[0] = until
-                _take_until(state, until)
-                at[WHY] = STOPPED
-                break
-            state.clock[0] = now
-        if not state.by_event:
-            _take_instant(state, now)
-        elif begun:
-            free_what_ends(state, now)
+        if _pass_is_open(state, 0, now):
+            _finish_pass(state, 0, now)
         else:
-            _take_event(state, now)
-        begun = False
-        if state.predictor.corrects:
-            correct_outlived(state, now)
-        allocate(state, at[N_SEEN], now)
-        at[N_SEEN] = at[ARRIVED]
+            if not begun:
+                now = _next_instant(state, now)
+                if now == state.never:
+                    break
+                if until is not None and now >= until:  # None is removed at compilation
+                    state.clock[0] = until
+                    _take_until(state, until)
+                    at[WHY] = STOPPED
+                    break
+                state.clock[0] = now
+            if not state.by_event:
+                _take_instant(state, now)
+            elif begun:
+                free_what_ends(state, now)
+            else:
+                _take_event(state, now)
+            begun = False
+            if state.predictor.corrects:
+                correct_outlived(state, now)
+            allocate(state, at[N_SEEN], now)
+            at[N_SEEN] = at[ARRIVED]
         if _policy_asks(state, 0, now):
             at[WHY] = REQUESTED
             break

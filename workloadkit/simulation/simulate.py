@@ -81,10 +81,10 @@ def simulate(
     """
     asked = Simulate.of(settings, keywords)
     parts = select_parts(trace, scheduler, users, asked)
-    return _report(parts, asked, *execute(parts, asked))
+    return report(parts, asked, *execute(parts, asked))
 
 
-def _report(
+def report(
     parts: SimulationParts, settings: Simulate, trace: Trace, unscaled: Trace, play: EngineResult
 ) -> Schedule:
     """Return the schedule of a finished simulation."""

@@ -122,6 +122,10 @@ class Simulation:
         """
         for user in self.users:
             user.begin()
+        return self.go_on()
+
+    def go_on(self) -> list[Job]:
+        """Do the same after the end of a pass, in which the scheduler may have paused."""
         events, scheduler = self._events, self.scheduler
         while (now := events.next_time(jobs_wait=self._n_waiting > 0)) is not None:
             self.now = now

@@ -76,11 +76,18 @@ def some_fit(state, new, now):
     if not look:
         return False
     release_all(state, 0, now)
-    at[LOOK] = ahead  # a refused job may fit later, also if this was the last change
+    some = any_fits(state, 0, now)
+    at[LOOK] = some or ahead  # a refused job may fit later, also if this was the last change
+    return some
+
+
+@inline
+def any_fits(state, what, now):
+    """Whether any job of the list fits."""
+    queue = state.policy.queue
     if not is_full(state, 0, now):
-        for place in range(at[COUNT]):
-            if fits(state, waiting[place], now):
-                at[LOOK] = True
+        for place in range(queue.at[COUNT]):
+            if fits(state, queue.waiting[place], now):
                 return True
     return False
 

@@ -83,6 +83,10 @@ class OrderedScheduler(Scheduler):
         waiting = self.in_order()
         while waiting and self.fits(waiting[0]):
             self.start(waiting.pop(0))
+        self.backfill_behind(waiting)
+
+    def backfill_behind(self, waiting: list[JobView]) -> None:
+        """Make the reservations, then backfill; `waiting` is in order, the head first."""
         if not waiting or self.free <= 0 or self.backfill == "none":
             return
         if self.outages_ahead:

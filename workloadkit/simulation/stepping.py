@@ -1,0 +1,230 @@
+"""A simulation that pauses wherever the scheduler has a choice."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.settings import Simulate
+from workloadkit.simulation.execution import execute
+from workloadkit.simulation.policies.stepped import Decisions, NoDecisionError, Stepped
+from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.selection import select_parts
+from workloadkit.simulation.simulate import report
+from workloadkit.trace import Trace
+
+
+class SteppedSimulation:
+    """A simulation that pauses wherever the scheduler has a choice, and continues with a decision.
+
+    The scheduler is EASY around a head of the queue that is chosen from outside. A decision is
+    pending whenever, after all events of an instant, several jobs wait and one of them fits the
+    free processors. A decision lists waiting jobs. They start in this order while they fit. The
+    first that does not fit gets the reservation, and other jobs overtake it as in EASY: first those
+    listed behind it, then the others in the order of arrival. If all listed jobs start, the next
+    decision is for the same instant. A single waiting job starts without a decision if it fits.
+
+    So always to decide for the first job is EASY, and to list all jobs in an order of the queue is
+    EASY in that order.
+
+    Parameters
+    ----------
+    trace : Trace, optional
+        As in `workloadkit.simulate`.
+    users : str or object, default "open"
+        As in `workloadkit.simulate`; users may react.
+    settings : workloadkit.settings.Simulate, optional
+        As in `workloadkit.simulate`; keywords override it.
+    backfill : {"arrival", "none"}
+        Order in which jobs that are not listed overtake; "none" for no backfilling at all.
+    spare, strict
+        Which jobs may overtake, as in `workloadkit.schedulers.Easy`.
+    **keywords
+        Settings of `workloadkit.simulate`, such as `procs`, `engine`, `population` and `rng`.
+
+    Raises
+    ------
+    ParameterError, WorkloadError
+        As in `workloadkit.simulate`.
+
+    Examples
+    --------
+    >>> trace = Trace.from_columns(
+    ...     {"submit": [0, 1, 2, 3], "run": [10, 10, 5, 5], "procs": [3, 4, 1, 1]}
+    ... )
+    >>> simulation = SteppedSimulation(trace, procs=4, engine="python")
+    >>> simulation.now, simulation.free, simulation.waiting["procs"].tolist()
+    (2, 1, [4, 1])
+    >>> other = simulation.copy()
+    >>> while simulation.pending:
+    ...     _ = simulation.step(0)  # the job that arrived first
+    >>> simulation.schedule.jobs["start"].tolist()
+    [0, 10, 2, 20]
+    >>> while other.pending:
+    ...     _ = other.step(other.n_waiting - 1)  # the last
+    >>> other.schedule.jobs["start"].tolist()
+    [0, 12, 2, 7]
+    """
+
+    def __init__(
+        self,
+        trace: Trace | None = None,
+        users: Any = "open",
+        settings: Simulate | None = None,
+        *,
+        backfill: str = "arrival",
+        spare: str = "extra",
+        strict: bool = False,
+        **keywords: Any,
+    ) -> None:
+        self._settings = Simulate.of(settings, keywords)
+        rule = Stepped(backfill=backfill, spare=spare, strict=strict)
+        self._parts = select_parts(trace, rule, users, self._settings)
+        self._decisions: list[tuple[int, ...]] = []
+        self._paused: Any = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Simulate as far as the decisions suffice."""
+        try:
+            self._execute()
+            self._paused = None
+        except NoDecisionError as pending:
+            self._paused = pending.paused
+
+    def _execute(self) -> tuple[Any, ...]:
+        """Simulate from the beginning with the decisions made so far."""
+        policy: Any = self._parts.policy
+        behaviour = self._parts.behaviour
+        parts = replace(
+            self._parts,
+            policy=replace(policy, decisions=Decisions(self._decisions)),
+            behaviour=copy.deepcopy(behaviour) if isinstance(behaviour, list) else behaviour,
+        )
+        return execute(parts, self._settings)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a decision is pending; otherwise the simulation is over."""
+        return self._paused is not None
+
+    @property
+    def n_decisions(self) -> int:
+        """Number of decisions made so far."""
+        return len(self._decisions)
+
+    @property
+    def now(self) -> Any:
+        """The clock. [s]."""
+        return self._there.now
+
+    @property
+    def free(self) -> int:
+        """Free processors."""
+        return int(self._there.free)
+
+    @property
+    def machine_size(self) -> int:
+        """Processors of the machine."""
+        return self._parts.rules.machine
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of waiting jobs."""
+        return int(self._there.n_waiting)
+
+    @property
+    def waiting(self) -> dict[str, NDArray]:
+        """The waiting jobs in the order of arrival, as columns.
+
+        `arrival` (its place among all jobs, from 0), `user`, `queue`, `submit`, `estimate`, `limit`
+        and `procs`.
+        """
+        return dict(self._there.waiting())
+
+    @property
+    def running(self) -> dict[str, NDArray]:
+        """The running jobs in the order of their starts: `arrival user procs start planned_end`."""
+        return dict(self._there.running())
+
+    @property
+    def _there(self) -> Any:
+        """What waits for a decision."""
+        if self._paused is None:
+            raise WorkloadError("the simulation is over: no decision is pending")
+        return self._paused
+
+    def step(self, places: int | Sequence[int]) -> bool:
+        """Decide, and continue to the next decision.
+
+        Parameters
+        ----------
+        places : int or sequence of int
+            Places in `waiting`, from 0: one, or several in order.
+
+        Returns
+        -------
+        bool
+            Whether another decision is pending.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such place, one occurs twice, or none is given.
+        WorkloadError
+            If the simulation is over.
+        """
+        paused = self._there
+        listed = tuple(map(int, places)) if hasattr(places, "__iter__") else (int(places),)
+        if not listed or not 0 <= min(listed) <= max(listed) < paused.n_waiting:
+            raise ParameterError(
+                f"places is {places!r}; list places from 0 to {paused.n_waiting - 1}"
+            )
+        if len(set(listed)) < len(listed):
+            raise ParameterError(f"places is {places!r}; list each place once")
+        self._decisions.append(listed)
+        if not paused.go_on(listed):
+            self._paused = None
+            if paused.lacks_room:
+                self._begin()  # with larger tables
+        return self.pending
+
+    def copy(self) -> Self:
+        """Return an independent copy, which continues from here.
+
+        In the compiled engine a log whose users do not react is copied as it is. Otherwise the copy
+        repeats all decisions from the beginning.
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("schedule", None)
+        other._decisions = self._decisions.copy()
+        if self._paused is not None:
+            other._paused = self._paused.copy()
+            if other._paused is None:
+                other._begin()
+        return other
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The schedule at the end, as of `workloadkit.simulate`.
+
+        The decisions are simulated once more for it, without pauses. Its provenance contains their
+        number and digest.
+
+        Raises
+        ------
+        WorkloadError
+            If a decision is pending.
+        """
+        if self._paused is not None:
+            raise WorkloadError(
+                f"there is no schedule yet: a decision is pending at {self.now} s, after "
+                f"{self.n_decisions:,} decisions"
+            )
+        parameters = {**self._parts.parameters, "decisions": str(Decisions(self._decisions))}
+        parts = replace(self._parts, parameters=parameters)
+        return report(parts, self._settings, *self._execute())
