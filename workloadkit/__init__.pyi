@@ -81,6 +81,7 @@ from .simulation.check import check_schedule as check_schedule
 from .simulation.schedule import Schedule as Schedule
 from .simulation.simulate import simulate as simulate
 from .simulation.stepping import SteppedSimulation as SteppedSimulation
+from .simulation.stepping import SteppedSimulations as SteppedSimulations
 from .simulation.violations import violations as violations
 from .trace import Trace as Trace
 from .user_classes import UserClasses as UserClasses

@@ -31,6 +31,7 @@ from tests.benchmarks import (
     sessions,
     sites,
     starting,
+    stepping,
     user_aware,
     utilities,
 )
@@ -46,6 +47,7 @@ PARTS = (
         inferred,
         sessions,
         scheduling,
+        stepping,
         conservative,
         user_aware,
         multi_queue,

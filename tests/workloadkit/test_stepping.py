@@ -202,3 +202,31 @@ def test_without_gymnasium_the_error_names_the_extra(monkeypatch):
     monkeypatch.delattr(wk.gym, "scheduling", raising=False)
     with pytest.raises(WorkloadError, match=r"workloadkit\[gym\]"):
         _ = wk.gym.SchedulingEnv
+
+
+def test_simulations_stepped_together_are_those_stepped_one_by_one():
+    """Each by the smallest estimate among the first jobs, on machines of different sizes."""
+    sizes, window = (96, 110, 200), 5
+    one_by_one = [wk.SteppedSimulation(SAMPLE, procs=procs, engine="compiled") for procs in sizes]
+    one_by_one[1].step(1)
+    many = wk.SteppedSimulations(one_by_one, window=window)
+    while many.pending.any():
+        many.step(np.argmin(np.where(many.procs > 0, many.estimate, np.inf), axis=1))
+    for which, simulation in enumerate(one_by_one):
+        while simulation.pending:
+            simulation.step(int(simulation.waiting["estimate"][:window].argmin()))
+        together = many.simulation(which).schedule
+        assert together.jobs.equals(simulation.schedule.jobs)
+        assert together.provenance == simulation.schedule.provenance
+
+
+def test_what_cannot_be_stepped_together_is_named():
+    simulation = wk.SteppedSimulation(SAMPLE)
+    many = wk.SteppedSimulations([simulation, simulation], window=3)
+    for places in ([0, -1], [0, 3], [9, 0]):
+        with pytest.raises(ParameterError, match="no job is shown there"):
+            many.step(places)
+    for options in ({"users": "fluid"}, {"engine": "python"}, {"predictor": "last-two"}):
+        other = wk.SteppedSimulation(SAMPLE, **options)
+        with pytest.raises(ParameterError, match="simulation 1 cannot be stepped together"):
+            wk.SteppedSimulations([simulation, other])

@@ -1,4 +1,4 @@
-"""Calls of the native functions of users who react, within kernels."""
+"""Calls of native functions by their addresses, within kernels."""
 
 from typing import Any
 
@@ -30,3 +30,25 @@ def _call(context, address, users, jobs, verb, place, item, now):
 
 
 call: Any = _call
+
+
+@intrinsic
+def _call_with(context, address, memory):
+    """Call a native function of one tuple, which is given by its address."""
+
+    def generate(context, builder, signature, arguments):
+        address, memory = arguments
+        convention, taken = context.call_conv, (types.voidptr,)
+        function = builder.inttoptr(
+            address, convention.get_function_type(types.none, taken).as_pointer()
+        )
+        memory = builder.inttoptr(memory, context.get_value_type(types.voidptr))
+        status, _ = convention.call_function(builder, function, types.none, taken, [memory])
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+call_with: Any = _call_with

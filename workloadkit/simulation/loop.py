@@ -124,7 +124,8 @@ def _kernel_for(state):
 
 
 @bare
-def _go_on(state, begun, until):
+def go_on(state, begun, until):
+    """Run as `play` does; the reason is in the state."""
     at = state.at
     at[WHY] = OVER
     now = state.clock[0]
@@ -162,7 +163,7 @@ def _go_on(state, begun, until):
 
 
 def _run(state, begun, until):
-    _go_on(by_reference(state), begun, until)
+    go_on(by_reference(state), begun, until)
 
 
 _play = kernel(_run)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, check_count
 from workloadkit.settings import Simulate
 from workloadkit.simulation.execution import execute
 from workloadkit.simulation.policies.stepped import Decisions, NoDecisionError, Stepped
@@ -228,3 +229,107 @@ class SteppedSimulation:
         parameters = {**self._parts.parameters, "decisions": str(Decisions(self._decisions))}
         parts = replace(self._parts, parameters=parameters)
         return report(parts, self._settings, *self._execute())
+
+
+class SteppedSimulations:
+    """Many simulations in the compiled engine that are stepped together, by one call.
+
+    A step continues all of them, each with the head of its queue. What an agent sees are arrays
+    over all simulations, so that it can decide for all at once; the next step overwrites them.
+
+    Parameters
+    ----------
+    simulations : sequence of SteppedSimulation
+        Each with a pending decision; they are copied. Users must not react, there is one pool of
+        processors, and no predictor.
+    window : int, default 64
+        Number of waiting jobs that are shown and can be chosen.
+
+    Raises
+    ------
+    ParameterError
+        If a simulation is over or cannot be stepped together with the others.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample().take(np.arange(400))
+    >>> many = SteppedSimulations([SteppedSimulation(log, procs=p) for p in (96, 128)])
+    >>> while many.pending.any():
+    ...     many.step(np.argmin(np.where(many.procs > 0, many.estimate, np.inf), axis=1))
+    >>> [many.simulation(i).schedule.machine for i in range(2)]
+    [96, 128]
+    """
+
+    def __init__(self, simulations: Sequence[SteppedSimulation], *, window: int = 64) -> None:
+        from workloadkit.simulation.policies.stepped.together import Together
+
+        check_count("window", window, least=1)
+        for place, each in enumerate(simulations):
+            if each._paused is None or each._paused.copy() is None:
+                raise ParameterError(
+                    f"simulation {place} cannot be stepped together with others: it is over, or "
+                    "not of the compiled engine with users who do not react, one pool of "
+                    "processors and no predictor"
+                )
+        self._simulations = [each.copy() for each in simulations]
+        self._together = Together([each._paused for each in self._simulations], window)
+        self._steps: list[tuple[NDArray[np.bool_], NDArray[np.int64]]] = []
+
+    @property
+    def pending(self) -> NDArray[np.bool_]:
+        """Whether each simulation has a pending decision, shape (n_simulations,)."""
+        return self._together.pending
+
+    @property
+    def now(self) -> NDArray:
+        """The clock of each simulation, shape (n_simulations,). [s]."""
+        return self._together.now
+
+    @property
+    def submit(self) -> NDArray[np.float64]:
+        """Submit times of the first waiting jobs, shape (n_simulations, window). [s]."""
+        return self._together.shown[:, :, 0]
+
+    @property
+    def estimate(self) -> NDArray[np.float64]:
+        """Estimates of these jobs. [s]."""
+        return self._together.shown[:, :, 1]
+
+    @property
+    def procs(self) -> NDArray[np.float64]:
+        """Processors that these jobs need; 0 where there is no job."""
+        return self._together.shown[:, :, 2]
+
+    def step(self, places: ArrayLike) -> None:
+        """Decide for all simulations, and continue each to its next decision.
+
+        Parameters
+        ----------
+        places : array_like of int, shape (n_simulations,)
+            Place of the head among the waiting jobs of each; ignored where no decision is pending.
+
+        Raises
+        ------
+        ParameterError
+            If there is no job at a place.
+        """
+        pending = self.pending
+        heads = np.where(pending, places, 0).astype(np.int64)
+        procs = self.procs
+        inside = (heads >= 0) & (heads < procs.shape[1])
+        there = inside & (procs[np.arange(heads.size), np.where(inside, heads, 0)] > 0)
+        if not there[pending].all():
+            which = int(np.flatnonzero(pending & ~there)[0])
+            raise ParameterError(
+                f"places is {heads[which]} for simulation {which}; no job is shown there"
+            )
+        self._steps.append((pending, heads))
+        self._together.go_on(heads)
+
+    def simulation(self, which: int) -> SteppedSimulation:
+        """Return one of the simulations as it is now; it repeats all decisions."""
+        one = self._simulations[which].copy()
+        one._decisions += [(int(heads[which]),) for pending, heads in self._steps if pending[which]]
+        one._begin()
+        return one

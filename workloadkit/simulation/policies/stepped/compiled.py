@@ -46,6 +46,7 @@ class CompiledStepped(CompiledPolicy):
             np.array([*first, 0]),  # room for one decision
             self.policy.backfill != "none",
             np.array([0, len(decisions), 0]),
+            np.empty((0, 3)),
         )
         return state._replace(policy=steps, **overtaking_of(self.policy)._asdict())
 

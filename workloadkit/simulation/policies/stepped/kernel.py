@@ -45,6 +45,9 @@ class Steps(NamedTuple):
     backfills : bool
         Whether jobs may overtake.
     at : ndarray of int64, shape (3,)
+    shown : ndarray of float64, shape (window, 3)
+        With each pending decision filled with submit, estimate and processors of the first waiting
+        jobs, and with 0 processors behind them.
     """
 
     queue: WaitingList
@@ -52,6 +55,7 @@ class Steps(NamedTuple):
     first: NDArray[np.int64]
     backfills: bool
     at: NDArray[np.int64]
+    shown: NDArray[np.float64]
 
 
 job_ended = arrivals.job_ended
@@ -95,11 +99,25 @@ def _follow_all(state, now):
             queue.at[COUNT] = 0
         elif at[FOLLOWED] == at[GIVEN]:
             at[PENDING] = 1
+            _show(state)
             break
         else:
             at[FOLLOWED] += 1
             if not _follow(state, at[FOLLOWED] - 1, now):
                 break
+
+
+@inline
+def _show(state):
+    """Show the first waiting jobs."""
+    queue, jobs, shown = state.policy.queue, state.jobs, state.policy.shown
+    for place in range(shown.shape[0]):
+        if place < queue.at[COUNT]:
+            job = queue.waiting[place]
+            shown[place, 0], shown[place, 1] = jobs.submit[job], jobs.estimate[job]
+            shown[place, 2] = jobs.procs[job]
+        else:
+            shown[place, 0] = shown[place, 1] = shown[place, 2] = 0.0
 
 
 @inline
