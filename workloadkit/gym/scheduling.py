@@ -111,9 +111,11 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         self._trace = trace
         self.simulation: Any = None
         box = gymnasium.spaces.Box
-        self.observation_space = gymnasium.spaces.Dict(
-            jobs=box(0.0, 1.0, (window, 4), np.float32), free=box(0.0, 1.0, (8,), np.float32)
+        spaces: Any = gymnasium.spaces.Dict(
+            jobs=box(0.0, 1.0, (window, 4), np.float32),
+            free=box(0.0, 1.0, (_AHEAD.size,), np.float32),
         )
+        self.observation_space = spaces
         self.action_space = (
             gymnasium.spaces.Discrete(window)
             if action == "head"
@@ -168,6 +170,7 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         """
         simulation = self.simulation
         n_shown = min(simulation.n_waiting, self.window)
+        places: Any
         if self.action == "head":
             places = int(action) if 0 <= action < n_shown else 0
         else:
@@ -175,16 +178,13 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         if simulation.step(places):
             return self._observation(), 0.0, False, False, self._info()
         schedule = simulation.schedule
-        nothing = {name: np.zeros(s.shape, s.dtype) for name, s in self._spaces.items()}
+        spaces: Any = self.observation_space
+        nothing = {name: np.zeros(box.shape, box.dtype) for name, box in spaces.items()}
         return nothing, self._value_of(schedule), True, False, {"schedule": schedule}
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which places have a job, shape (window,)."""
         return np.arange(self.window) < self.simulation.n_waiting
-
-    @property
-    def _spaces(self) -> Any:
-        return self.observation_space.spaces  # type: ignore[attr-defined]
 
     def _value_of(self, schedule: Schedule) -> float:
         """Return the reward of an episode."""
