@@ -362,3 +362,23 @@ def test_the_work_of_users_runs_from_the_start_to_the_end():
     }
     trace = exact(columns)
     assert agree(trace, "order:waiting_work", procs=4) == [0, 110, 100, 120]
+
+
+def test_scores_may_have_several_reservations():
+    trace = random_log(5, 200)
+    for score, order in (
+        ("order:estimate", "sjf"),
+        ("order:-procs", "largest"),
+        ("lqf:same", "largest"),
+    ):
+        several = agree(trace, f"{score},reservations=3", procs=16)
+        assert several == agree(trace, f"{order}:reservations=3", procs=16)
+    assert several != agree(trace, "largest", procs=16)
+    varying = "order:score=-wait,reservations=2"
+    wk.simulate(trace, varying, procs=16, engine="python")
+    with pytest.raises(ParameterError, match="reservations is 2, and a score changes while"):
+        wk.simulate(trace, varying, procs=16, engine="compiled")
+    with pytest.raises(ParameterError, match="reservations is 0; at least 1"):
+        wk.schedulers.parse("order:submit,reservations=0")
+    with pytest.raises(ParameterError, match="spare"):
+        wk.schedulers.parse("saf:spare=some")

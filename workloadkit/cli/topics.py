@@ -14,6 +14,8 @@ reservations:depth=1      arrival order; backfills jobs that do not delay
                           the first DEPTH ones
 lookahead:depth=50        EASY; the jobs that fill the machine best backfill
                           together
+selective:threshold=2     arrival order; backfills jobs that do not delay
+                          those whose expansion factor has reached THRESHOLD
 sjf, ljf                  EASY, the shortest or the longest estimate first
 smallest, largest         EASY, the fewest or the most processors first
 wfp3, unicef              EASY, in orders of wait, estimate and processors
@@ -44,10 +46,10 @@ recorded                  each job waits as it did in the log
 
 EASY and its orders up to priority-fifo take backfill=ORDER, the order in
 which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
-except wfp3, unicef and scores, reservations=K. They, creasy and
-user-priority take spare=none (a backfilled job ends by the shadow time;
-spare processors are not used) and strict=yes (it ends before the shadow
-time).
+except wfp3, unicef and scores that change while jobs wait, reservations=K.
+They, creasy and user-priority take spare=none (a backfilled job ends by
+the shadow time; spare processors are not used) and strict=yes (it ends
+before the shadow time).
 
 A score is an expression of submit, estimate, limit, procs, user, queue,
 since, number, group, partition, now, wait, running_work, waiting_work and

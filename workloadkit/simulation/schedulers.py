@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.policies.priority_fifo import PriorityFifo
     from workloadkit.simulation.policies.recorded import RecordedSchedule
     from workloadkit.simulation.policies.reservations import Reservations
+    from workloadkit.simulation.policies.selective import Selective
     from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
     from workloadkit.simulation.policies.sjf import Sjf
     from workloadkit.simulation.policies.smallest import Smallest
@@ -82,6 +83,7 @@ __all__ = [
     "Reservations",
     "Saf",
     "Scheduler",
+    "Selective",
     "SelfAdaptive",
     "Sexp",
     "Sjf",
@@ -104,6 +106,7 @@ _BUILT_IN = BuiltInParts(
         "conservative": "conservative.Conservative",
         "reservations": "reservations.Reservations",
         "lookahead": "lookahead.Lookahead",
+        "selective": "selective.Selective",
         "sjf": "sjf.Sjf",
         "ljf": "ljf.Ljf",
         "smallest": "smallest.Smallest",

@@ -66,19 +66,24 @@ def overtaking_of(policy: Any) -> Overtaking:
     ParameterError
     """
     backfill = getattr(policy, "backfill", "same")
-    for name, value, words in (
-        ("backfill", backfill, ("same", "none", *BACKFILLS)),
-        ("spare", policy.spare, SPARES),
-    ):
-        check_choice(f"scheduler {policy.name}: {name}", value, words)
+    check_choice(f"scheduler {policy.name}: backfill", backfill, ("same", "none", *BACKFILLS))
+    return rule_of(policy)
+
+
+def rule_of(policy: Any) -> Overtaking:
+    """Do the same for a policy whose `backfill` may be something else, too."""
+    check_choice(f"scheduler {policy.name}: spare", policy.spare, SPARES)
+    reservations = getattr(policy, "reservations", 1)
+    if not reservations >= 1:
+        raise ParameterError(f"scheduler {policy.name}: reservations is {reservations}; at least 1")
     overtaking = Overtaking(policy.spare == "extra", policy.strict)
     if overtaking != AS_USUAL:
         given = "spare is 'none'" if policy.strict is False else "strict is yes"
-        if backfill == "none":
+        if getattr(policy, "backfill", "same") == "none":
             raise ParameterError(f"scheduler {policy.name}: {given}, but backfill is 'none'")
-        if getattr(policy, "reservations", 1) > 1:
+        if reservations > 1:
             raise ParameterError(
-                f"scheduler {policy.name}: {given}, but reservations is {policy.reservations}; "
+                f"scheduler {policy.name}: {given}, but reservations is {reservations}; "
                 "the rule of overtaking requires one reservation"
             )
     return overtaking

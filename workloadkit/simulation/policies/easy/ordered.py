@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import SETTLED, Order, as_number, check_order, settled
 from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
@@ -26,10 +25,6 @@ class SettledOrder(Backfilling):
         check_types(self)
         check_order(self.name, self.order, SETTLED)
         overtaking_of(self)
-        if not self.reservations >= 1:
-            raise ParameterError(
-                f"scheduler {self.name}: reservations is {self.reservations}; at least 1"
-            )
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -20,10 +20,10 @@ from workloadkit.simulation.policies.order.expression import (
     read,
 )
 from workloadkit.simulation.policies.overtaking import (
-    AS_USUAL,
     BACKFILLS,
     Backfilling,
     Overtaking,
+    rule_of,
 )
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -92,6 +92,9 @@ class Order(Backfilling):
         Half-life of the decayed usage; infinite for the sum of all. [s]
     parameters : mapping of str to float
         Parameters of the score, by name. A change of them compiles nothing again.
+    reservations : int
+        Number of waiting jobs with a reservation. In the compiled engine, more than one require
+        scores that are settled when a job arrives.
     spare, strict
         As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
@@ -132,6 +135,7 @@ class Order(Backfilling):
     oldest_first: Duration = math.inf
     half_life: Duration = _WEEK
     parameters: Any = ()
+    reservations: int = 1
 
     def __post_init__(self) -> None:
         given = self.parameters
@@ -145,16 +149,12 @@ class Order(Backfilling):
                 )
         for name, value in pairs:
             check_number(name, value)
-        _ = self.scores  # which checks them
-        if self.backfill == "none" and self.overtaking != AS_USUAL:
-            raise ParameterError(
-                f"scheduler {self.name}: spare or strict is given, but backfill is 'none'"
-            )
+        _ = self.scores, self.overtaking  # which checks them
 
     @property
     def overtaking(self) -> Overtaking:
         """The rule by which jobs may overtake."""
-        return Overtaking(self.spare == "extra", self.strict)
+        return rule_of(self)
 
     @cached_property
     def scores(self) -> tuple[Score, Score | str]:
@@ -193,10 +193,10 @@ class Order(Backfilling):
         """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.order.plain import ScoredScheduler
 
-        return ScoredScheduler(*self.scores, self.overtaking)
+        return ScoredScheduler(*self.scores, self.overtaking, self.reservations)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.policies.order.compiled import compiled_order
 
-        return compiled_order(*self.scores, self.overtaking, workload, rules)
+        return compiled_order(self, workload, rules)

@@ -13,19 +13,20 @@ from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen
 from workloadkit.simulation.orders import SCORE, SCORED, Order, Scoring, VaryingOrder, settled
+from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+from workloadkit.simulation.policies.order import Order as OrderPolicy
 from workloadkit.simulation.policies.order import Score, kernel
 from workloadkit.simulation.policies.order.plain import check_log
-from workloadkit.simulation.policies.overtaking import Overtaking
+from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 from workloadkit.simulation.state import no_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 
-def compiled_order(
-    score: Score, backfill: Score | str, overtaking: Overtaking, workload: Workload, rules: Rules
-) -> CompiledEasy | CompiledVarying:
+def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> CompiledPolicy:
     """Return EASY in the order of a score, for one simulation in the compiled engine."""
+    (score, backfill), reservations = policy.scores, policy.reservations
     second = None if isinstance(backfill, str) else backfill
     check_log((score, second), workload.users is None)
     memories = [new_memory(each, workload) for each in (score, second) if each is not None]
@@ -34,7 +35,7 @@ def compiled_order(
         scoring(each, memory, dtype)
         for each, memory in zip(filter(None, (score, second)), memories, strict=True)
     ]
-    how: CompiledEasy | CompiledVarying
+    how: CompiledPolicy
     if score.is_settled and (second is None or second.is_settled):
         order = Order(SCORE, np.empty(0, np.int64), scorings[0])
         by: Any = order
@@ -42,12 +43,28 @@ def compiled_order(
             by = Order(SCORE, np.empty(0, np.int64), scorings[1])
         elif backfill != "same":
             by = None if backfill == "none" else settled(str(backfill))
-        how = CompiledEasy(workload, rules, order, by, overtaking)
+        if reservations > 1 and by is not None:
+            how = CompiledReservations(workload, rules, order, by, reservations)
+        else:
+            how = CompiledEasy(workload, rules, order, by, policy.overtaking)
+    elif reservations > 1 and backfill != "none":
+        raise ParameterError(
+            f"scheduler order: reservations is {reservations}, and a score changes while a job "
+            "waits; take engine='python'"
+        )
     else:
         then: Any = backfill if second is None else VaryingOrder(SCORE, scorings[1])
-        how = CompiledVarying(workload, rules, VaryingOrder(SCORE, scorings[0]), then, overtaking)
+        order_of_time = VaryingOrder(SCORE, scorings[0])
+        how = CompiledVarying(workload, rules, order_of_time, then, policy.overtaking)
     how.kept = memories
     return how
+
+
+def settled_score(score: Score, workload: Workload) -> tuple[Order, kernel.ScoreMemory]:
+    """Return a settled score as an order, and what its native function refers to."""
+    memory = new_memory(score, workload)
+    scored = scoring(score, memory, workload.submit.dtype)
+    return Order(SCORE, np.empty(0, np.int64), scored), memory
 
 
 def new_memory(score: Score, workload: Workload) -> kernel.ScoreMemory:

@@ -22,6 +22,7 @@ class NamedScore(Backfilling):
 
     backfill: str = "same"
     oldest_first: Duration = math.inf
+    reservations: int = 1
 
     def __post_init__(self) -> None:
         check_types("scheduler", self)
@@ -34,6 +35,7 @@ class NamedScore(Backfilling):
             self.score,
             self.backfill,
             self.oldest_first,
+            reservations=self.reservations,
             spare=self.spare,
             strict=self.strict,
         )

@@ -31,13 +31,18 @@ class ScoredScheduler(OrderedScheduler):
     backfill : Score or str
         Order of backfilling: a score, or as in `Ordered`.
     overtaking : Overtaking
+    reservations : int
     """
 
     def __init__(
-        self, score: Score, backfill: Score | str, overtaking: Overtaking = AS_USUAL
+        self,
+        score: Score,
+        backfill: Score | str,
+        overtaking: Overtaking = AS_USUAL,
+        reservations: int = 1,
     ) -> None:
         by_name = backfill if isinstance(backfill, str) else "same"
-        super().__init__(backfill=by_name, overtaking=overtaking)
+        super().__init__(backfill=by_name, reservations=reservations, overtaking=overtaking)
         self.score = score
         self.backfill_score = None if isinstance(backfill, str) else backfill
         self.work = UserWork(score.half_life)

@@ -22,13 +22,22 @@ class CompiledReservations(CompiledPolicy):
     order, backfill_order : NamedTuple
         See `orders`.
     reservations : int
+    threshold : float
+        Least expansion factor of a job with a reservation.
     """
 
     def __init__(
-        self, workload: Workload, rules: Rules, order: Any, backfill_order: Any, reservations: int
+        self,
+        workload: Workload,
+        rules: Rules,
+        order: Any,
+        backfill_order: Any,
+        reservations: int,
+        threshold: float = 1.0,
     ) -> None:
         super().__init__(workload, rules)
         self.orders, self.reservations = (order, backfill_order), reservations
+        self.threshold = threshold
 
     def n_planned(self, n_jobs: int) -> int:
         """Return how many rows of the machine the profile needs."""
@@ -48,6 +57,7 @@ class CompiledReservations(CompiledPolicy):
             rank if backfill_order is order else places(backfill_order),
             orders=(None, None) if known else self.orders,
             reservations=min(self.reservations, rank.size),
+            threshold=float(self.threshold),
             dtype=state.jobs.submit.dtype,
         )
         return state._replace(policy=part)

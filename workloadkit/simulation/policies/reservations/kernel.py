@@ -4,6 +4,9 @@ A full pass makes the profile of the running jobs again, with all reservations. 
 after a termination, and then only if a waiting job fits now. Until the next planned end, no
 reservation begins and no step of the profile is passed: reservations stay, refused jobs stay
 refused, and only a new job is examined if it arrives behind the reserved ones.
+
+With a threshold, only jobs that have waited long enough for it have reservations. The order of the
+queue is then that in which they reach it.
 """
 
 import sys
@@ -54,6 +57,8 @@ class Reserving(NamedTuple):
         Place of each job in both orders.
     reservations : int
         Number of waiting jobs with a reservation.
+    threshold : float
+        Least expansion factor of such a job: wait + estimate over estimate.
     queue, others : ndarray of int64, shape (n_jobs,)
         The waiting jobs in both orders.
     orders_differ : bool
@@ -69,6 +74,7 @@ class Reserving(NamedTuple):
     rank: NDArray[np.float64]
     backfill_rank: NDArray[np.float64]
     reservations: int
+    threshold: float
     queue: NDArray[np.int64]
     others: NDArray[np.int64]
     orders_differ: bool
@@ -83,6 +89,7 @@ def new_reserving(
     *,
     orders: tuple[Any, Any] = (None, None),
     reservations: int,
+    threshold: float = 1.0,
     dtype: np.dtype,
 ) -> Reserving:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
@@ -93,6 +100,7 @@ def new_reserving(
         rank,
         backfill_rank,
         reservations,
+        threshold,
         queue=queue,
         others=np.empty(n_jobs, np.int64) if orders_differ else queue,
         orders_differ=orders_differ,
@@ -131,7 +139,11 @@ def allocate(state, new, now):
     ahead = changes_ahead(state, 0, now)
     if ahead or (count > 0 and state.planned_ends[count - 1] <= now):
         at[KNOWN] = False
-    if at[KNOWN] and _come_behind(policy, new, state.at[ARRIVED]):
+    if (
+        at[KNOWN]
+        and _come_behind(policy, new, state.at[ARRIVED])
+        and not _another_is_due(state, now)
+    ):
         pass_time(policy.profile, now)
         for job in range(new, state.at[ARRIVED]):
             _look_at_one(state, job, now)
@@ -161,6 +173,22 @@ def _come_behind(policy, new, arrived):
 
 
 @inline
+def _is_due(state, job, now):
+    """Whether a job has waited long enough for a reservation."""
+    jobs, threshold = state.jobs, state.policy.threshold
+    return threshold == 1.0 or jobs.submit[job] + (threshold - 1.0) * jobs.estimate[job] <= now
+
+
+@inline
+def _another_is_due(state, now):
+    """Whether a job has come to be due since the last full pass."""
+    policy, n_reserved = state.policy, state.policy.at[N_RESERVED]
+    if policy.threshold == 1.0 or n_reserved == policy.at[WAIT]:
+        return False
+    return _is_due(state, policy.queue[n_reserved], now)
+
+
+@inline
 def _look_at_one(state, job, now):
     """Start a new job that delays no reservation, or add it to the queue."""
     policy, at = state.policy, state.policy.at
@@ -169,7 +197,7 @@ def _look_at_one(state, job, now):
         take_between(state, policy.profile, need, now, end)
         start_job(state, job, now)
         return
-    if at[N_RESERVED] < policy.reservations:
+    if at[N_RESERVED] < policy.reservations and _is_due(state, job, now):
         _reserve_slot(state, job, now)
         at[N_RESERVED] += 1
         at[LAST_RESERVED] = job
@@ -221,6 +249,8 @@ def _reserve_room(state, now):
     at[N_RESERVED] = place = 0
     while place < at[WAIT] and at[N_RESERVED] < policy.reservations and not is_full(state, 0, now):
         job = policy.queue[place]
+        if not _is_due(state, job, now):
+            break
         if _reserve_slot(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
@@ -238,6 +268,8 @@ def _reserve_parts(state, now):
         place < policy.at[WAIT] and n_reserved < policy.reservations and not is_full(state, 0, now)
     ):
         job = policy.queue[place]
+        if not _is_due(state, job, now):
+            break
         if fits(state, job, now):
             _start(state, job, now)
         else:
