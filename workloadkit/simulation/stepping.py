@@ -181,10 +181,9 @@ class SteppedSimulation:
         """
         paused = self._there
         listed = tuple(map(int, places)) if hasattr(places, "__iter__") else (int(places),)
-        if not listed or not 0 <= min(listed) <= max(listed) < paused.n_waiting:
-            raise ParameterError(
-                f"places is {places!r}; list places from 0 to {paused.n_waiting - 1}"
-            )
+        n_waiting = paused.n_waiting
+        if not listed or not 0 <= min(listed) <= max(listed) < n_waiting:
+            raise ParameterError(f"places is {places!r}; list places from 0 to {n_waiting - 1}")
         if len(set(listed)) < len(listed):
             raise ParameterError(f"places is {places!r}; list each place once")
         self._decisions.append(listed)

@@ -23,8 +23,12 @@ class NoDecisionError(WorkloadError):
     """
 
     def __init__(self, paused: Any) -> None:
-        super().__init__(f"scheduler stepped: there is no decision for the pass at {paused.now} s")
+        super().__init__()
         self.paused = paused
+
+    def __str__(self) -> str:
+        """Return the message, which is made only where it is read: this is raised at each step."""
+        return f"scheduler stepped: there is no decision for the pass at {self.paused.now} s"
 
 
 class Decisions(tuple):

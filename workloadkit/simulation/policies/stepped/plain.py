@@ -25,6 +25,7 @@ class SteppedScheduler(OrderedScheduler):
         backfill = "none" if policy.backfill == "none" else "same"
         super().__init__(backfill=backfill, overtaking=overtaking_of(policy))
         self.coming = deque(policy.decisions)
+        self.paused = PausedScheduler(self)
 
     def allocate(self) -> None:
         """Begin a pass."""
@@ -38,13 +39,19 @@ class SteppedScheduler(OrderedScheduler):
         ------
         NoDecisionError
         """
-        while any(map(self.fits, waiting := self.queue)):
+        while self.some_fit(waiting := self.queue):
             if len(waiting) == 1:
                 self.start(waiting[0])
             elif not self.coming:
-                raise NoDecisionError(PausedScheduler(self))
+                raise NoDecisionError(self.paused)
             elif not self.follow(self.coming.popleft()):
                 break
+
+    def some_fit(self, waiting: Sequence[JobView]) -> bool:
+        """Whether any of the waiting jobs fits."""
+        if self.free <= 0:
+            return False
+        return any(map(self.fits if self.outages_ahead else self.level.fits, waiting))
 
     def follow(self, places: Sequence[int]) -> bool:
         """Follow one decision; return whether all listed jobs start."""
