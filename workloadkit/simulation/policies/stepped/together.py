@@ -1,6 +1,7 @@
 """Many paused simulations in the compiled engine, which continue in one call."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +98,13 @@ def _play_one(function: int, memory: int) -> None:
 
 
 @chosen_by_type(_play_one, "bare")
-def _compiled_play_one(function, memory):
+def _compiled_play_one(function: Any, memory: Any) -> Any:
     from workloadkit._kernels.native_calls import call_with
 
     return lambda function, memory: call_with(function, memory)
 
 
 @kernel
-def _play_all(function, memories):
+def _play_all(function: Any, memories: Any) -> None:
     for memory in memories:
         _play_one(function, memory)
