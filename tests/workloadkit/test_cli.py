@@ -153,6 +153,7 @@ def test_version(run):
     assert run("--version") == (0, f"workloadkit {wk.__version__}\n", "")
 
 
+@pytest.mark.slow
 def test_shell_completion_knows_the_commands_and_the_studies():
     def complete(*words):
         environment = os.environ | {
@@ -559,6 +560,7 @@ def test_page_and_json_cannot_both_go_to_stdout(run, log):
     assert "cannot both go to stdout" in err
 
 
+@pytest.mark.slow
 def test_workers_import_nothing_from_the_working_directory(log, tmp_path):
     (tmp_path / "analysis.py").write_text("print('not this one', flush=True)\nraise SystemExit")
     program = Path(sys.executable).with_name("workloadkit")
