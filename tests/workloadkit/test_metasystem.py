@@ -1,0 +1,394 @@
+"""Metasystems: identities that hold exactly, and an oracle that goes second by second."""
+
+import heapq
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.examples import examples
+from tests.oracles import metasystem as oracle
+from tests.small_logs import busy_log
+from workloadkit.metasystem import (
+    Access,
+    JobSource,
+    Link,
+    MetaPolicy,
+    MetaScheduler,
+    Metasystem,
+    Publishes,
+    Site,
+    read_metasystem,
+    simulate_metasystem,
+)
+
+ENGINES = ("python", "compiled")
+OTHERS = ("reservations:3", "sjf", "ljf", "smallest", "largest", "f1", "priority-fifo")
+
+
+def starts(schedule):
+    """Site and start of all jobs, by where they come from and their numbers."""
+    jobs = schedule.jobs
+    found = {
+        (home, job): (site, start)
+        for home, job, site, start in jobs[["home", "job", "site", "start"]].itertuples(index=False)
+    }
+    for each in schedule.prepared.sites:
+        local = schedule.local_jobs(each.site.name)
+        found |= {
+            (each.site.name, job): (each.site.name, start)
+            for job, start in local[["job", "start"]].itertuples(index=False)
+        }
+    return found
+
+
+def one_processor(submit, run, n_sites, every=0, **keywords):
+    """Jobs of one processor for a meta-scheduler of one-processor sites without local jobs."""
+    log = wk.Trace.from_columns({"submit": submit, "run": run, "procs": np.ones(len(run))})
+    return Metasystem(
+        sites=[
+            Site(f"s{m}", procs=1, scheduler="fcfs", publishes=Publishes(every))
+            for m in range(n_sites)
+        ],
+        meta_schedulers=[MetaScheduler("grid", "least-work", [JobSource(log=log)])],
+        **keywords,
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "scheduler",
+    ["fcfs", "easy", "conservative", *(pytest.param(s, marks=pytest.mark.slow) for s in OTHERS)],
+)
+def test_one_site_is_an_ordinary_simulation(scheduler, engine):
+    for seed in range(4):
+        log = busy_log(seed)
+        expected = wk.simulate(log, scheduler, procs=8, engine="python").jobs
+        for share, every in ((0, 0), (0.5, 0), (0.5, 7), (1, 60)):
+            system = Metasystem(
+                sites=[
+                    Site("a", 8, scheduler, JobSource(log=log), publishes=Publishes(every=every))
+                ],
+                meta_schedulers=[
+                    MetaScheduler("grid", "shortest-wait", [JobSource(site="a", share=share)])
+                ],
+            )
+            found = starts(simulate_metasystem(system, engine=engine))
+            assert [found["a", job][1] for job in expected["job"]] == expected["start"].tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_sent_home_start_as_in_independent_simulations(engine):
+    logs = [busy_log(seed) for seed in range(4)]
+    schedulers = ("fcfs", "easy", "conservative", "largest")
+    names = "abcd"
+    system = Metasystem(
+        sites=[
+            Site(name, 8, scheduler, JobSource(log=log), publishes=Publishes(100 * (name > "b")))
+            for name, scheduler, log in zip(names, schedulers, logs, strict=True)
+        ],
+        meta_schedulers=[
+            MetaScheduler("grid", "home", [JobSource(site=name, share=0.5) for name in names])
+        ],
+    )
+    found = starts(simulate_metasystem(system, engine=engine))
+    for name, scheduler, log in zip(names, schedulers, logs, strict=True):
+        expected = wk.simulate(log, scheduler, procs=8, engine="python").jobs
+        assert [found[name, job] for job in expected["job"]] == [
+            (name, start) for start in expected["start"]
+        ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n_sites", [1, 2, 5])
+def test_least_work_on_single_processors_is_one_queue(n_sites, engine, rng):
+    """The recursion of Kiefer and Wolfowitz: the next job takes the server that is free first."""
+    for _ in range(3):
+        submit = np.sort(rng.integers(0, 400, 60))  # many at the same second
+        run = rng.integers(1, 9 * n_sites, 60)
+        schedule = simulate_metasystem(one_processor(submit, run, n_sites), engine=engine)
+        free, expected = [0] * n_sites, []
+        for arrival, length in zip(submit.tolist(), run.tolist(), strict=True):
+            begin = max(arrival, heapq.heappop(free))
+            heapq.heappush(free, begin + length)
+            expected.append(begin)
+        assert schedule.jobs["start"].tolist() == expected
+
+
+JOBS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "submit": st.integers(0, 12),
+            "procs": st.integers(1, 4),
+            "run": st.integers(1, 9),
+            "more": st.integers(0, 4),
+            "home": st.integers(0, 1),
+            "local": st.sampled_from([None, None, 0, 1]),
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+SITES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "procs": st.integers(4, 5),
+            "scheduler": st.sampled_from(["fcfs", "easy"]),
+            "every": st.sampled_from([0, 1, 5]),
+            "price": st.integers(0, 1),
+        }
+    ),
+    min_size=2,
+    max_size=2,
+)
+
+
+@given(JOBS, SITES)
+@examples(200)
+def test_small_cases_agree_with_the_oracle(jobs, sites):
+    jobs = sorted(jobs, key=lambda job: job["submit"])
+    jobs = [job | {"estimate": job["run"] + job["more"]} for job in jobs]
+    system = system_of(sites, jobs)
+    for policy in ("home", "least-work", "shortest-wait", "cheapest", "redundant"):
+        expected = oracle.simulate(sites, jobs, policy)
+        for engine in ENGINES if policy != "redundant" else ("python",):
+            schedule = simulate_metasystem(system, engine=engine, policies={"grid": policy})
+            found = starts(schedule)
+            where = {job: (int(site), start) for (_, job), (site, start) in found.items()}
+            assert [where[i] for i in range(len(jobs))] == list(zip(*expected, strict=True)), policy
+
+
+def system_of(sites, jobs):
+    """The metasystem of the oracle's description."""
+
+    def log(chosen):
+        names = {"requested_time": "estimate"} | {n: n for n in ("submit", "run", "procs")}
+        columns = {name: [jobs[i][of] for i in chosen] for name, of in names.items()}
+        return JobSource(log=wk.Trace.from_columns(columns | {"job": chosen}))
+
+    def places(**which):
+        return [i for i, job in enumerate(jobs) if all(job[k] == v for k, v in which.items())]
+
+    described = []
+    for m, site in enumerate(sites):
+        local = places(local=m)
+        described.append(
+            Site(
+                str(m),
+                site["procs"],
+                site["scheduler"],
+                log(local) if local else None,
+                price=site["price"],
+                publishes=Publishes(site["every"]),
+            )
+        )
+    sources = [
+        replace(log(places(local=None, home=m)), home=str(m))
+        for m in range(len(sites))
+        if places(local=None, home=m)
+    ]
+    schedulers = [MetaScheduler("grid", "home", sources)] if sources else []
+    if not sources:  # a meta-scheduler that never has a job of its own
+        nothing = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [1], "job": [99]})
+        source = JobSource(log=nothing, where="job=0", home="0")
+        schedulers = [MetaScheduler("grid", "home", [source])]
+    return Metasystem(sites=described, meta_schedulers=schedulers)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("policy", ["least-work", "shortest-wait", "random"])
+def test_identical_sites_in_another_order_are_other_names_only(policy, engine):
+    found = {}
+    for names in ("abc", "cab"):
+        system = Metasystem(
+            sites=[Site(name, 8) for name in names],
+            meta_schedulers=[MetaScheduler("grid", policy, [JobSource(log=busy_log(3))])],
+        )
+        jobs = simulate_metasystem(system, engine=engine).jobs
+        found[names] = [
+            (names.index(site), start) for site, start in jobs[["site", "start"]].values
+        ]
+    assert found["abc"] == found["cab"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_who_follow_stale_information_are_served_worse_than_at_random(engine, rng):
+    """The herd effect: all go where it was best, until the next publication."""
+    log = wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, 20_000, 400)),
+            "run": rng.integers(1, 200, 400),
+            "procs": np.ones(400),
+            "user": np.arange(400) % 80,
+        }
+    )
+    waits = {}
+    for policy, every in (("least-work", 0), ("random", 0), ("least-work", 2000)):
+        system = Metasystem(
+            sites=[Site(f"s{m}", 1, "fcfs", publishes=Publishes(every)) for m in range(3)],
+            meta_schedulers=[
+                MetaScheduler(f"g{user}", policy, [JobSource(log=log, where=f"user={user}")])
+                for user in range(80)
+            ],
+        )
+        jobs = simulate_metasystem(system, engine=engine).jobs
+        waits[policy, every] = jobs["wait"].mean()
+    assert waits["least-work", 0] < waits["random", 0] / 2
+    assert waits["random", 0] * 2 < waits["least-work", 2000]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_speed_price_access_and_links(engine):
+    log = wk.Trace.from_columns(
+        {
+            "submit": [0, 10, 20, 30],
+            "run": [60, 60, 60, 60],
+            "requested_time": [90, 90, 90, 90],
+            "procs": [1, 1, 3, 1],
+            "user": [1, 2, 1, 1],
+        }
+    )
+    system = Metasystem(
+        sites=[
+            Site("slow", 4, price=2),
+            Site("fast", 4, price=3, speed=2, access=Access(max_procs=2, users=[1])),
+        ],
+        links=[Link(["slow", "fast"], latency=1.5, bandwidth=100)],
+        meta_schedulers=[
+            MetaScheduler("grid", "cheapest", [JobSource(log=log, home="slow", stage_in=250)])
+        ],
+    )
+    jobs = simulate_metasystem(system, engine=engine).jobs
+    # an hour of the fast site costs 3 but does the work of two
+    assert jobs["site"].tolist() == ["fast", "slow", "slow", "fast"]
+    assert jobs["start"].tolist() == [4, 10, 20, 34]  # 1.5 s + 250 bytes / 100 bytes/s
+    assert jobs["run"].tolist() == [30, 60, 60, 30]
+    assert jobs["estimate"].tolist() == [45, 90, 90, 45]
+    assert jobs["wait"].tolist() == [4, 0, 0, 4]
+    assert jobs["cost"].tolist() == [3 * 30 / 3600, 2 * 60 / 3600, 2 * 180 / 3600, 3 * 30 / 3600]
+
+
+def test_a_predicted_start_is_the_start_where_the_future_is_known():
+    """Exact estimates, conservative backfilling and no later arrivals."""
+    predicted = []
+
+    class Predicting(MetaPolicy):
+        name = "predicting"
+
+        def choose(self, job, sites):
+            predicted.append(sites[0].start(job))
+            return sites
+
+    for seed in range(4):
+        log = busy_log(seed)
+        system = Metasystem(
+            sites=[Site("a", 8, "conservative", publishes=Publishes(0 if seed % 2 else 5))],
+            meta_schedulers=[MetaScheduler("grid", Predicting(), [JobSource(log=log)])],
+            estimates="exact",
+        )
+        predicted.clear()
+        jobs = simulate_metasystem(system).jobs
+        known = jobs["run"] >= 1  # the estimate of a run time of 0 is 1
+        if known.all():
+            assert predicted == jobs["start"].tolist()
+
+
+def test_redundant_requests_are_cancelled_when_one_starts():
+    log = busy_log(2)
+    system = Metasystem(
+        sites=[Site(name, 8, "easy") for name in "abc"],
+        meta_schedulers=[MetaScheduler("grid", "redundant:sites=3", [JobSource(log=log)])],
+    )
+    schedule = simulate_metasystem(system)
+    assert (schedule.jobs["cancelled"] == 2).all()
+    assert schedule.metrics["meta_schedulers"]["grid"]["cancelled"] == 2 * len(schedule.jobs)
+    for name in "abc":
+        trace = schedule.trace(name)
+        used = wk.metrics.use_over_time(
+            *(
+                trace.column("submit") + trace.column("wait") + more
+                for more in (0, trace.column("run"))
+            ),
+            trace.column("procs"),
+        )[1]
+        assert used.max() <= 8
+
+
+def test_added_waits_and_events():
+    log = wk.Trace.from_columns({"submit": [0, 5], "run": [10, 10], "procs": [1, 1]})
+    grid = wk.Trace.from_columns({"submit": [1], "run": [20], "procs": [1]})
+    system = Metasystem(
+        sites=[Site("a", 1, jobs=JobSource(log=log))],
+        meta_schedulers=[MetaScheduler("grid", "random", [JobSource(log=grid)])],
+    )
+    schedule = simulate_metasystem(system)
+    assert schedule.local_jobs("a")["start"].tolist() == [0, 30]
+    assert schedule.local_jobs("a")["wait_alone"].tolist() == [0, 5]
+    assert schedule.metrics["sites"]["a"]["added_wait"] == 10
+    events = schedule.events()
+    assert events[["time", "event", "job"]].to_numpy().tolist() == [
+        *([0, "submitted", 1], [0, "started", 1], [1, "submitted", 1], [1, "arrived", 1]),
+        *([5, "submitted", 2], [10, "ended", 1], [10, "started", 1], [30, "ended", 1]),
+        *([30, "started", 2], [40, "ended", 2]),
+    ]
+    assert len(schedule.events(share=0.5, rng=1)) < len(events)
+
+
+def test_errors_name_file_field_and_value(tmp_path):
+    path = tmp_path / "m.json"
+    good = {"sites": [{"name": "a", "procs": 8}], "meta_schedulers": []}
+    site, source = {"name": "b", "procs": 4}, {"model": "lublin", "jobs": 9}
+    cases = [
+        (
+            {"sites": [{"name": "a", "procs": 0}]},
+            "field sites[0].procs: it must be a whole number from 1: '0'",
+        ),
+        ({"sites": [{"procs": 3}]}, "field sites[0]: name is missing"),
+        ({"sites": []}, "field sites: it must be a list of sites: '[]'"),
+        ({"sites": {}}, "field sites: no list: '{}'"),
+        ({"sites": [site, site]}, "field sites[1].name: another one has this name"),
+        ({"sites": [site | {"speeds": 2}]}, "field sites[0].speeds: unknown key"),
+        ({"sites": [site | {"scheduler": "esay"}]}, "field sites[0].scheduler: unknown scheduler"),
+        (
+            {"sites": [site | {"publishes": {"every": "soon"}}]},
+            "sites[0].publishes.every: it must be a time",
+        ),
+        (
+            {"sites": [site | {"jobs": {"log": "a", "model": "b"}}]},
+            "sites[0].jobs.log: give one of",
+        ),
+        (good | {"links": [{"between": ["a", "x"]}]}, "links[0].between: no such site"),
+        (
+            good | {"meta_schedulers": [{"name": "g", "policy": "best", "jobs": [source]}]},
+            "meta_schedulers[0].policy: unknown meta-scheduler",
+        ),
+        (
+            good | {"meta_schedulers": [{"name": "g", "policy": "home", "jobs": [{"site": "a"}]}]},
+            "jobs[0].site: this site has no local jobs",
+        ),
+        (good | {"overrun": "late"}, "field overrun: give one of raise, kill: '\"late\"'"),
+        (good | {"format": 2}, "field format: unsupported version"),
+    ]
+    for data, message in cases:
+        path.write_text(json.dumps(data))
+        with pytest.raises(wk.FormatError) as error:
+            read_metasystem(path)
+        assert str(error.value).startswith(str(path)) and message in str(error.value), message
+    path.write_text(json.dumps(good))
+    assert read_metasystem(path).sites[0].procs == 8
+    with pytest.raises(wk.WorkloadError, match="no site admits 1 meta job"):
+        large = wk.Trace.from_columns({"submit": [0], "run": [1], "procs": [9]})
+        simulate_metasystem(
+            Metasystem([Site("a", 8)], [MetaScheduler("g", "random", [JobSource(log=large)])])
+        )
+    with pytest.raises(wk.ParameterError, match="requires 'plan'"):
+        simulate_metasystem(
+            Metasystem(
+                [Site("a", 8, publishes=Publishes(0, ["work"]))],
+                [MetaScheduler("g", "shortest-wait", [JobSource(log=large)])],
+            )
+        )
