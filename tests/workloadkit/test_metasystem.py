@@ -2,8 +2,10 @@
 
 import heapq
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,8 @@ from workloadkit.metasystem import (
 )
 
 ENGINES = ("python", "compiled")
-OTHERS = ("reservations:3", "sjf", "ljf", "smallest", "largest", "f1", "priority-fifo")
+SCHEMA = Path(__file__).parents[2] / "docs/reference/schemas/files/metasystem.json"
+OTHERS = ("reservations:3", "sjf", "ljf", "smallest", "largest", "f1")
 
 
 def starts(schedule):
@@ -392,3 +395,48 @@ def test_errors_name_file_field_and_value(tmp_path):
                 [MetaScheduler("g", "shortest-wait", [JobSource(log=large)])],
             )
         )
+
+
+def test_the_schema_of_the_file_describes_it(tmp_path):
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    page = SCHEMA.parents[2] / "formats" / "metasystem.md"
+    example = page.read_text("utf-8").partition("```json\n")[2].partition("```")[0]
+    jsonschema.validate(json.loads(example), schema)
+    path = tmp_path / "m.json"
+    path.write_text(example)
+    system = read_metasystem(path)
+    assert system.sites[0].jobs.log == str(tmp_path / "north.swf.gz")
+    assert (system.sites[0].publishes.every, system.links[0].bandwidth) == (600, 1e8)
+    parts = {"sites": Site, "links": Link, "meta_schedulers": MetaScheduler}
+    for name, kind in ({"": Metasystem} | parts).items():
+        of = schema if not name else schema["properties"][name]["items"]
+        assert set(of["properties"]) - {"format"} == {field.name for field in fields(kind)}
+    assert set(schema["$defs"]["source"]["properties"]) == {f.name for f in fields(JobSource)}
+
+
+def test_the_command_writes_logs_jobs_and_events(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wk.write_swf(busy_log(1), "log.swf")
+    described = {
+        "sites": [
+            {"name": "a", "procs": 8, "jobs": {"log": "log.swf"}, "price": 1},
+            {"name": "b", "procs": 8, "scheduler": "fcfs"},
+        ],
+        "meta_schedulers": [{"name": "g", "policy": "random", "jobs": {"site": "a", "share": 0.5}}],
+    }
+    Path("grid.json").write_text(json.dumps(described))
+    code, out, _ = run("metasystem", "grid.json", "--policy", "g=least-work", "-o", "results")
+    assert code == 0 and "least-work" in out and "fcfs" in out
+    n_jobs = sum(wk.read_swf(f"results/{name}.swf.gz").n_jobs for name in "ab")
+    assert n_jobs == busy_log(1).n_jobs
+    assert run("validate", "results/a.swf.gz")[0] == 0
+    assert len(Path("results/events.csv").read_text().splitlines()) > 3 * n_jobs
+    for arguments, message in (
+        (("--policy", "grid"), "write NAME=POLICY"),
+        (("--policy", "x=home"), "policies"),
+        (("--policy", "g=nearest"), "unknown meta-scheduler 'nearest'"),
+        (("-o", "no/results"), "cannot be written"),
+    ):
+        code, _, err = run("metasystem", "grid.json", *arguments)
+        assert code in (1, 2) and message in err and "Traceback" not in err

@@ -220,17 +220,15 @@ class MetaSchedule(Displayed):
         every = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
         if share < 1:
             every = every[np.random.default_rng(rng).random(len(every)) < share]
-        order = ("ended", "submitted", "arrived", "started")
+        columns = {"ended": "end", "submitted": "submit", "arrived": "arrival", "started": "start"}
         parts = []
-        for event in order:
-            column = {"ended": "end", "submitted": "submit", "started": "start"}.get(event, event)
+        for event, column in columns.items():
             of = every if event != "arrived" else every[every["kind"] == "meta"]
-            column = "arrival" if event == "arrived" else column
             part = of[["job", "meta_scheduler", "site"]].copy()
             if event == "submitted":
                 part["site"] = part["site"].where(of["kind"] == "local", "")
-            part.insert(0, "time", of[column])
-            part.insert(1, "event", pd.Categorical([event] * len(of), order, ordered=True))
+            part.insert(0, "time", of[column].astype(self.served.start.dtype))
+            part.insert(1, "event", pd.Categorical([event] * len(of), columns, ordered=True))
             parts.append(part)
         events = pd.concat(parts).sort_values(["time", "event"], kind="stable", ignore_index=True)
         return events.assign(event=events["event"].astype(str))

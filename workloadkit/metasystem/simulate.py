@@ -20,7 +20,7 @@ from workloadkit.provenance import seed_of
 #: Schedulers of sites in the compiled engine. The others need all jobs, or their users, in advance.
 SCHEDULERS = (
     *("fcfs", "easy", "conservative", "reservations", "sjf", "ljf", "smallest", "largest"),
-    *("f1", "priority-fifo"),
+    "f1",
 )
 
 
