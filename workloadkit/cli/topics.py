@@ -188,6 +188,8 @@ closed, mixed and reopen take servers=, too.
 CROSSCHECK = """
 mm1 | poisson   lam S             open users, one server
 mmc             lam S servers     open users, several servers
+sites           lam S servers     the same; simulated as sites of one processor
+                                  and a meta-scheduler
 md1             lam S             open users, constant service time S
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]

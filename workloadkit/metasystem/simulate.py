@@ -13,6 +13,7 @@ from workloadkit.errors import ParameterError, check_choice
 from workloadkit.metasystem.description import InvalidFieldError, Metasystem
 from workloadkit.metasystem.files import read_metasystem
 from workloadkit.metasystem.jobs import Prepared, prepare
+from workloadkit.metasystem.plain import play_plain
 from workloadkit.metasystem.policies import MetaPolicy, parse
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
@@ -77,18 +78,21 @@ def simulate_metasystem(
     chosen = _policies(system, policies or {})
     _check_published(system, chosen)
     prepared = prepare(system)
-    which = _engine(prepared, chosen, engine)
-    for policy, seed in zip(chosen, prepared.seed.spawn(len(chosen)), strict=True):
+    return play(prepared, chosen, engine)
+
+
+def play(
+    prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | None = None
+) -> MetaSchedule:
+    """Simulate a metasystem whose jobs are known; see `simulate_metasystem`."""
+    which = _engine(prepared, policies, engine)
+    for policy, seed in zip(policies, prepared.seed.spawn(len(policies)), strict=True):
         object.__setattr__(policy, "rng", np.random.default_rng(seed))
     if which == "compiled":
         from workloadkit.metasystem.compiled import play_compiled
 
-        served = play_compiled(prepared, chosen)
-    else:
-        from workloadkit.metasystem.plain import play_plain
-
-        served = play_plain(prepared, chosen)
-    return MetaSchedule(prepared, chosen, served)
+        return MetaSchedule(prepared, policies, play_compiled(prepared, policies))
+    return MetaSchedule(prepared, policies, play_plain(prepared, policies))
 
 
 def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Sequence[MetaPolicy]:
