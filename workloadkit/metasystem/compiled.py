@@ -20,16 +20,64 @@ from workloadkit.simulation.workload import Workload
 
 def play_compiled(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
     """Simulate a metasystem in the compiled engine."""
-    grid = _new_grid(prepared, policies)
-    sites = [_CompiledSite(m, each, prepared.jobs, grid) for m, each in enumerate(prepared.sites)]
-    first = 0
-    while (first := sending.send_all(grid, first)) < prepared.jobs.number.size:
-        _go_on(sites)
-    grid.until[:] = never(grid.until.dtype)
-    sending.finish(grid)
-    while _go_on(sites):
-        sending.finish(grid)
-    return _served(prepared, sites)
+    metasystem = CompiledMetasystem(prepared, policies)
+    metasystem.play()
+    return metasystem.served()
+
+
+class CompiledMetasystem:
+    """The simulation of a metasystem, once.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    policies : sequence of MetaPolicy
+    """
+
+    def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
+        self.jobs, self.grid = prepared.jobs, _new_grid(prepared, policies)
+        self.sites = [
+            _CompiledSite(m, each, prepared.jobs, self.grid)
+            for m, each in enumerate(prepared.sites)
+        ]
+
+    def play(self) -> None:
+        """Send all jobs, and run to the last event."""
+        first = 0
+        while (first := sending.send_all(self.grid, first)) < self.jobs.number.size:
+            self._go_on()
+        self.grid.until[:] = never(self.grid.until.dtype)
+        sending.finish(self.grid)
+        while self._go_on():
+            sending.finish(self.grid)
+
+    def _go_on(self) -> bool:
+        """Continue the sites whose policies have requested a return; return whether any has."""
+        return sum(site.go_on() for site in self.sites) > 0
+
+    def served(self) -> Served:
+        """Return where and when the jobs started.
+
+        Raises
+        ------
+        WorkloadError
+            If a job never starts.
+        """
+        n_jobs, dtype = self.jobs.number.size, self.grid.until.dtype
+        where, start = np.full(n_jobs, -1, np.int64), np.zeros(n_jobs, dtype)
+        local_starts = []
+        for site in self.sites:
+            origin, starts = site.rows()
+            n_stuck = int((starts == never(dtype)).sum())
+            if n_stuck:
+                raise WorkloadError(
+                    f"site {site.name}: {site.policy} never starts {plural(n_stuck, 'job')}"
+                )
+            local, meta = origin >= 0, -1 - origin[origin < 0]
+            local_starts.append(np.empty(site.n_local, dtype))
+            local_starts[-1][origin[local]] = starts[local]
+            where[meta], start[meta] = site.place, starts[~local]
+        return Served(where, start, local_starts, np.zeros(n_jobs, np.int64))
 
 
 def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Grid:
@@ -128,10 +176,6 @@ class _CompiledSite:
         return self.state.users.origin[:arrived], self.state.start[:arrived]
 
 
-def _go_on(sites: Sequence[_CompiledSite]) -> bool:
-    return sum(site.go_on() for site in sites) > 0
-
-
 def _streams(
     place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid, n_rows: int
 ) -> Streams:
@@ -172,28 +216,3 @@ def _tables(n_rows: int, dtype: np.dtype, machine: int) -> Workload:
         killed=np.zeros(n_rows, np.bool_),
         left_out=0,
     )
-
-
-def _served(prepared: Prepared, sites: Sequence[_CompiledSite]) -> Served:
-    """Return where and when the jobs started.
-
-    Raises
-    ------
-    WorkloadError
-        If a job never starts.
-    """
-    n_jobs, dtype = prepared.jobs.number.size, prepared.jobs.submit.dtype
-    where, start = np.full(n_jobs, -1, np.int64), np.zeros(n_jobs, dtype)
-    local_starts = []
-    for site in sites:
-        origin, starts = site.rows()
-        n_stuck = int((starts == never(dtype)).sum())
-        if n_stuck:
-            raise WorkloadError(
-                f"site {site.name}: {site.policy} never starts {plural(n_stuck, 'job')}"
-            )
-        local, meta = origin >= 0, -1 - origin[origin < 0]
-        local_starts.append(np.empty(site.n_local, dtype))
-        local_starts[-1][origin[local]] = starts[local]
-        where[meta], start[meta] = site.place, starts[~local]
-    return Served(where, start, local_starts, np.zeros(n_jobs, np.int64))
