@@ -5,6 +5,8 @@ Sites are dicts of `procs`, `scheduler` ("fcfs" or "easy"), `every` and `price`.
 job. Their order is that of the numbers; run times are at least 1, and at most the estimates.
 """
 
+from itertools import permutations
+
 
 def simulate(sites, jobs, policy, k=2):
     """The site and the start of each job."""
@@ -158,3 +160,61 @@ def one_pass(site, now, jobs, start, second):
         if job["procs"] <= free() and (in_time or job["procs"] <= spare):
             begin(i)
     return started
+
+
+def co_allocate(sites, jobs):
+    """The starts of all jobs, where meta jobs are reserved in the earliest common window.
+
+    Meta jobs have `parts`, from the largest one on, each for a site of its own.
+    """
+    queue, running, accepted = ([[] for _ in sites] for _ in range(3))
+    start, second = {}, 0
+
+    def free(m, s, more=()):
+        taken = [(begin, begin + planned, p) for begin, _, planned, p in running[m] + accepted[m]]
+        taken += more
+        return sites[m]["procs"] - sum(p for begin, end, p in taken if begin <= s < end)
+
+    def room(m, begin, length, more=()):
+        return min(free(m, s, more) for s in range(begin, begin + length))
+
+    while len(start) < len(jobs) or any(accepted) or any(running):
+        for i, job in enumerate(jobs):
+            if job["submit"] == second and job["local"] is None:
+                begin, chosen = second, None
+                while chosen is None:
+                    rooms = [room(m, begin, job["estimate"]) for m in range(len(sites))]
+                    possible = [
+                        ([rooms[m] for m in of], [-m for m in of], of)
+                        for of in permutations(range(len(sites)), len(job["parts"]))
+                        if all(rooms[m] >= p for m, p in zip(of, job["parts"], strict=True))
+                    ]
+                    chosen = max(possible)[2] if possible else None
+                    begin += chosen is None
+                start[i] = begin
+                for m, p in zip(chosen, job["parts"], strict=True):
+                    accepted[m].append((begin, job["run"], job["estimate"], p))
+        for m, site in enumerate(sites):
+            running[m] = [job for job in running[m] if job[0] + job[1] > second]
+            running[m] += [job for job in accepted[m] if job[0] == second]
+            accepted[m] = [job for job in accepted[m] if job[0] > second]
+            queue[m] += [
+                i for i, job in enumerate(jobs) if job["submit"] == second and job["local"] == m
+            ]
+            claims = []
+            for i in queue[m].copy():
+                need, length = jobs[i]["procs"], jobs[i]["estimate"]
+                used = sum(p for *_, p in running[m])
+                if site["procs"] - used >= need and room(m, second, length, claims) >= need:
+                    queue[m].remove(i)
+                    start[i] = second
+                    running[m].append((second, jobs[i]["run"], length, need))
+                elif site["scheduler"] == "fcfs":
+                    break
+                elif not claims:
+                    begin = second
+                    while room(m, begin, length, claims) < need:
+                        begin += 1
+                    claims.append((begin, begin + length, need))
+        second += 1
+    return [start[i] for i in range(len(jobs))]

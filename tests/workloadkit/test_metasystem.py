@@ -202,6 +202,124 @@ def system_of(sites, jobs):
     return Metasystem(sites=described, meta_schedulers=schedulers)
 
 
+def co_allocated(sites, jobs, policy):
+    """The schedule of meta jobs of one part and of several, and of local jobs."""
+    columns = {"requested_time": "estimate"} | {n: n for n in ("submit", "run", "procs")}
+
+    def log(chosen):
+        table = {name: [jobs[i][of] for i in chosen] for name, of in columns.items()}
+        return wk.Trace.from_columns(table | {"job": chosen})
+
+    sources, described = [], []
+    for parts in (1, 2):
+        which = [i for i, j in enumerate(jobs) if j["local"] is None and j["n_parts"] == parts]
+        if which:
+            sources.append(JobSource(log=log(which), parts=parts))
+    for m, site in enumerate(sites):
+        local = [i for i, job in enumerate(jobs) if job["local"] == m]
+        source = JobSource(log=log(local)) if local else None
+        described.append(Site(str(m), site["procs"], site["scheduler"], source))
+    scheduler = [MetaScheduler("grid", policy, sources)] if sources else []
+    return simulate_metasystem(Metasystem(described, scheduler))
+
+
+CO_ALLOCATED = st.lists(
+    st.fixed_dictionaries(
+        {
+            "submit": st.integers(0, 12),
+            "procs": st.integers(2, 4),
+            "run": st.integers(1, 9),
+            "more": st.integers(0, 4),
+            "n_parts": st.integers(1, 2),
+            "local": st.sampled_from([None, None, 0, 1]),
+        }
+    ),
+    min_size=1,
+    max_size=7,
+)
+
+
+@given(CO_ALLOCATED, SITES)
+@examples(200)
+def test_parts_start_in_the_earliest_common_window(jobs, sites):
+    jobs = sorted(jobs, key=lambda job: job["submit"])
+    for job in jobs:
+        n, procs = job["n_parts"], job["procs"]
+        parts = [procs // n + (i < procs % n) for i in range(n)]
+        job.update(estimate=job["run"] + job["more"], parts=parts)
+    schedule = co_allocated(sites, jobs, "co-allocate")
+    found = dict(schedule.jobs.groupby("job")["start"].agg(lambda s: s.unique().item()))
+    for site in ("0", "1"):
+        found |= dict(schedule.local_jobs(site)[["job", "start"]].itertuples(index=False))
+    assert [found[i] for i in range(len(jobs))] == oracle.co_allocate(sites, jobs)
+
+
+@given(CO_ALLOCATED, SITES)
+@examples(100)
+def test_parts_that_hold_processors_start_together_and_never_lock_each_other(jobs, sites):
+    jobs = sorted(jobs, key=lambda job: job["submit"])
+    for job in jobs:
+        job["estimate"] = job["run"] + job["more"]
+    schedule = co_allocated(sites, jobs, "hold")
+    table = schedule.jobs
+    assert (table.groupby("job")["start"].nunique() == 1).all()
+    assert (table.groupby("job")["site"].nunique() == table.groupby("job")["part"].count()).all()
+    for m, site in enumerate(sites):
+        here = table[(table["site"] == str(m)) & (table["cancelled"] == 0)]
+        local = schedule.local_jobs(str(m))
+        begin = np.concatenate([here["start"] - here["held"], local["start"]])
+        end, procs = (np.concatenate([here[c], local[c]]) for c in ("end", "procs"))
+        if begin.size:
+            assert wk.metrics.use_over_time(begin, end, procs)[1].max() <= site["procs"]
+
+
+@pytest.mark.parametrize("scheduler", ["easy", "conservative", "sjf", "easy:strict=yes"])
+def test_waiting_jobs_are_planned_around_reservations(scheduler):
+    """No processor is used twice, and parts of a job start in one second."""
+    system = Metasystem(
+        sites=[Site(name, 8, scheduler, JobSource(log=busy_log(ord(name)))) for name in "abc"],
+        meta_schedulers=[
+            MetaScheduler("grid", "co-allocate", [JobSource(log=busy_log(1), parts=3)]),
+            MetaScheduler("other", "least-work", [JobSource(site="a", share=0.3)]),
+        ],
+    )
+    schedule = simulate_metasystem(system)
+    grid = schedule.jobs[schedule.jobs["meta_scheduler"] == "grid"]
+    assert (grid.groupby("job")[["start", "part"]].nunique() == [1, 3]).any(axis=None)
+    assert (grid.groupby("job")["start"].nunique() == 1).all()
+    for name in "abc":
+        log = schedule.trace(name)
+        start, run = log.column("submit") + log.column("wait"), log.column("run")
+        used = wk.metrics.use_over_time(start, start + run, log.column("procs"))[1]
+        assert used.max() <= 8
+
+
+def test_a_deadlock_is_broken():
+    """Each of two jobs of two parts holds what the other one waits for."""
+    logs = [
+        wk.Trace.from_columns({"submit": [n], "run": [5], "procs": [2], "job": [n]}) for n in (1, 2)
+    ]
+    system = Metasystem(
+        sites=[Site("a", 1), Site("b", 1)],
+        links=[Link(["a", "b"], latency=5)],
+        meta_schedulers=[
+            MetaScheduler(
+                "grid",
+                "hold",
+                [
+                    JobSource(log=log, parts=2, home=home)
+                    for log, home in zip(logs, "ab", strict=True)
+                ],
+            )
+        ],
+    )
+    jobs = simulate_metasystem(system).jobs
+    # job 1 holds a from 1 on, job 2 releases b at 2; job 1 arrives there at 6
+    assert jobs["start"].tolist() == [6, 6, 11, 11]
+    assert sorted(jobs["held"]) == [0, 0, 0, 5]
+    assert jobs["cancelled"].tolist() == [0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("policy", ["least-work", "shortest-wait", "random"])
 def test_identical_sites_in_another_order_are_other_names_only(policy, engine):
@@ -388,6 +506,17 @@ def test_errors_name_file_field_and_value(tmp_path):
         simulate_metasystem(
             Metasystem([Site("a", 8)], [MetaScheduler("g", "random", [JobSource(log=large)])])
         )
+    parts = [JobSource(log=busy_log(1), parts=2)]
+    for scheduler, policy, message in (
+        ("easy", "random", r"jobs\[0\].parts is 2; policy random does not co-allocate"),
+        ("multi-queue", "co-allocate", r"sites\[0\].scheduler is 'multi-queue'; it does not plan"),
+    ):
+        with pytest.raises(wk.ParameterError, match=message):
+            simulate_metasystem(
+                Metasystem(
+                    [Site("a", 8, scheduler), Site("b", 8)], [MetaScheduler("g", policy, parts)]
+                )
+            )
     with pytest.raises(wk.ParameterError, match="requires 'plan'"):
         simulate_metasystem(
             Metasystem(

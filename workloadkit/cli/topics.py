@@ -71,6 +71,11 @@ cheapest                  the lowest price by the estimate; of equal prices
                           the least remaining work
 redundant:sites=2         SITES sites with the least remaining work; the job
                           is cancelled at the others when one starts it
+co-allocate               the parts of a job start in the earliest common
+                          window of reservations
+hold                      the parts wait at the sites with the least
+                          remaining work; those that start hold their
+                          processors until the last one has started
 
 A custom one is module:Class, of a class that derives from MetaPolicy of
 workloadkit.metasystem.

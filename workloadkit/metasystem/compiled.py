@@ -77,7 +77,8 @@ class CompiledMetasystem:
             local_starts.append(np.empty(site.n_local, dtype))
             local_starts[-1][origin[local]] = starts[local]
             where[meta], start[meta] = site.place, starts[~local]
-        return Served(where, start, local_starts, np.zeros(n_jobs, np.int64))
+        nothing = np.zeros(n_jobs, np.int64)
+        return Served(where, start, local_starts, nothing, nothing.astype(dtype))
 
 
 def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Grid:

@@ -182,6 +182,9 @@ class JobSource(_Checked):
         policy `home` sends them to it.
     stage_in : float, default 0
         Volume that is moved before a meta job arrives at another site than its home. [bytes]
+    parts : int, default 1
+        Parts of each meta job, of about equally many processors, each for another site. They start
+        together.
     """
 
     checks: ClassVar = {
@@ -194,6 +197,7 @@ class JobSource(_Checked):
         "share": _SHARE,
         "home": _TEXT,
         "stage_in": _NOT_NEGATIVE,
+        "parts": _COUNT,
     }
 
     log: Any = None
@@ -205,6 +209,7 @@ class JobSource(_Checked):
     share: float = 1
     home: str | None = None
     stage_in: float = 0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

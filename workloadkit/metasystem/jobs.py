@@ -33,6 +33,8 @@ _SHOWN = 5  # jobs that an error lists
 class MetaJobs:
     """The jobs of all meta-schedulers, in the order of (submit, meta-scheduler, job number).
 
+    Each part of a co-allocated job is a row of its own; the parts of a job follow each other.
+
     Parameters
     ----------
     scheduler : ndarray of int64, shape (n_jobs,)
@@ -52,6 +54,8 @@ class MetaJobs:
         Whether the job is stopped at its estimate.
     left_out : int
         Jobs that no site admits.
+    part : ndarray of int64, shape (n_jobs,)
+        Number of the part, from 0.
     """
 
     scheduler: NDArray[np.int64]
@@ -66,6 +70,7 @@ class MetaJobs:
     delay: NDArray
     admitted: NDArray[np.bool_]
     killed: NDArray[np.bool_]
+    part: NDArray[np.int64]
     left_out: int = 0
 
 
@@ -239,8 +244,12 @@ def _joined(
     order = np.lexsort((table["job"], scheduler, table["submit"]))
     table = {name: values[order] for name, values in table.items()}
     scheduler, home, volume = scheduler[order], home[order], volume[order]
+    parts = np.repeat(np.array([s.parts for _, s, _ in streams], np.int64), sizes)[order]
+    row, part, table["procs"] = _parts(np.minimum(parts, table["procs"]), table["procs"])
+    table = {name: v if name == "procs" else v[row] for name, v in table.items()}
+    scheduler, home, volume = scheduler[row], home[row], volume[row]
 
-    n_sites, n_jobs = len(sites), order.size
+    n_sites, n_jobs = len(sites), row.size
     speed = np.array([each.site.speed for each in sites], np.float64)
     at_home = np.where(home < 0, 1.0, speed[home])
     run, estimate, delay = (np.empty((n_sites, n_jobs), dtype) for _ in range(3))
@@ -264,8 +273,19 @@ def _joined(
         delay,
         admitted,
         table["killed"],
+        part,
     )
     return _without_too_large(system, jobs)
+
+
+def _parts(
+    parts: NDArray[np.int64], procs: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the job, the number and the processors of each part."""
+    row = np.repeat(np.arange(parts.size), parts)
+    part = np.arange(row.size) - np.repeat(np.cumsum(parts) - parts, parts)
+    each, more = procs // np.maximum(parts, 1), procs % np.maximum(parts, 1)
+    return row, part, each[row] + (part < more[row])
 
 
 def _column(parts: Sequence[NDArray], name: str) -> NDArray:
@@ -309,10 +329,14 @@ def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:
 def _without_too_large(system: Metasystem, jobs: MetaJobs) -> MetaJobs:
     """Return the jobs that a site admits; report the others, or leave them out."""
     keep = jobs.admitted.any(axis=0)
+    job = np.cumsum(jobs.part == 0) - 1
+    divided = np.unique(job[jobs.part > 0])
+    for parts in (np.flatnonzero(job == each) for each in divided):
+        keep[parts] = _have_sites(jobs.admitted[:, parts])
     if keep.all():
         return jobs
     if system.oversize == "error":
-        refused = jobs.number[~keep]
+        refused = jobs.number[~keep & (jobs.part == 0)]
         shown = ", ".join(map(str, refused[:_SHOWN].tolist()))
         more = f" and {refused.size - _SHOWN:,} more" if refused.size > _SHOWN else ""
         raise WorkloadError(
@@ -324,4 +348,13 @@ def _without_too_large(system: Metasystem, jobs: MetaJobs) -> MetaJobs:
         for name, values in vars(jobs).items()
         if isinstance(values, np.ndarray)
     }
-    return MetaJobs(**kept, left_out=int((~keep).sum()))
+    return MetaJobs(**kept, left_out=int((~keep & (jobs.part == 0)).sum()))
+
+
+def _have_sites(admitted: NDArray[np.bool_]) -> bool:
+    """Whether each part of a job can have a site of its own; the largest parts come first.
+
+    A site that admits a part admits smaller ones, so it is enough to count.
+    """
+    n_sites = admitted.sum(axis=0)
+    return bool((n_sites > np.arange(n_sites.size)).all())

@@ -6,7 +6,9 @@ to them; last, each site in turn processes its events and makes its pass, see
 arrive at a site in the same second are in the order of their numbers, local jobs first.
 """
 
+from bisect import insort
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +18,11 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
 from workloadkit.metasystem.plan import Plan
 from workloadkit.metasystem.policies import MetaPolicy
+from workloadkit.metasystem.reserving import ReservingMachine
 from workloadkit.metasystem.views import MetaJob, Published, SiteView
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.plain.events import SCHEDULER_WAKE_UP, SUBMISSION
+from workloadkit.simulation.plain.events import SCHEDULER_WAKE_UP, SUBMISSION, TERMINATION
+from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.policy import plain_form
 from workloadkit.simulation.users.open import Replay
 
@@ -37,12 +40,15 @@ class Served(NamedTuple):
         Starts of the local jobs of each site. [s]
     cancelled : ndarray of int64, shape (n_jobs,)
         Number of sites at which each meta job was cancelled.
+    held : ndarray, shape (n_jobs,)
+        How long the processors of each part were held, idle, for the other parts. [s]
     """
 
     site: NDArray[np.int64]
     start: NDArray
     local_starts: Sequence[NDArray]
     cancelled: NDArray[np.int64]
+    held: NDArray
 
 
 class _MetaUser(User):
@@ -69,8 +75,9 @@ class SiteSimulation(Simulation):
         scheduler = _copied(policy) if isinstance(policy, Scheduler) else plain_form(policy)
         scheduler.name = policy.name
         self._grid = _MetaUser()
+        self.hardware = ReservingMachine(prepared.rules.machine)
         super().__init__(
-            OnePool(prepared.rules.machine).plain(),
+            self.hardware,
             scheduler,
             [Replay(prepared.workload), self._grid],
             overrun=prepared.rules.overrun,
@@ -78,6 +85,8 @@ class SiteSimulation(Simulation):
         )
         self.sent: dict[int, tuple[Job, int]] = {}  # of a meta job: job, serial of its arrival
         self.started: list[int] = []  # meta jobs that started in this instant
+        self.holding: dict[int, Job] = {}  # parts that hold their processors, idle
+        self.to_hold: set[int] = set()  # parts that will
         self.published: Any = None  # when it published last
         for user in self.users:
             user.begin()
@@ -100,20 +109,73 @@ class SiteSimulation(Simulation):
         return self.started
 
     def start(self, job: Job) -> None:
-        """Start a job."""
-        super().start(job)
+        """Start a job; of one that waits for its other parts, hold the processors."""
+        if job.submitter is self._grid and job.row in self.to_hold:
+            self._n_waiting -= 1
+            job.start, self.holding[job.row] = self.now, job
+            self._occupy(job, -1 - job.row)
+            self.hardware.start(job.view, self.now)
+        else:
+            super().start(job)
         if job.submitter is self._grid:
             self.started.append(job.row)
 
-    def send(self, i: int, arrival: Any) -> None:
-        """Let a meta job arrive at a time."""
+    @property
+    def moves(self) -> bool:
+        """Whether a job will end that does not wait for other parts."""
+        return len(self.running) > len(self.holding) or bool(self.hardware.accepted)
+
+    def _occupy(self, job: Job, serial: int) -> None:
+        """Enter a running job under the serial of its end."""
+        self.running[job.view] = serial
+        insort(self.planned_ends, (job.start + job.view.estimate, serial, job.view))
+
+    def _job(self, i: int, arrival: Any) -> Job:
+        """Return a meta job as a job of this site."""
         meta = self.meta
         values = (meta.procs[i], meta.run[self.place, i], meta.estimate[self.place, i])
         procs, run, estimate = (value.item() for value in values)
         user, number = int(meta.user[i]), int(meta.number[i])
         job = Job(self._grid, user, procs, run, estimate, arrival, number, bool(meta.killed[i]))
         job.row, job.group = i, int(meta.group[i])
+        return job
+
+    def send(self, i: int, arrival: Any) -> None:
+        """Let a meta job arrive at a time."""
+        job = self._job(i, arrival)
         self.sent[i] = job, self._events.add(*self._arrival(job))
+
+    def reserve(self, i: int, begin: Any) -> None:
+        """Accept a reservation: a meta job starts at a time, for which there is room."""
+        job = self._job(i, begin)
+        self.hardware.accepted[i] = begin, job.estimate, job.procs
+        self.scheduler.plans_void()
+        self._events.add(begin, SUBMISSION, -1, self._begin_reserved, job)  # before all arrivals
+
+    def _begin_reserved(self, job: Job) -> None:
+        """Start a job at the begin of its reservation; its scheduler never sees it wait."""
+        del self.hardware.accepted[job.row]
+        job.arrival = len(self.jobs)
+        self.jobs.append(show(job))
+        self._n_waiting += 1
+        self.start(job)
+
+    def run_held(self, i: int, now: Any) -> Any:
+        """Let a part run that has held its processors; return for how long it has."""
+        job = self.holding.pop(i)
+        held = now - job.start
+        self.planned_ends.remove((job.view.planned_end, -1 - i, job.view))
+        job.start = now
+        self._occupy(job, self._events.add(now + job.run, TERMINATION, 0, self._end, job))
+        self.scheduler.plans_void()
+        return held
+
+    def release_held(self, i: int, now: Any) -> None:
+        """Release the processors that a part holds; a pass follows."""
+        self.now, job = now, self.holding.pop(i)
+        self._take_back(job, interrupted=True)
+        self.scheduler.plans_void()
+        self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
     def cancel(self, i: int, now: Any) -> None:
         """Cancel a meta job that has not started; a pass follows if jobs wait."""
@@ -133,10 +195,9 @@ class SiteSimulation(Simulation):
         running = [(end, job.procs) for end, _, job in self.planned_ends]
         work = sum(job.procs * job.estimate for job in waiting)
         work += sum(procs * max(end - now, 0) for end, procs in running)
-        free, plan = self.hardware.level.free, None
-        if "plan" in self.prepared.site.publishes.what:
-            wishes = [(job.procs, job.estimate) for job in waiting]
-            plan = Plan(now, free, running, wishes, in_order=self.prepared.in_order)
+        free, in_order = self.hardware.level.free, self.prepared.in_order
+        wishes = [(job.procs, job.estimate) for job in waiting]
+        plan = partial(Plan, now, free, running, wishes, in_order=in_order)  # takes long
         return Published(now, free, len(waiting), work, plan)
 
     def local_starts(self) -> NDArray:
@@ -200,6 +261,10 @@ class _Metasystem:
         self.site = np.full(n_jobs, -1, np.int64)
         self.start = np.zeros(n_jobs, self.jobs.submit.dtype)
         self.cancelled = np.zeros(n_jobs, np.int64)
+        self.held = np.zeros(n_jobs, self.start.dtype)
+        self.partly: dict[int, range] = {}  # jobs of which some parts hold processors, by the first
+        self.parts_of: dict[int, range] = {}
+        self.released: dict[int, list[range]] = {}  # jobs that wait until another one runs
 
     def play(self) -> Served:
         """Run to the last event.
@@ -213,12 +278,16 @@ class _Metasystem:
             for site in self.sites:
                 self._publish_if_due(site, now)
             while self.coming < self.site.size and self.jobs.submit[self.coming] == now:
-                self._decide(self.coming, now)
-                self.coming += 1
+                last = self.coming + 1
+                while last < self.site.size and self.jobs.part[last] > 0:
+                    last += 1
+                self._decide(range(self.coming, last), now)
+                self.coming = last
             for site in self.sites:
                 if site.next_time == now:
                     for i in site.play_instant(now):
                         self._started(i, site.place, now)
+            self._break_deadlock(now)
         stuck = np.flatnonzero(self.site < 0)
         if stuck.size:
             raise WorkloadError(
@@ -226,7 +295,7 @@ class _Metasystem:
                 f"{self.jobs.number[stuck[0]]}"
             )
         local_starts = [site.local_starts() for site in self.sites]
-        return Served(self.site, self.start, local_starts, self.cancelled)
+        return Served(self.site, self.start, local_starts, self.cancelled, self.held)
 
     def _next_time(self) -> Any:
         times = [site.next_time for site in self.sites]
@@ -248,15 +317,44 @@ class _Metasystem:
         for broker in self.brokers:
             broker.views[site.place].receive(published)
 
-    def _decide(self, i: int, now: Any) -> None:
-        """Let a meta-scheduler send a job."""
-        jobs = self.jobs
-        broker = self.brokers[jobs.scheduler[i]]
+    def _decide(self, parts: range, now: Any) -> None:
+        """Let a meta-scheduler send a job, perhaps of several parts."""
+        broker = self.brokers[self.jobs.scheduler[parts[0]]]
         for site in self.sites:
             broker.views[site.place].now = now
             if site.prepared.site.publishes.every == 0 and site.published != now:
                 self._publish(site, now)
-        job = MetaJob(
+        policy = broker.policy
+        if policy.co_allocates == "reserve":
+            self._reserve(parts, now)
+            return
+        used: set[int] = set()
+        for i in parts:
+            jobs, job = self.jobs, self._seen(i, now)
+            admitting = [
+                view
+                for view in broker.views
+                if jobs.admitted[view.place, i] and view.place not in used
+            ]
+            chosen = policy.choose(job, admitting)
+            if not chosen or any(view not in admitting for view in chosen):
+                raise ParameterError(
+                    f"meta-scheduler {policy.name}: it chose {chosen!r} for job {job.number}; "
+                    "choose among the sites that admit it"
+                )
+            for view in chosen:
+                if policy.co_allocates:
+                    self.sites[view.place].to_hold.add(i)
+                    self.parts_of[i] = parts
+                self.sites[view.place].send(i, view.arrival(job))
+                view.send(job)
+                self.asked[i].append(view.place)
+                used.add(view.place)
+
+    def _seen(self, i: int, now: Any) -> MetaJob:
+        """Return a job as its meta-scheduler sees it."""
+        jobs = self.jobs
+        return MetaJob(
             place=i,
             number=int(jobs.number[i]),
             user=int(jobs.user[i]),
@@ -267,20 +365,36 @@ class _Metasystem:
             estimates=tuple(jobs.estimate[:, i].tolist()),
             delays=tuple(jobs.delay[:, i].tolist()),
         )
-        admitting = [view for view in broker.views if jobs.admitted[view.place, i]]
-        chosen = list(broker.policy.choose(job, admitting))
-        if not chosen or any(view not in admitting for view in chosen):
-            raise ParameterError(
-                f"meta-scheduler {broker.policy.name}: it chose {chosen!r} for job {job.number}; "
-                "choose among the sites that admit it"
-            )
-        for view in chosen:
-            self.sites[view.place].send(i, view.arrival(job))
-            view.send(job)
-            self.asked[i].append(view.place)
+
+    def _reserve(self, parts: range, now: Any) -> None:
+        """Reserve the earliest common window of the parts of a job."""
+        jobs, first = self.jobs, parts[0]
+        plans = [site.hardware.plan(now) for site in self.sites]
+        arrivals = (now + jobs.delay[:, first]).tolist()
+        times = {*arrivals, *(time for plan in plans for time, _ in plan.steps() if time >= now)}
+        for begin in sorted(times):
+            room = {
+                m: plan.room(begin, jobs.estimate[m, first].item())
+                for m, plan in enumerate(plans)
+                if arrivals[m] <= begin
+            }
+            chosen: list[int] = []
+            for i in parts:  # the largest first
+                free = [
+                    m
+                    for m in room
+                    if m not in chosen and jobs.admitted[m, i] and room[m] >= jobs.procs[i]
+                ]
+                if not free:
+                    break
+                chosen.append(max(free, key=room.__getitem__))
+            if len(chosen) == len(parts):
+                for i, m in zip(parts, chosen, strict=True):
+                    self.sites[m].reserve(i, begin)
+                return
 
     def _started(self, i: int, place: int, now: Any) -> None:
-        """Note the start of a meta job, and cancel it elsewhere."""
+        """Note the start of a meta job, and cancel it elsewhere, or wait for its other parts."""
         self.site[i], self.start[i] = place, now
         broker = self.brokers[self.jobs.scheduler[i]]
         for other in self.asked[i]:
@@ -288,3 +402,55 @@ class _Metasystem:
                 self.sites[other].cancel(i, now)
                 broker.views[other].withdraw(i)
                 self.cancelled[i] += 1
+        if i in self.parts_of:
+            parts = self.parts_of[i]
+            self.partly[parts[0]] = parts
+            if all(self.site[part] >= 0 for part in parts):
+                del self.partly[parts[0]]
+                for part in parts:
+                    self.held[part] += self.sites[self.site[part]].run_held(part, now)
+                    self.start[part] = now
+                for others in self.released.pop(parts[0], ()):
+                    for part in others:
+                        self.sites[self.asked[part][0]].send(part, now)
+
+    def _break_deadlock(self, now: Any) -> None:
+        """If jobs hold what others wait for, let the one submitted last release its processors.
+
+        Its parts are sent again when the first of them runs, which so never releases anything.
+        A site moves if a job that runs on it will end: an ordinary one, or one that holds
+        processors and gets all of its parts. A job gets them if each missing part waits at a site
+        that moves, or has not arrived and fits.
+        """
+        stuck, moving = dict(self.partly), {site.place for site in self.sites if site.moves}
+        found = bool(stuck)
+        while found:
+            found = False
+            for first, parts in list(stuck.items()):
+                missing = [i for i in parts if self.site[i] < 0]
+                if all(self._may_start(i, moving) for i in missing):
+                    moving |= {int(self.site[i]) for i in parts if i not in missing}
+                    del stuck[first]
+                    found = True
+        if stuck:
+            self._release(stuck[max(stuck)], now)
+            self.released.setdefault(min(stuck), []).append(stuck[max(stuck)])
+
+    def _may_start(self, i: int, moving: set[int]) -> bool:
+        """Whether a part may still start at its site."""
+        site = self.sites[self.asked[i][0]]
+        job = site.sent[i][0]
+        return site.place in moving or (job.view is None and site.hardware.level.fits(job))
+
+    def _release(self, parts: range, now: Any) -> None:
+        """Release the processors of a job that waits for parts, and cancel these."""
+        del self.partly[parts[0]]
+        for i in parts:
+            site = self.sites[self.asked[i][0]]
+            if self.site[i] >= 0:
+                self.held[i] += now - self.start[i]
+                site.release_held(i, now)
+            else:
+                site.cancel(i, now)
+            self.site[i] = -1
+            self.cancelled[i] += 1

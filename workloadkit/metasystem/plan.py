@@ -1,6 +1,7 @@
 """The planned free processors of a site, from which waits are predicted."""
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,17 @@ class Plan:
         time = self._arrays[0]
         return earliest_slot(*self._arrays, procs, estimate, time[0] if after is None else after)
 
+    def room(self, begin: Any, duration: Any) -> int:
+        """Return the fewest free processors from a time on, for a duration."""
+        steps = self.steps()
+        ends = [*(time for time, _ in steps[1:]), inf]
+        inside = (
+            level
+            for (time, level), end in zip(steps, ends, strict=True)
+            if end > begin and time < begin + duration
+        )
+        return min(inside)
+
     def take(self, begin: Any, procs: int, estimate: Any) -> None:
         """Take the slot of a job."""
         n_steps = int(self._arrays[2][0])
@@ -71,13 +83,6 @@ class Plan:
             for new, values in zip(self._arrays, old, strict=True):
                 new[: min(n_steps, values.size)] = values[:n_steps]
         take_slot(*self._arrays, begin, estimate, procs)
-
-    def copy(self) -> "Plan":
-        """Return a copy."""
-        other = object.__new__(Plan)
-        time, level, count = self._arrays
-        other._arrays = time.copy(), level.copy(), count.copy()
-        return other
 
     def steps(self) -> list[tuple[Any, int]]:
         """Return when each step begins, and the free processors until the next one."""

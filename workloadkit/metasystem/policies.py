@@ -35,6 +35,9 @@ class MetaPolicy:
     #: What sites must publish.
     needs: ClassVar[tuple[str, ...]] = ()
 
+    #: How the parts of jobs start together: by "reserve" or "hold"; empty for jobs of one part.
+    co_allocates: ClassVar[str] = ""
+
     #: Code of the policy in the compiled engine, -1 for none.
     code: ClassVar[int] = -1
 
@@ -153,6 +156,38 @@ class Redundant(MetaPolicy):
         return sorted(sites, key=lambda site: site.load)[: self.sites]
 
 
+@dataclass(frozen=True)
+class CoAllocate(MetaPolicy):
+    """The parts of a job start in the earliest common window of reservations.
+
+    Each site answers with its processors that are free over time by the planned ends of its running
+    jobs and by accepted reservations. The parts get the earliest time at which as many sites have
+    room for their estimates; of these sites, those with the most room. Waiting jobs are planned
+    around accepted reservations.
+    """
+
+    name: ClassVar[str] = "co-allocate"
+    co_allocates: ClassVar[str] = "reserve"
+
+
+@dataclass(frozen=True)
+class Hold(MetaPolicy):
+    """The parts of a job wait at the sites with the least remaining work, the largest at the least.
+
+    A part that starts holds its processors, idle, until the last one has started; then all run. If
+    jobs hold what others wait for, so that none of them can ever start, the one submitted last
+    releases its processors, and its parts are submitted again when the one submitted first runs.
+    """
+
+    name: ClassVar[str] = "hold"
+    needs: ClassVar = ("work",)
+    co_allocates: ClassVar[str] = "hold"
+
+    def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
+        """Choose for one part: the first of the least loaded."""
+        return [min(sites, key=lambda site: site.load)]
+
+
 _KNOWN: tuple[Callable[..., MetaPolicy], ...] = (
     Home,
     Random,
@@ -160,6 +195,8 @@ _KNOWN: tuple[Callable[..., MetaPolicy], ...] = (
     ShortestWait,
     Cheapest,
     Redundant,
+    CoAllocate,
+    Hold,
 )
 
 
@@ -169,7 +206,7 @@ def known() -> dict[str, Callable[..., MetaPolicy]]:
     Examples
     --------
     >>> ", ".join(known())
-    'home, random, least-work, shortest-wait, cheapest, redundant'
+    'home, random, least-work, shortest-wait, cheapest, redundant, co-allocate, hold'
     """
     return {policy.name: policy for policy in _KNOWN}  # type: ignore[attr-defined]
 

@@ -59,11 +59,12 @@ class MetaSchedule(Displayed):
     def jobs(self) -> "pd.DataFrame":
         """The meta jobs, one row each, in the order of (submit, meta-scheduler, job number).
 
-        Columns: `meta_scheduler job user submit home site arrival start end wait run procs estimate
-        killed response bounded_slowdown cost cancelled`. `arrival` is when a job arrives at its
-        site; its `wait` is counted from its submission; `cost` is the price of the processors for
-        its run time; `cancelled` is the number of sites at which it was cancelled. Times in
-        seconds.
+        Columns: `meta_scheduler job part user submit home site arrival start end wait run procs
+        estimate killed response bounded_slowdown cost cancelled held`. Each `part` of a
+        co-allocated job, counted from 0, has a row. `arrival` is when a job can start at its site
+        at the earliest; its `wait` is counted from its submission; `cost` is the price of the
+        processors for its run time; `cancelled` is the number of requests that were cancelled;
+        `held` is how long its processors were held, idle, for other parts. Times in seconds.
         """
         import pandas as pd
 
@@ -77,6 +78,7 @@ class MetaSchedule(Displayed):
             {
                 "meta_scheduler": schedulers[jobs.scheduler] if schedulers.size else [],
                 "job": jobs.number,
+                "part": jobs.part,
                 "user": jobs.user,
                 "submit": jobs.submit,
                 "home": names[jobs.home],
@@ -93,6 +95,7 @@ class MetaSchedule(Displayed):
                 "bounded_slowdown": metrics.bounded_slowdown(wait, run),
                 "cost": price[served.site] * jobs.procs * run / _HOUR,
                 "cancelled": served.cancelled,
+                "held": served.held,
             }
         )
 
@@ -135,8 +138,9 @@ class MetaSchedule(Displayed):
         """Aggregates of meta jobs by meta-scheduler, and of sites.
 
         Under ``meta_schedulers`` and the name of each: `jobs mean_wait median_wait mean_response
-        mean_bounded_slowdown throughput_per_hour cost cancelled` and `sites`, the number of its
-        jobs that each site ran. Under ``sites`` and the name of each: `local_jobs meta_jobs
+        mean_bounded_slowdown throughput_per_hour cost cancelled`; `held`, the processors × seconds
+        that parts of jobs held, idle; and `sites`, the number of its jobs, or parts of them, that
+        each site ran. Under ``sites`` and the name of each: `local_jobs meta_jobs
         utilization revenue`, the price of all meta jobs; and of its local jobs `mean_wait
         mean_response mean_bounded_slowdown`, the same without meta jobs as `mean_wait_alone` and so
         on, and `added_wait`, the difference of the mean waits: what meta jobs cost local ones.
@@ -283,7 +287,7 @@ class MetaSchedule(Displayed):
         ]
         result: dict[str, Any] = plain(
             {
-                "jobs": self.served.site.size,
+                "jobs": int((self.prepared.jobs.part == 0).sum()),
                 "left_out": self.prepared.jobs.left_out,
                 **self.metrics,
                 "provenance": {
@@ -303,7 +307,11 @@ class MetaSchedule(Displayed):
 
 
 def _served(frame: "pd.DataFrame") -> dict[str, Any]:
-    """Return the aggregates of meta jobs."""
+    """Return the aggregates of meta jobs; a co-allocated one ends with its last part."""
+    cost, cancelled = float(frame["cost"].sum()), int(frame["cancelled"].sum())
+    held = float((frame["held"] * frame["procs"]).sum())
+    names = ("submit", "end", "wait", "run", "response", "bounded_slowdown")
+    frame = frame.groupby((frame["part"] == 0).cumsum())[[*names]].max()
     n_jobs = len(frame)
     makespan = float(frame["end"].max() - frame["submit"].min()) if n_jobs else 0.0
     return {
@@ -313,8 +321,9 @@ def _served(frame: "pd.DataFrame") -> dict[str, Any]:
         "mean_response": _mean(frame["response"]),
         "mean_bounded_slowdown": _mean(frame["bounded_slowdown"]),
         "throughput_per_hour": n_jobs / makespan * _HOUR if makespan else np.nan,
-        "cost": float(frame["cost"].sum()),
-        "cancelled": int(frame["cancelled"].sum()),
+        "cost": cost,
+        "cancelled": cancelled,
+        "held": held,
     }
 
 

@@ -17,6 +17,10 @@ from workloadkit.metasystem.plain import play_plain
 from workloadkit.metasystem.policies import MetaPolicy, parse
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.policy import plain_form
 
 #: Schedulers of sites in the compiled engine. The others need all jobs, or their users, in advance.
 SCHEDULERS = (
@@ -78,6 +82,8 @@ def simulate_metasystem(
     chosen = _policies(system, policies or {})
     _check_published(system, chosen)
     prepared = prepare(system)
+    if any(policy.co_allocates == "reserve" for policy in chosen):
+        _check_reservable(prepared)
     return play(prepared, chosen, engine)
 
 
@@ -107,6 +113,13 @@ def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Seq
         policy = parse(policy) if isinstance(policy, str) else policy
         if not isinstance(policy, MetaPolicy):
             raise InvalidFieldError(field, policy, "give a name or an instance of MetaPolicy")
+        for j, source in enumerate(scheduler.jobs):
+            if source.parts > 1 and not policy.co_allocates:
+                raise InvalidFieldError(
+                    f"meta_schedulers[{i}].jobs[{j}].parts",
+                    source.parts,
+                    f"policy {policy.name} does not co-allocate; take co-allocate or hold",
+                )
         policies.append(copy.deepcopy(policy))
     return policies
 
@@ -122,6 +135,19 @@ def _check_published(system: Metasystem, policies: Sequence[MetaPolicy]) -> None
                         site.publishes.what,
                         f"meta-scheduler {policy.name} requires {what!r}",
                     )
+
+
+def _check_reservable(prepared: Prepared) -> None:
+    """Check that the schedulers of all sites plan around reservations."""
+    for i, each in enumerate(prepared.sites):
+        own = isinstance(each.policy, Scheduler)
+        scheduler = each.policy if own else plain_form(each.policy)
+        if not isinstance(scheduler, OrderedScheduler | ConservativeScheduler):
+            raise InvalidFieldError(
+                f"sites[{i}].scheduler",
+                each.policy.name,
+                "it does not plan around reservations; take easy, an order of it, or conservative",
+            )
 
 
 def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | None) -> str:

@@ -4,6 +4,7 @@ It sees what a site published, and the jobs that it sent there itself and that a
 the publication. It sees nothing else of a site.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,15 +55,15 @@ class Published(NamedTuple):
         Waiting jobs.
     work : int or float
         Remaining work by the estimates of the waiting and running jobs. [processor-seconds]
-    plan : Plan or None
-        Planned free processors; None where it is not published.
+    plan : callable
+        Makes the plan of free processors.
     """
 
     time: Any
     free: int
     queue: int
     work: Any
-    plan: Plan | None = None
+    plan: Callable[[], Plan]
 
 
 class Sent(NamedTuple):
@@ -182,7 +183,7 @@ class SiteView:
     def _current_plan(self) -> Plan:
         """Return the plan as published, with the jobs sent since."""
         if self._plan is None:
-            self._plan = self._of("plan").copy()
+            self._plan = self._of("plan")()
             for sent in self._sent:
                 self._take(sent)
         assert self._plan is not None
