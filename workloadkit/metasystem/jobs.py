@@ -328,7 +328,7 @@ def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:
 
 def _without_too_large(system: Metasystem, jobs: MetaJobs) -> MetaJobs:
     """Return the jobs that a site admits; report the others, or leave them out."""
-    keep = jobs.admitted.any(axis=0)
+    keep: NDArray[np.bool_] = np.asarray(jobs.admitted.any(axis=0))
     job = np.cumsum(jobs.part == 0) - 1
     divided = np.unique(job[jobs.part > 0])
     for parts in (np.flatnonzero(job == each) for each in divided):

@@ -69,6 +69,8 @@ class SiteSimulation(Simulation):
     jobs : MetaJobs
     """
 
+    hardware: ReservingMachine
+
     def __init__(self, place: int, prepared: PreparedSite, jobs: MetaJobs) -> None:
         self.place, self.prepared, self.meta = place, prepared, jobs
         policy = prepared.policy

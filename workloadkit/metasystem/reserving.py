@@ -58,9 +58,13 @@ class ReservingMachine(Machine):
             return self.level.fits(job)
         return bool(self._earliest(job, now) == now)
 
-    def reserve(self, job: Any, now: Any, *, strictly: bool) -> Any:
-        """Claim the earliest slot for a waiting job; return its begin."""
-        self._claims[job] = begin = self._earliest(job, now)
+    def reserve(self, job: Any, now: Any, *, strictly: bool = False) -> Any:
+        """Claim the earliest slot for a waiting job; return its begin.
+
+        With `strictly`, the claim is from one second earlier on.
+        """
+        begin = self._earliest(job, now)
+        self._claims[job] = begin - strictly
         return begin
 
     def release(self, job: Any = None) -> None:
