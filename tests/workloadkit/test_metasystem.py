@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import queueing
 import workloadkit as wk
+from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles import metasystem as oracle
 from tests.small_logs import busy_log
@@ -120,6 +122,59 @@ def test_least_work_on_single_processors_is_one_queue(n_sites, engine, rng):
             heapq.heappush(free, begin + length)
             expected.append(begin)
         assert schedule.jobs["start"].tolist() == expected
+
+
+def test_a_random_split_is_independent_queues(rng):
+    """Poisson arrivals, exponential run times: each of M sites is M/M/1 at 1/M of the arrivals."""
+    n_sites, n_jobs, service = 4, 40_000, 100_000
+    log = wk.Trace.from_columns(
+        {
+            "submit": np.cumsum(rng.exponential(service / n_sites / 0.5, n_jobs)).round(),
+            "run": np.ceil(rng.exponential(service, n_jobs)),
+            "procs": np.ones(n_jobs),
+        }
+    )
+    system = Metasystem(
+        sites=[Site(f"s{m}", 1, "fcfs") for m in range(n_sites)],
+        meta_schedulers=[MetaScheduler("grid", "random", [JobSource(log=log)])],
+    )
+    schedule = simulate_metasystem(system)
+    jobs = schedule.jobs
+    for _, here in jobs.groupby("site"):
+        alone = wk.simulate(schedule_log(here), "fcfs", procs=1, engine="python").jobs
+        assert here["start"].tolist() == alone["start"].tolist()
+        assert abs(len(here) - n_jobs / n_sites) < 4 * np.sqrt(n_jobs * 3 / 16)
+    expected = queueing.mm1(lam=0.5, S=1).R * service
+    assert jobs["response"].mean() == pytest.approx(expected, rel=0.05)
+
+
+def schedule_log(jobs):
+    """A log of jobs of a schedule."""
+    return wk.Trace.from_columns({name: jobs[name] for name in ("submit", "run", "procs", "job")})
+
+
+@needs_traces
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.5, 1])
+def test_jobs_of_real_logs_sent_home_start_as_in_independent_simulations(share):
+    machines = {
+        "KTH-SP2-1996-2.1-cln": 100,
+        "CTC-SP2-1996-3.1-cln": 338,
+        "SDSC-SP2-1998-4.2-cln": 128,
+        "HPC2N-2002-2.2-cln": 240,
+    }
+    logs = {name: wk.read_swf(trace_path(name)) for name in machines}
+    system = Metasystem(
+        sites=[Site(name, machines[name], "easy", JobSource(log=logs[name])) for name in machines],
+        meta_schedulers=[
+            MetaScheduler("grid", "home", [JobSource(site=name, share=share) for name in machines])
+        ],
+        oversize="drop",
+    )
+    found = starts(simulate_metasystem(system))
+    for name, procs in machines.items():
+        easy = wk.simulate(logs[name], "easy", procs=procs, oversize="drop").jobs
+        assert [found[name, job] for job in easy["job"]] == [(name, s) for s in easy["start"]]
 
 
 JOBS = st.lists(
