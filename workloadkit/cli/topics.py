@@ -76,7 +76,7 @@ Those that learn predict at most the limit, and the limit until enough jobs
 have ended. All take correct=RULE, for predictions that a job has outlived:
 requested (the limit), increments (1 min, 5 min, ... 100 h more), double,
 or none (it counts as ending now). EASY++ is --scheduler easy:backfill=sjf
---predict last-two --overrun kill.
+--predict last-two,correct=increments --overrun kill.
 """
 
 #: Users with their parameters and defaults, within 76 columns.
