@@ -27,11 +27,13 @@ study also reports the effect of the reading in the model.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.reproduction import (
     ALL_LOGS,
     Axis,
+    Drawing,
     Each,
     Log,
     Plan,
@@ -42,6 +44,7 @@ from analysis.reproduction import (
     between,
     percent_more,
 )
+from analysis.studies.tsafrir import plot_by_group
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +93,7 @@ class Sequences(NamedTuple):
     reading: Reading
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Compare the functions with the heuristics, in the model and in logs."""
     reading = dict(plan.reading)
     tasks = [Sequences(log, plan.runs, reading) for log in (None, *plan.logs)]
@@ -103,6 +106,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     found = dict(zip(plan.logs, tables, strict=True))
     for log in (*plan.logs, *plan.missing):
         yield from _results(log, found.get(log))
+    for source, table in (("model", model), *((log.name, found[log]) for log in plan.logs)):
+        yield _drawing(source, table)
 
 
 def simulations(task: Sequences, rng: "np.random.Generator") -> "pd.DataFrame":
@@ -196,6 +201,23 @@ def _medians(name: str, other: str, values: "pd.Series", others: "pd.Series") ->
         return ""
     medians = f"{name} {values.median():.4g}, {other} {others.median():.4g}"
     return f"medians of {len(values)} sequences: {medians}"
+
+
+def _drawing(source: str, found: "pd.DataFrame") -> Drawing:
+    """Draw the median over the sequences by order and setting."""
+    import pandas as pd
+
+    from workloadkit.experiments.intervals import median_interval
+
+    rows = [
+        (name, setting, *median_interval(found[setting, name]))
+        for setting in SETTINGS
+        for name in (*HEURISTICS, *FUNCTIONS)
+    ]
+    data = pd.DataFrame(rows, columns=["row", "group", "value", "low", "high"])
+    plot = partial(plot_by_group, label="median of the mean bounded slowdowns of sequences")
+    title = f"Mean bounded slowdown by order: {source}"
+    return Drawing(f"slowdown-by-order-{source.lower()}", title, data, plot)
 
 
 STUDY = Study(

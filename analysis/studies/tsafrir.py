@@ -21,12 +21,14 @@ a threshold of 10 s. Jobs larger than the machine are dropped.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from analysis.reproduction import (
     Axis,
     Claim,
+    Drawing,
     Each,
     Log,
     Part,
@@ -44,6 +46,7 @@ from analysis.reproduction import (
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from analysis.reproduction.claims import Kind
     from workloadkit.trace import Trace
@@ -94,7 +97,7 @@ SLOWDOWN, WAIT, ACCURACY, KILLED = METRICS
 ABSTRACT = "abstract"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Compare EASY++ and its parts with EASY, and kinds of history with each other."""
     found = runs_of_logs(plan, each, simulations, _columns(), 1)
     whole = [Part(log, 1, dict(plan.reading)) for log in plan.logs]
@@ -103,6 +106,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _results(log, runs)
         claim = _lower("mean bounded slowdown, predictions over requests, conservative (%)")
         yield Result(log, claim, slowdowns.get(log, math.nan))
+    yield _drawing({log: found[log] for log in plan.logs})
 
 
 def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
@@ -206,6 +210,47 @@ def _difference(
     words = f"{METRICS[ACCURACY]}, {name} less {other} (points)"
     claim = above(words, 0.0, ABSTRACT, "direction", main=main)
     return Result(log, claim, *_mean_interval(more))
+
+
+def _drawing(found: "Mapping[Log, pd.DataFrame]") -> Drawing:
+    """Draw the mean bounded slowdown of each scheduler, relative to that of EASY."""
+    import pandas as pd
+
+    from workloadkit.experiments.intervals import ratio_interval
+
+    rows = [
+        (name, log.name, *ratio_interval(runs[SLOWDOWN, name], runs[SLOWDOWN, "EASY"]))
+        for log, runs in found.items()
+        for name in SCHEDULERS
+        if name != "EASY"
+    ]
+    data = pd.DataFrame(rows, columns=["row", "group", "value", "low", "high"])
+    plot = partial(plot_by_group, label="mean bounded slowdown relative to EASY's")
+    return Drawing("slowdown-by-predictions", "Mean bounded slowdown by predictions", data, plot)
+
+
+def plot_by_group(data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str) -> "Axes":
+    """Plot values with their intervals on a logarithmic axis: a line for each row.
+
+    `data` has columns row, group, value, low and high; groups differ in color.
+    """
+    from analysis import style
+
+    ax = style.current_axes(ax)
+    rows = list(dict.fromkeys(data["row"]))
+    groups = data.groupby("group", sort=False)
+    for i, (line, (group, of)) in enumerate(zip(style.LINES, groups, strict=False)):
+        at = [rows.index(row) + 0.15 * (i - (len(groups) - 1) / 2) for row in of["row"]]
+        errors = [of["value"] - of["low"], of["high"] - of["value"]]
+        ax.errorbar(of["value"], at, xerr=errors, fmt="o", color=line["color"], label=group)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.invert_yaxis()
+    style.log_axis(ax.xaxis)
+    ends = data[["value", "low", "high"]]
+    ax.set_xlim(ends.min(axis=None) / 1.05, ends.max(axis=None) * 1.05)
+    ax.set_xlabel(label)
+    style.legend_above(ax)
+    return ax
 
 
 STUDY = Study(

@@ -1,5 +1,6 @@
-"""The study of F1 to F4: its sequences, its readings, and the study on a small log."""
+"""The study of F1 to F4: its sequences, its readings, its orders, and the study on a small log."""
 
+import heapq
 import math
 
 import numpy as np
@@ -11,6 +12,44 @@ from analysis.reproduction import ALL_LOGS, choose, find_logs, run_study
 from analysis.studies import carastan
 from analysis.studies.carastan import FUNCTIONS, HEURISTICS, SETTINGS, STUDY, Sequences
 from tests.data import DATA, needs_traces
+
+
+def log10(x):
+    return math.log10(max(x, 1))
+
+
+#: The smallest first: of run time, processors, submit time and wait, as the source has them.
+ORDERS = {
+    "FCFS": lambda r, n, s, w: 0,
+    "WFP3": lambda r, n, s, w: -((w / r) ** 3) * n,
+    "UNICEF": lambda r, n, s, w: -w / (max(math.log2(n), 1) * r),
+    "SPT": lambda r, n, s, w: r,
+    "F1": lambda r, n, s, w: log10(r) * n + 870 * log10(s),
+    "F2": lambda r, n, s, w: math.sqrt(r) * n + 25600 * log10(s),
+    "F3": lambda r, n, s, w: r * n + 6.86e6 * log10(s),
+    "F4": lambda r, n, s, w: r * math.sqrt(n) + 5.3e5 * log10(s),
+}
+
+
+def mean_slowdown(jobs, procs, order):
+    """Mean bounded slowdown of jobs (submit, run, procs), none of which overtakes the first."""
+    free, waiting, ends, coming, slowdowns = procs, [], [], 0, []
+    while coming < len(jobs) or ends:
+        now = min(
+            [end for end, _ in ends[:1]] + [submit for submit, *_ in jobs[coming : coming + 1]]
+        )
+        while ends and ends[0][0] == now:
+            free += heapq.heappop(ends)[1]
+        while coming < len(jobs) and jobs[coming][0] == now:
+            waiting.append(jobs[coming])
+            coming += 1
+        waiting.sort(key=lambda job: (order(max(job[1], 1), job[2], job[0], now - job[0]), job[0]))
+        while waiting and waiting[0][2] <= free:
+            submit, run, n = waiting.pop(0)
+            free -= n
+            heapq.heappush(ends, (now + run, n))
+            slowdowns.append(max(1, (now - submit + run) / max(run, 10)))
+    return sum(slowdowns) / len(slowdowns)
 
 
 @pytest.fixture
@@ -58,6 +97,16 @@ def test_times_from_the_first_job_of_a_sequence(logs):
     assert (np.diff(moved) == np.diff(second.column("submit"))).all()
 
 
+def test_orders_are_those_of_a_program_of_its_own(logs):
+    (jobs,) = sequences(None, 1)
+    columns = (jobs.column(name).tolist() for name in ("submit", "run", "procs"))
+    listed = list(zip(*columns, strict=True))
+    for name, scheduler in (HEURISTICS | FUNCTIONS).items():
+        ours = carastan._slowdown(jobs, scheduler, carastan.KNOWN)
+        expected = mean_slowdown(listed, carastan.PROCS, ORDERS[name])
+        assert ours == pytest.approx(expected, rel=1e-12), name
+
+
 def test_the_study_on_a_small_log(logs):
     findings = run_study(studies.load_study("carastan"), logs, runs=2, rng=1)
     found = {(r.log.name, r.claim.quantity): r for r in findings.results}
@@ -80,6 +129,13 @@ def test_the_study_on_a_small_log(logs):
     assert math.isnan(found["CEA-Curie", words].ours)
     assert found["CEA-Curie", words].verdict == "input missing"
     assert all(r.verdict != "input missing" for r in findings.results if r.log is ALL_LOGS)
+    assert [d.name for d in findings.drawings] == [
+        "slowdown-by-order-model",
+        "slowdown-by-order-ctc-sp2",
+    ]
+    drawing = findings.drawings[0]
+    labels = [label.get_text() for label in drawing.plot(drawing.data).get_yticklabels()]
+    assert labels == [*HEURISTICS, *FUNCTIONS]
 
 
 @needs_traces

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose, find_logs, run_study
+from analysis.reproduction import Log, Plan, Result, choose, find_logs, run_study
 from analysis.studies import load_study, tsafrir
 from analysis.studies.tsafrir import ACCURACY, KILLED, METRICS, SCHEDULERS, SLOWDOWN, STUDY, WAIT
 from tests.data import DATA, needs_traces
@@ -39,7 +39,7 @@ def judged(factors, *, killed=0.0, slower=-5.0):
         ]
 
     plan = Plan([KTH], [CTC], 8, choose(STUDY.axes))
-    found = list(tsafrir.compare(plan, each))
+    found = [x for x in tsafrir.compare(plan, each) if isinstance(x, Result)]
     results = {(result.log.name, result.claim.quantity): result for result in found}
     assert len(results) == len(found)
     return results
@@ -84,6 +84,9 @@ def test_the_study_on_a_small_log(tmp_path):
     found = {r.claim.quantity: r for r in findings.results if r.log.path}
     killed = found["killed jobs, EASY++ less EASY"]
     assert (killed.ours, killed.low, killed.high, killed.verdict) == (0, 0, 0, "reproduced")
+    (drawing,) = findings.drawings
+    ax = drawing.plot(drawing.data)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(SCHEDULERS)[1:]
     requested, predicted = (
         wk.simulate(
             logs[0].read(), "conservative", overrun="kill", oversize="drop", predictor=predictor
