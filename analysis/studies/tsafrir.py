@@ -16,8 +16,10 @@ is compared on the logs as they are, without an interval.
 
 The claims are those of the abstract, which has no numbers. Their directions are tested in every
 log. The abstract also claims better predictability of start times, which is not measured here.
-Predictions are made when a job is submitted, and do not change while it waits. Bounded slowdown has
-a threshold of 10 s. Jobs larger than the machine are dropped.
+Predictions are made when a job is submitted, and do not change while it waits. With the source's
+increments, EASY++ makes waits longer in most logs; if a prediction that is outlived is replaced by
+the requested time, all main claims hold. Bounded slowdown has a threshold of 10 s. Jobs larger than
+the machine are dropped.
 """
 
 import math

@@ -107,6 +107,5 @@ def test_the_study_on_a_small_log(tmp_path):
 @pytest.mark.slow
 def test_corrected_to_the_request_all_main_claims_hold():
     logs = find_logs(STUDY.logs, DATA / "traces")
-    findings = run_study(STUDY, logs, runs=5, reading={"correct": "requested"}, rng=0)
-    assert {r.verdict for r in findings.main if r.log.name != "CTC-SP2"} == {"reproduced"}
-    assert not [r for r in findings.main if r.verdict == "contradicted"]
+    findings = run_study(STUDY, logs, reading={"correct": "requested"}, rng=0)
+    assert {r.verdict for r in findings.main} == {"reproduced"}
