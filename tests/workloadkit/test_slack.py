@@ -10,10 +10,10 @@ import workloadkit as wk
 from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile
 from tests.oracles import slack as oracle
 from tests.small_logs import head_of
+from tests.workloadkit.test_check import SLACKS_KEPT
 from tests.workloadkit.test_predictors import random_log
 from workloadkit.errors import ParameterError
 
-KEPT = "no job starts later than its promised start plus its slack"
 COLUMNS = ("start", "promised_start", "slack")
 ENGINES = ("compiled", "python")
 
@@ -51,7 +51,7 @@ def expected(schedule, policy):
 
 def claim(schedule, **how):
     report = wk.check_schedule(schedule.source, schedule, **how)
-    return next(claim for claim in report.claims if claim.text == KEPT)
+    return next(claim for claim in report.claims if claim.text == SLACKS_KEPT)
 
 
 @given(
