@@ -178,7 +178,7 @@ def test_wrong_usage_is_exit_2(run):
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
         (["sessions", "--method", "max", "--cut", "-1h"], "'-1h' is not a duration"),
         (["study", "zakay-sessions", "--workers", "0"], "--workers"),
-        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: chapin, creasy-ups"),
+        (["study", "nosuch", "--out", "x"], "error: no study 'nosuch'; known: carastan, chapin"),
         (["study", "zakay-sessions"], "error: study zakay-sessions needs --out"),
     ):
         code, out, err = run(*arguments)
@@ -309,7 +309,7 @@ def test_study_without_a_name_lists_them(run):
     assert (code, err) == (0, "")
     heading, first, *_ = out.splitlines()
     assert heading.split() == ["study", "min", "title"]
-    assert re.match(r"chapin +[1-9]\d* Conformance to the SWF standard", first)
+    assert re.match(r"carastan +[1-9]\d* Orders found by regression", first)
     assert "zakay-sessions" in out
     assert max(map(len, out.splitlines())) <= 80
 

@@ -35,7 +35,7 @@ from workloadkit.simulation.feasible import (
 )
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.promises import claims_of
+from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
@@ -76,8 +76,10 @@ def check_schedule(
       schedule. There is a pass when jobs are submitted or end, or when a reservation begins, and at
       no other time. This leaves no other schedule: the schedule is proved, not only consistent with
       the policy. After a difference, reservations are made again from the running jobs.
-    - multi-queue, genetic: no job waits while the machine is empty. The order of jobs is not
-      checked, nor that of self-adaptive or of custom schedulers.
+    - multi-queue, genetic, lookahead, selective, slack: no job waits while the machine is empty.
+      The order of jobs is not checked, nor that of self-adaptive or of custom schedulers.
+    - slack: no job starts later than its promised start plus its slack, if the schedule contains
+      these and estimates hold.
     - recorded: each job starts its recorded wait after its submission; jobs may use more processors
       than the machine has.
 
@@ -167,6 +169,8 @@ def check_schedule(
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
     claims += claims_of(name, case, rule, changing=changing)
+    if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
+        claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
     used = simulated.recorded | {"procs": machine}
     if isinstance(schedule, Trace):
