@@ -9,6 +9,7 @@ arrive at a site in the same second are in the order of their numbers, local job
 from bisect import insort
 from collections.abc import Sequence
 from functools import partial
+from heapq import heappop
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,13 @@ from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.reserving import ReservingMachine
 from workloadkit.metasystem.views import MetaJob, Published, SiteView
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulation.plain.events import SCHEDULER_WAKE_UP, SUBMISSION, TERMINATION
+from workloadkit.simulation.plain.events import (
+    _UNCOUNTED,
+    SCHEDULER_WAKE_UP,
+    SUBMISSION,
+    TERMINATION,
+    EventQueue,
+)
 from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.policy import plain_form
 from workloadkit.simulation.users.open import Replay
@@ -58,6 +65,21 @@ class _MetaUser(User):
         """Do nothing: the meta-schedulers act."""
 
 
+class _Events(EventQueue):
+    """The events of a site, of which the time of the next one can be read."""
+
+    def next_time(self, jobs_wait: bool) -> Any:
+        """Return the time of the next event; None if no relevant one is left, see `take`."""
+        heap, void, coming = self._heap, self._void, self._next
+        while void and heap and heap[0][3] in void:
+            void.remove(heappop(heap)[3])
+        if coming is None:
+            if not (heap and jobs_wait) and all(event[1] in _UNCOUNTED for event in heap):
+                return None
+            return heap[0][0]
+        return min(heap[0][0], coming[0]) if heap else coming[0]
+
+
 class SiteSimulation(Simulation):
     """A site: a simulation that goes from instant to instant, and receives jobs.
 
@@ -85,6 +107,7 @@ class SiteSimulation(Simulation):
             overrun=prepared.rules.overrun,
             rng=np.random.default_rng(prepared.rules.seed),
         )
+        self._events: _Events = _Events()
         self.sent: dict[int, tuple[Job, int]] = {}  # of a meta job: job, serial of its arrival
         self.started: list[int] = []  # meta jobs that started in this instant
         self.holding: dict[int, Job] = {}  # parts that hold their processors, idle
@@ -96,29 +119,30 @@ class SiteSimulation(Simulation):
     @property
     def next_time(self) -> Any:
         """The time of its next event; None if there is none."""
-        return self._events.next_time(jobs_wait=self._n_waiting > 0)
+        return self._events.next_time(self._n_waiting > 0)
 
-    def _arrival(self, job: Job) -> tuple:
+    def _arrival(self, job: Job) -> tuple[Any, int, int]:
         assert job.number is not None
-        key = 2 * job.number + (job.submitter is self._grid)  # local jobs first
-        return job.submit, SUBMISSION, key, self.arrive, job
+        return job.submit, SUBMISSION, 2 * job.number + (job.submitter is self._grid)  # local first
 
     def play_instant(self, now: Any) -> list[int]:
         """Process all events of an instant, with a pass; return the meta jobs that start."""
         self.now, self.started = now, []
-        self._events.play(now)
+        self._events.play(self._events.take(self._n_waiting > 0, False))
+        self.scheduler.free = self.hardware.level.free
         self.scheduler.allocate()
         return self.started
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, start: Any, end: Any) -> None:
         """Start a job; of one that waits for its other parts, hold the processors."""
         if job.submitter is self._grid and job.row in self.to_hold:
             self._n_waiting -= 1
-            job.start, self.holding[job.row] = self.now, job
+            job.start, self.holding[job.row] = start, job
             self._occupy(job, -1 - job.row)
-            self.hardware.start(job.view, self.now)
+            self.hardware.start(job.view, start)
+            self.scheduler.free = self.hardware.level.free
         else:
-            super().start(job)
+            super().start(job, start, end)
         if job.submitter is self._grid:
             self.started.append(job.row)
 
@@ -145,7 +169,7 @@ class SiteSimulation(Simulation):
     def send(self, i: int, arrival: Any) -> None:
         """Let a meta job arrive at a time."""
         job = self._job(i, arrival)
-        self.sent[i] = job, self._events.add(*self._arrival(job))
+        self.sent[i] = job, self._events.add(*self._arrival(job), self.arrive, job)
 
     def reserve(self, i: int, begin: Any) -> None:
         """Accept a reservation: a meta job starts at a time, for which there is room."""
@@ -160,7 +184,7 @@ class SiteSimulation(Simulation):
         job.arrival = len(self.jobs)
         self.jobs.append(show(job))
         self._n_waiting += 1
-        self.start(job)
+        self.start(job, self.now, self.now + job.run)
 
     def run_held(self, i: int, now: Any) -> Any:
         """Let a part run that has held its processors; return for how long it has."""
@@ -175,7 +199,7 @@ class SiteSimulation(Simulation):
     def release_held(self, i: int, now: Any) -> None:
         """Release the processors that a part holds; a pass follows."""
         self.now, job = now, self.holding.pop(i)
-        self._take_back(job, interrupted=True)
+        self._take_back(job, True)
         self.scheduler.plans_void()
         self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
