@@ -26,6 +26,7 @@ from workloadkit.metasystem import (
     Metasystem,
     Publishes,
     Site,
+    Waits,
     read_metasystem,
     simulate_metasystem,
 )
@@ -471,6 +472,31 @@ def test_a_predicted_start_is_the_start_where_the_future_is_known():
         known = jobs["run"] >= 1  # the estimate of a run time of 0 is 1
         if known.all():
             assert predicted == jobs["start"].tolist()
+
+
+def test_sites_of_modelled_waits():
+    """The wait of a law; with exact predictions the shorter of two, and half the mean."""
+    n_jobs = 4000
+    log = wk.Trace.from_columns(
+        {"submit": np.arange(n_jobs) * 10, "run": np.full(n_jobs, 5), "procs": np.ones(n_jobs)}
+    )
+
+    def waits(policy, *models):
+        system = Metasystem(
+            sites=[Site(f"s{m}", 4, waits=model) for m, model in enumerate(models)],
+            meta_schedulers=[MetaScheduler("grid", policy, [JobSource(log=log)])],
+        )
+        return simulate_metasystem(system).jobs["wait"]
+
+    assert (waits("random", Waits(60, "constant")) == 60).all()
+    mean, sharp = 100_000, 4 / np.sqrt(n_jobs)
+    assert waits("random", Waits(mean)).mean() == pytest.approx(mean, rel=sharp)
+    best = waits("shortest-wait", Waits(mean), Waits(mean)).mean()
+    assert best == pytest.approx(mean / 2, rel=sharp)
+    misled = waits("shortest-wait", Waits(mean, error=1), Waits(mean, error=1)).mean()
+    assert best * 1.1 < misled < mean
+    with pytest.raises(wk.ParameterError, match="requires 'work'"):
+        waits("least-work", Waits(mean))
 
 
 def test_redundant_requests_are_cancelled_when_one_starts():

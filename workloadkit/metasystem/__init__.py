@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "Metasystem",
             "Publishes",
             "Site",
+            "Waits",
         ],
         "files": ["read_metasystem"],
         "policies": ["MetaPolicy"],

@@ -26,6 +26,9 @@ from workloadkit.trace import Trace
 #: jobs that wait and run; planned free processors over time, from which waits are predicted.
 PUBLISHED = ("free", "queue", "work", "plan")
 
+#: Laws of the waits of modelled sites.
+LAWS = ("exponential", "constant")
+
 Overrun = Literal["raise", "kill"]
 
 
@@ -231,6 +234,36 @@ class JobSource(_Checked):
 
 
 @dataclass(frozen=True)
+class Waits(_Checked):
+    """A simple model of a local scheduler: the waits of the jobs that are sent to it [1]_.
+
+    Jobs do not affect each other's waits, which supposes that meta jobs are few.
+
+    Parameters
+    ----------
+    mean : float
+        Mean wait. [s]
+    law : {"exponential", "constant"}
+    error : float, default 0
+        Error of predicted waits: standard deviation of the logarithm of predicted over real wait.
+
+    References
+    ----------
+    .. [1] S. J. Chapin et al., JSSPP 1999, section 4.2.
+    """
+
+    checks: ClassVar = {
+        "mean": _NOT_NEGATIVE,
+        "law": (lambda value: value in LAWS, f"give one of {', '.join(LAWS)}"),
+        "error": _NOT_NEGATIVE,
+    }
+
+    mean: float
+    law: str = "exponential"
+    error: float = 0
+
+
+@dataclass(frozen=True)
 class Site(_Checked):
     """A machine with its scheduler and local load.
 
@@ -249,6 +282,9 @@ class Site(_Checked):
         Price of a processor for an hour.
     access : Access
     publishes : Publishes
+    waits : Waits, optional
+        A model of the waits, in place of scheduler and local jobs. Such a site publishes a
+        prediction for each job, as its "plan".
     """
 
     checks: ClassVar = {
@@ -262,6 +298,7 @@ class Site(_Checked):
         ),
         "access": (lambda value: isinstance(value, Access), "it must be an Access"),
         "publishes": (lambda value: isinstance(value, Publishes), "it must be a Publishes"),
+        "waits": (lambda value: isinstance(value, Waits), "it must be a model of waits"),
     }
 
     name: str
@@ -272,6 +309,7 @@ class Site(_Checked):
     price: float = 0
     access: Access = Access()
     publishes: Publishes = Publishes()
+    waits: Waits | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -280,6 +318,14 @@ class Site(_Checked):
             raise InvalidFieldError("jobs.site", self.jobs.site, "local jobs are of the site")
         if self.jobs is None and self.procs is None:
             raise InvalidFieldError("procs", None, "a site without local jobs needs it")
+        if self.waits is not None and self.jobs is not None:
+            raise InvalidFieldError("jobs", self.jobs, "a site of modelled waits has no local jobs")
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """What the site publishes."""
+        what = self.publishes.what
+        return what if self.waits is None else tuple(x for x in what if x == "plan")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from workloadkit.metasystem.description import (
     Metasystem,
     Publishes,
     Site,
+    Waits,
 )
 
 #: Version of the format.
@@ -27,7 +28,7 @@ _LONGEST = 1 << 24  # [bytes]
 #: The parts within a part: fields that hold an object, or a list of objects.
 _PARTS: dict[type, dict[str, type]] = {
     Metasystem: {"sites": Site, "links": Link, "meta_schedulers": MetaScheduler},
-    Site: {"jobs": JobSource, "access": Access, "publishes": Publishes},
+    Site: {"jobs": JobSource, "access": Access, "publishes": Publishes, "waits": Waits},
     MetaScheduler: {"jobs": JobSource},
 }
 

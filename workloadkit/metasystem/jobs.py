@@ -87,6 +87,8 @@ class PreparedSite:
         Those that are not submitted to a meta-scheduler.
     policy : Policy or Scheduler
     rules : Rules
+    seed : SeedSequence
+        Of modelled waits.
     """
 
     site: Site
@@ -94,6 +96,7 @@ class PreparedSite:
     workload: Workload
     policy: Any
     rules: Rules
+    seed: np.random.SeedSequence
 
     @property
     def in_order(self) -> bool:
@@ -143,7 +146,7 @@ def prepare(system: Metasystem) -> Prepared:
             workload = _chosen(make_workload(trace, procs, how), trace, site.jobs, seed)
         rules = Rules(procs, system.overrun, seed=int(own.generate_state(1)[0]))
         policy = _policy(site.scheduler, f"sites[{i}].scheduler")
-        sites.append(PreparedSite(site, trace, workload, policy, rules))
+        sites.append(PreparedSite(site, trace, workload, policy, rules, own.spawn(1)[0]))
     sources = [(g, source) for g, each in enumerate(system.meta_schedulers) for source in each.jobs]
     streams: list[tuple[int, JobSource, Workload]] = []
     for (g, source), seed in zip(sources, of_sources.spawn(len(sources)), strict=True):

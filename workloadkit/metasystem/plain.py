@@ -6,6 +6,7 @@ to them; last, each site in turn processes its events and makes its pass, see
 arrive at a site in the same second are in the order of their numbers, local jobs first.
 """
 
+import copy
 from bisect import insort
 from collections.abc import Sequence
 from functools import partial
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
+from workloadkit.metasystem.modelled import ModelledSite
 from workloadkit.metasystem.plan import Plan
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.reserving import ReservingMachine
@@ -96,7 +98,8 @@ class SiteSimulation(Simulation):
     def __init__(self, place: int, prepared: PreparedSite, jobs: MetaJobs) -> None:
         self.place, self.prepared, self.meta = place, prepared, jobs
         policy = prepared.policy
-        scheduler = _copied(policy) if isinstance(policy, Scheduler) else plain_form(policy)
+        own = isinstance(policy, Scheduler)
+        scheduler = copy.deepcopy(policy) if own else plain_form(policy)
         scheduler.name = policy.name
         self._grid = _MetaUser()
         self.hardware = ReservingMachine(prepared.rules.machine)
@@ -245,17 +248,11 @@ class SiteSimulation(Simulation):
         return np.array([job.start for job in local], dtype)
 
 
-def _copied(scheduler: Scheduler) -> Scheduler:
-    import copy
-
-    return copy.deepcopy(scheduler)
-
-
-class _Broker:
+class _Broker(NamedTuple):
     """A meta-scheduler in a simulation: its policy, and the sites as it sees them."""
 
-    def __init__(self, policy: MetaPolicy, views: Sequence[SiteView]) -> None:
-        self.policy, self.views = policy, views
+    policy: MetaPolicy
+    views: Sequence[SiteView]
 
 
 def play_plain(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
@@ -268,8 +265,9 @@ class _Metasystem:
 
     def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
         self.jobs = prepared.jobs
-        self.sites = [
-            SiteSimulation(m, each, prepared.jobs) for m, each in enumerate(prepared.sites)
+        self.sites: list[Any] = [
+            (SiteSimulation if each.site.waits is None else ModelledSite)(m, each, prepared.jobs)
+            for m, each in enumerate(prepared.sites)
         ]
         self.brokers = [
             _Broker(

@@ -82,7 +82,7 @@ def simulate_metasystem(
     chosen = _policies(system, policies or {})
     _check_published(system, chosen)
     prepared = prepare(system)
-    if any(policy.co_allocates == "reserve" for policy in chosen):
+    if any(policy.co_allocates for policy in chosen):
         _check_reservable(prepared)
     return play(prepared, chosen, engine)
 
@@ -129,10 +129,10 @@ def _check_published(system: Metasystem, policies: Sequence[MetaPolicy]) -> None
     for policy in policies:
         for i, site in enumerate(system.sites):
             for what in policy.needs:
-                if what not in site.publishes.what:
+                if what not in site.published:
                     raise InvalidFieldError(
                         f"sites[{i}].publishes.what",
-                        site.publishes.what,
+                        site.published,
                         f"meta-scheduler {policy.name} requires {what!r}",
                     )
 
@@ -140,6 +140,12 @@ def _check_published(system: Metasystem, policies: Sequence[MetaPolicy]) -> None
 def _check_reservable(prepared: Prepared) -> None:
     """Check that the schedulers of all sites plan around reservations."""
     for i, each in enumerate(prepared.sites):
+        if each.site.waits is not None:
+            raise InvalidFieldError(
+                f"sites[{i}].waits",
+                each.site.waits,
+                "such a site does not run parts of jobs",
+            )
         own = isinstance(each.policy, Scheduler)
         scheduler = each.policy if own else plain_form(each.policy)
         if not isinstance(scheduler, OrderedScheduler | ConservativeScheduler):
@@ -155,6 +161,7 @@ def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | No
     if engine is not None:
         check_choice("engine", engine, ("compiled", "python"))
     own: list[Any] = [policy.name for policy in policies if policy.code < 0 or is_custom(policy)]
+    own += [f"site {each.site.name}" for each in prepared.sites if each.site.waits is not None]
     own += [
         each.policy.name
         for each in prepared.sites

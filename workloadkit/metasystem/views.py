@@ -56,14 +56,14 @@ class Published(NamedTuple):
     work : int or float
         Remaining work by the estimates of the waiting and running jobs. [processor-seconds]
     plan : callable
-        Makes the plan of free processors.
+        Makes the plan of free processors; of a site of modelled waits, returns the predicted ones.
     """
 
     time: Any
     free: int
     queue: int
     work: Any
-    plan: Callable[[], Plan]
+    plan: Callable[[], Any]
 
 
 class Sent(NamedTuple):
@@ -130,7 +130,7 @@ class SiteView:
         self._plan = None
 
     def _of(self, what: str) -> Any:
-        if what not in self.site.publishes.what:
+        if what not in self.site.published:
             raise ParameterError(
                 f"site {self.name} does not publish {what!r}, which a meta-scheduler requires"
             )
@@ -177,6 +177,8 @@ class SiteView:
 
     def start(self, job: MetaJob) -> Any:
         """Predict when a job starts if it is sent now: its earliest slot in the plan. [s]."""
+        if self.site.waits is not None:
+            return self.arrival(job) + self._of("plan")()[job.place].item()
         plan = self._current_plan()
         return plan.earliest(job.procs, self.estimate(job), self.arrival(job))
 
