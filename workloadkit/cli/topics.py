@@ -68,8 +68,8 @@ home                      each job goes to its home, as without a metasystem
 random                    each site that admits the job is as probable
 least-work                the least remaining work per processor, as
                           published and sent since
-shortest-wait             the earliest predicted start, by the published plan
-                          of free processors and what was sent since
+shortest-wait             the earliest predicted start, by the published
+                          plan of free processors and what was sent since
 cheapest                  the lowest price by the estimate; of equal prices
                           the least remaining work
 redundant:sites=2         SITES sites with the least remaining work; the job
@@ -196,8 +196,8 @@ closed, mixed and reopen take servers=, too.
 CROSSCHECK = """
 mm1 | poisson   lam S             open users, one server
 mmc             lam S servers     open users, several servers
-sites           lam S servers     the same; simulated as sites of one processor
-                                  and a meta-scheduler
+sites           lam S servers     the same, by a meta-scheduler and sites
+                                  of one processor
 md1             lam S             open users, constant service time S
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
