@@ -65,7 +65,7 @@ def metasystem(
     seed: SeedOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Simulate several sites, and meta-schedulers that send jobs to them.
+    """Simulate several sites and their meta-schedulers.
 
     Shows the metrics of the meta jobs, and what these cost the local jobs of each site, unless JSON
     goes to stdout. By default the seed is that of the description.
