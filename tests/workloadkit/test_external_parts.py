@@ -162,6 +162,7 @@ def test_a_machine_of_enough_licences_is_one_pool(log, scheduler):
     assert licensed.start.tolist() == wk.simulate(log, scheduler, procs=16).start.tolist()
 
 
+@slow_to_compile
 def test_all_of_them_together():
     agree(None, Lcfs(), Patient(), machine=Licensed(6, 1), predictor=LastTwo())
 

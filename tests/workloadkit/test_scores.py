@@ -380,6 +380,7 @@ def weighed(wait, estimate, procs, power=3.0):
     return -((wait / estimate) ** power) * procs
 
 
+@slow_to_compile
 def test_functions_are_scores_and_their_parameters_compile_nothing_again():
     trace = random_log(6)
     for power in (1.0, 3.0, 0.5):
