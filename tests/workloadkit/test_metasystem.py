@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import queueing
 import workloadkit as wk
+from tests.both_engines import ENGINES
 from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles import metasystem as oracle
@@ -31,7 +32,6 @@ from workloadkit.metasystem import (
     simulate_metasystem,
 )
 
-ENGINES = ("python", "compiled")
 SCHEMA = Path(__file__).parents[2] / "docs/reference/schemas/files/metasystem.json"
 OTHERS = ("reservations:3", "sjf", "ljf", "smallest", "largest", "f1")
 
