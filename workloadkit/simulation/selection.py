@@ -3,6 +3,7 @@
 import os
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
+from workloadkit.io.machine import read_machine
 from workloadkit.io.outages import Outages, read_outages
+from workloadkit.machine.description import MachineDescription
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.settings import Simulate
@@ -22,6 +25,7 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
@@ -103,7 +107,7 @@ def select_parts(
     overrun = overrun_of(trace, settings.overrun)
     settings = replace(settings, overrun=overrun)
     policy, behaviour = _policy(scheduler), _behaviour(users)
-    population, machine = settings.population, settings.machine
+    population, machine = settings.population, _machine(settings, trace)
     predictor = _predictor(settings.predictor)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
@@ -112,6 +116,8 @@ def select_parts(
         who = who.prepare(trace)
     recorded = isinstance(policy, RecordedSchedule)
     _check_parts(policy, behaviour, machine, predictor)
+    if isinstance(machine, Described):
+        _check_described(policy, behaviour, machine, settings)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
     if engine == "compiled" and own:
@@ -124,7 +130,7 @@ def select_parts(
         raise ParameterError(
             "outages apply to plain processors: give outages or a machine, not both"
         )
-    procs = _processors(trace, behaviour, who, settings, recorded=recorded)
+    procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
         _warn_of_jobs_before_window(trace)
@@ -140,6 +146,8 @@ def select_parts(
     for name, part in (("machine", machine), ("predictor", predictor)):
         if part is not None:
             chosen[name] = identity_of(part)
+    if isinstance(machine, Described):
+        chosen["machine"] = f"{machine.name} (sha256 {machine.digest})"
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
     if own or any(map(draws, (policy, behaviour, who, predictor))):
@@ -165,11 +173,44 @@ def select_parts(
             replace(settings, overrun=overrun),
             hardware.procs,
             of_any_size=recorded,
+            described=machine if isinstance(machine, Described) else None,
             waits_count=recorded and not isinstance(behaviour, OpenUsers),
         ),
         procs is not None,
         chosen | parameters,
     )
+
+
+def _machine(settings: Simulate, trace: Trace | None) -> Any:
+    """Return the machine that settings describe; None for identical processors."""
+    machine, name = settings.machine, "machine"
+    if isinstance(machine, str) and machine == "log":
+        machine = trace.machine if trace is not None else None
+        if machine is None:
+            raise ParameterError(
+                "machine is 'log', and there is no description of a machine next to the log"
+            )
+    elif isinstance(machine, str | os.PathLike):
+        name = Path(machine).name
+        machine = read_machine(machine)
+    if isinstance(machine, MachineDescription):
+        how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
+        return Described.of(machine, name=name, **how)
+    changed = [x for x in ("placement", "claim", "memory") if x in settings.changed]
+    if changed:
+        raise ParameterError(f"{changed[0]} applies to a machine that has a description")
+    return machine
+
+
+def _check_described(policy: Any, behaviour: Any, machine: Described, settings: Simulate) -> None:
+    """Check that a machine of nodes can serve a policy and users."""
+    if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
+        who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
+        raise ParameterError(
+            f"{who} submit their own jobs: a described machine serves the jobs of a log"
+        )
+    if machine.has_nodes and not getattr(policy, "serves_nodes", True):
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support machines of nodes")
 
 
 def _is_plain(behaviour: Any) -> bool:
@@ -189,14 +230,15 @@ def _processors(
     behaviour: Any,
     population: Any,
     settings: Simulate,
+    machine: Hardware | None,
     *,
     recorded: bool,
 ) -> int | None:
     """Return the processors of the machine; None where the recorded schedule needs none."""
-    if settings.machine is not None:
+    if machine is not None:
         if settings.procs is not None or "scale_machine" in settings.scales:
             raise ParameterError("machine sets the number of processors; do not give procs as well")
-        return int(settings.machine.procs)
+        return int(machine.procs)
     header = trace.header if trace is not None else Header()
     if isinstance(population, ResampledUsers):
         header = population.header_of(trace)
@@ -280,7 +322,8 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
     """Check that the parts are valid and fit together."""
     if machine is not None and not isinstance(machine, Hardware):
         raise ParameterError(
-            f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
+            f"machine is {machine!r}; give a path, a MachineDescription, or an object of "
+            "workloadkit.simulation.machine"
         )
     if machine is not None and getattr(policy, "one_pool", False):
         raise ParameterError(

@@ -36,6 +36,7 @@ class Replay(User):
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
         for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
             job = Job(self, *values)
+            job.row = place
             if w.group is not None and w.partition is not None:
                 job.group, job.partition = int(w.group[place]), int(w.partition[place])
             if w.utilities is not None:
