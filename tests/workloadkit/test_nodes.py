@@ -103,19 +103,26 @@ machines = st.lists(
 )
 
 
+logs = st.lists(jobs, min_size=1, max_size=20).map(lambda log: sorted(log, key=lambda job: job[0]))
+overruns = st.sampled_from(["raise", "kill", "late"])
+passes_of = st.sampled_from(["instant", "event"])
+
+
 @given(
-    st.lists(jobs, min_size=1, max_size=20).map(lambda log: sorted(log, key=lambda job: job[0])),
+    logs,
     machines,
     st.sampled_from(PLACEMENTS),
-    st.sampled_from(["fcfs", "easy"]),
-    st.sampled_from(["nodes", "amounts"]),
-    st.sampled_from(["raise", "kill", "late"]),
-    st.sampled_from(["instant", "event"]),
+    st.sampled_from(
+        [("fcfs", "nodes"), ("easy", "nodes"), ("easy", "amounts"), ("conservative", "nodes")]
+    ),
+    overruns,
+    passes_of,
 )
 @examples(400)
 def test_both_engines_give_the_schedule_of_the_definition(
-    log, nodes, placement, policy, claim, overrun, passes
+    log, nodes, placement, policy_and_claim, overrun, passes
 ):
+    policy, claim = policy_and_claim
     how = {"policy": policy, "overrun": overrun, "passes": passes}
     options = {"pools": {"x": 2}, "placement": placement, "claim": claim}
     if not (log := those_that_fit(log, nodes, {"x": 2}, placement)):
@@ -124,3 +131,37 @@ def test_both_engines_give_the_schedule_of_the_definition(
     expected = [start for start, _, _ in rows], places
     for found in outcomes(log, nodes, **how, **options):
         assert found == expected
+
+
+#: Policies that the oracle does not know.
+OTHERS = (
+    "conservative:compression=none",
+    "conservative:compression=start",
+    "creasy",
+    "easy:backfill=sjf",
+    "easy:reservations=2",
+    "easy:spare=none",
+    "easy:strict=yes",
+    "largest",
+    "reservations:3",
+    "sjf",
+    "user-priority",
+    "wfp3",
+)
+
+
+@given(
+    logs,
+    machines,
+    st.sampled_from(PLACEMENTS),
+    st.sampled_from(OTHERS),
+    overruns,
+    passes_of,
+)
+@examples(400)
+def test_engines_agree_for_all_policies(log, nodes, placement, policy, overrun, passes):
+    if not (log := those_that_fit(log, nodes, {"x": 2}, placement)):
+        return
+    options = {"pools": {"x": 2}, "placement": placement, "overrun": overrun, "passes": passes}
+    plain, compiled = outcomes(log, nodes, policy, **options)
+    assert plain == compiled

@@ -117,7 +117,8 @@ def select_parts(
     recorded = isinstance(policy, RecordedSchedule)
     _check_parts(policy, behaviour, machine, predictor)
     if isinstance(machine, Described):
-        _check_described(policy, behaviour, machine, settings)
+        _check_described(policy, behaviour, machine)
+        machine = replace(machine, plans_many=_plans_many(policy))
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
     if engine == "compiled" and own:
@@ -202,7 +203,15 @@ def _machine(settings: Simulate, trace: Trace | None) -> Any:
     return machine
 
 
-def _check_described(policy: Any, behaviour: Any, machine: Described, settings: Simulate) -> None:
+def _plans_many(policy: Any) -> bool:
+    """Whether a built-in policy makes more than one reservation."""
+    name, depth = getattr(policy, "name", ""), getattr(policy, "depth", 1)
+    return (
+        name in ("conservative", "selective") or max(depth, getattr(policy, "reservations", 1)) > 1
+    )
+
+
+def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
     """Check that a machine of nodes can serve a policy and users."""
     if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
         who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"

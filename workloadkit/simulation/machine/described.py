@@ -81,6 +81,8 @@ class Described(Hardware):
         Which memory jobs need.
     name : str
         Of the description, for messages.
+    plans_many : bool
+        Whether it serves a policy with many reservations.
     """
 
     description: MachineDescription
@@ -88,6 +90,7 @@ class Described(Hardware):
     claim: Claim = "nodes"
     memory: Memory = "requested"
     name: str = "machine"
+    plans_many: bool = False
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -150,7 +153,13 @@ class Described(Hardware):
             if group.kinds or self.description.pools:
                 procs, row = workload.procs[jobs], workload.row[jobs]
                 shapes = shapes_of(procs, requests, row, self.description, group.kinds)
-                hardware = Nodes(group.procs, *self._site(group, shapes))
+                site, numbers = self._site(group, shapes)
+                if self.plans_many and self.claim == "amounts" and not site.is_one_pool:
+                    raise ParameterError(
+                        "claim is 'amounts'; many reservations are of certain nodes, except where "
+                        "jobs need processors only: take claim='nodes' (--claim nodes)"
+                    )
+                hardware = Nodes(group.procs, site, numbers)
             parts.append(Part(group.name, hardware, jobs))
         return parts
 

@@ -85,10 +85,11 @@ class NodesState(NamedTuple):
     ----------
     level, shadow : ndarray
         As in `pool.PoolState`: free processors by row.
-    free : ndarray of int64, shape (3, n_nodes, n_resources)
-        Free cores and, if they matter, memory and GPUs of each node, by row: FREE, SPARE, LEAST.
+    free : ndarray of int64, shape (4, n_nodes, n_resources)
+        Free cores and, if they matter, memory and GPUs of each node, by row: FREE, SPARE, LEAST,
+        and another one.
     capacity : ndarray of int64, shape (n_nodes, n_resources)
-    pools : ndarray of int64, shape (3, n_pools)
+    pools : ndarray of int64, shape (4, n_pools)
         Free amounts, by row.
     spare : ndarray of int64, shape (n_resources + n_pools,)
         What a reservation by amounts leaves: sums over nodes, and of pools.
@@ -152,16 +153,15 @@ def new_nodes(site: Any, row: NDArray[np.int64], dtype: np.dtype, n_planned: int
     capacity = capacity if counts else np.ascontiguousarray(capacity[:, :1])
     n_nodes, n_resources = capacity.shape
     n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), row.size
-    free, pools = np.empty((3, n_nodes, n_resources), np.int64), np.empty((3, n_pools), np.int64)
+    free, pools = np.empty((4, n_nodes, n_resources), np.int64), np.empty((4, n_pools), np.int64)
     free[FREE], pools[FREE] = capacity, site.pools
-    level = np.empty(PLANNED + n_planned, np.int64)
+    level = np.empty(max(PLANNED + n_planned, 4), np.int64)
     level[FREE] = capacity[:, CORES].sum()
     most = int(capacity[:, CORES].max())
     sizes = (n_nodes,) * 3 + (n_nodes + 1,) * 2 + (most + 2,) + (n_nodes,) * 2
     scratch = NodeScratch(*(np.empty(size, np.int64) for size in sizes))
-    table = _table(shapes.table, capacity, np.unique(site.kinds), counts)
-    simple = bool(table[:, SIMPLE].all()) and n_pools == 0 and site.placement != "contiguous"
-    by_amounts = site.claim == "amounts"
+    table = _table(shapes.table, site.only_processors, n_nodes)
+    by_amounts, is_first = site.claim == "amounts", site.placement == "first"
     room_of_runs = n_nodes * scratch.number.size  # more than an instant may record
     at = np.zeros(7, np.int64)
     at[CHOSEN] = -1
@@ -185,7 +185,7 @@ def new_nodes(site: Any, row: NDArray[np.int64], dtype: np.dtype, n_planned: int
         scratch=scratch,
         placement=PLACEMENTS.index(site.placement),
         by_amounts=by_amounts,
-        unsteady=n_nodes > 1 and not (simple if by_amounts else site.placement == "first"),
+        unsteady=n_nodes > 1 and not (site.is_one_pool or (not by_amounts and is_first)),
         at=at,
     )
 
@@ -198,20 +198,9 @@ def _counts_more(capacity: NDArray[np.int64], table: NDArray[np.int64]) -> bool:
     return bool(memory.any() or gpus.any())
 
 
-def _table(
-    table: NDArray[np.int64],
-    capacity: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    counts: bool,
-) -> NDArray[np.int64]:
+def _table(table: NDArray[np.int64], simple: NDArray[np.bool_], n_nodes: int) -> NDArray[np.int64]:
     """Return the shapes with two more columns."""
-    n_nodes, most = len(capacity), int(capacity[:, CORES].max())
     limited = (table[:, FEWEST] > 1) | (table[:, MOST] < np.minimum(table[:, PROCS], n_nodes))
-    every = int((1 << kinds).sum())
-    simple = ~limited & (table[:, PER_NODE] >= most) & (table[:, WHOLE] == 0)
-    simple &= (table[:, KINDS] & every) == every
-    if counts:
-        simple &= ~table[:, [PER_PROC, ON_NODE, ON_NODE_GPUS]].any(axis=1)
     return np.ascontiguousarray(np.column_stack([table, limited, simple]).astype(np.int64))
 
 

@@ -7,10 +7,9 @@ that has been refused, now or besides the reservation, stays refused until then.
 import sys
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.ledger import FREE, SPARE, ends_in_time
+from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE, ends_in_time
 from workloadkit.simulation.machine.nodes import (
     CHOSEN,
-    CONTIGUOUS,
     LATE,
     LEAST,
     N_CHOSEN,
@@ -27,7 +26,7 @@ from workloadkit.simulation.machine.nodes import (
     WHOLE,
     NodesState,
 )
-from workloadkit.simulation.machine.nodes_place import can_place, find_place, pools_suffice
+from workloadkit.simulation.machine.nodes_place import can_place, find_place
 from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import N_RUNNING
@@ -40,7 +39,8 @@ def need_of(state, job, now):
 
 
 @inline
-def _shape_of(machine, job):
+def shape_of(machine, job):
+    """Return the number of a job's shape."""
     return machine.shape[machine.row[job]]
 
 
@@ -60,14 +60,14 @@ def is_full(state, what, now):
 def has_room(state, row, job):
     """Whether a job fits on a level."""
     machine = state.machine
-    shape = _shape_of(machine, job)
+    shape = shape_of(machine, job)
     if machine.level[row] < machine.table[shape, PROCS]:
         return False
+    if row >= PLANNED:
+        return True
     if row != FREE:
         return can_place(machine, row, shape)
-    if machine.table[shape, SIMPLE] != 0 and machine.placement != CONTIGUOUS:
-        return pools_suffice(machine, FREE, shape)
-    return _fits_now(machine, shape)
+    return machine.table[shape, SIMPLE] != 0 or _fits_now(machine, shape)
 
 
 @inline
@@ -98,7 +98,7 @@ def may_pass(state, job, now):
 
 @inline
 def _is_spare(machine, job):
-    shape = _shape_of(machine, job)
+    shape = shape_of(machine, job)
     return machine.level[SPARE] >= machine.table[shape, PROCS] and _fits_late(machine, shape)
 
 
@@ -111,7 +111,7 @@ def _fits_late(machine, shape):
     if machine.by_amounts:
         suits = _are_spare(machine, shape)
     else:
-        _find_least(machine)
+        find_least(machine)
         suits = can_place(machine, LEAST, shape)
     if not suits:
         refused[LATE, shape] = since
@@ -119,7 +119,7 @@ def _fits_late(machine, shape):
 
 
 @bare
-def _find_least(machine):
+def find_least(machine):
     """Find what is free now and besides the reservation."""
     free, pools = machine.free, machine.pools
     for node in range(free.shape[1]):
@@ -179,17 +179,17 @@ def passes(state, job, now):
 @bare
 def _choose_late(machine, job, is_taken):
     """Choose a place that the reservation leaves, and take it from there if it is needed then."""
-    shape = _shape_of(machine, job)
+    shape = shape_of(machine, job)
     if machine.by_amounts:
         count = find_place(machine, FREE, shape)
         if is_taken:
             _take_sums(machine, shape, count)
         return
-    _find_least(machine)
+    find_least(machine)
     count = find_place(machine, LEAST, shape)
     machine.at[CHOSEN], machine.at[N_CHOSEN] = job, count
     if is_taken:
-        _take_found(machine, SPARE, shape, count)
+        take_found(machine, SPARE, shape, count)
 
 
 @inline
@@ -204,16 +204,16 @@ def _take_sums(machine, shape, count):
 
 
 @inline
-def _take_found(machine, row, shape, count):
+def take_found(machine, row, shape, count):
     """Take the place that was found from a level."""
     node, taken = machine.scratch.node, machine.scratch.taken
     for place in range(count):
-        _change(machine, row, shape, node[place], taken[place], -1)
-    _change_pools(machine, row, shape, -1)
+        change_node(machine, row, shape, node[place], taken[place], -1)
+    change_pools(machine, row, shape, -1)
 
 
 @inline
-def _change(machine, row, shape, node, procs, sign):
+def change_node(machine, row, shape, node, procs, sign):
     """Return (1) or take (-1) what a job takes of a node."""
     free, level = machine.free, machine.level
     cores = sign * _amount(machine, shape, node, procs, CORES)
@@ -225,7 +225,8 @@ def _change(machine, row, shape, node, procs, sign):
 
 
 @inline
-def _change_pools(machine, row, shape, sign):
+def change_pools(machine, row, shape, sign):
+    """Return (1) or take (-1) what a job takes of the pools."""
     pools, need = machine.pools, machine.of_pools
     for pool in range(need.shape[1]):
         pools[row, pool] += sign * need[shape, pool]
@@ -240,25 +241,25 @@ def reserve(state, job, now):
 @bare
 def _reserve(state, job, now):
     machine, ends, jobs = state.machine, state.planned_ends, state.planned_jobs
-    shape, place = _shape_of(machine, job), state.at[N_RUNNING] - 1
+    shape, place = shape_of(machine, job), state.at[N_RUNNING] - 1
     needed = machine.table[shape, PROCS]
-    copy_row(state, SPARE, FREE)
+    copy_level(machine, SPARE, FREE)
     while machine.level[SPARE] < needed or not can_place(machine, SPARE, shape):
         if place < 0:
             machine.shadow[0] = state.never
             return state.never
-        _give_back(machine, SPARE, jobs[place])
+        give_back(machine, SPARE, jobs[place])
         place -= 1
     shadow = now if place + 1 == state.at[N_RUNNING] else max(ends[place + 1], now)
     while place >= 0 and ends[place] <= shadow:
-        _give_back(machine, SPARE, jobs[place])
+        give_back(machine, SPARE, jobs[place])
         place -= 1
     count = find_place(machine, SPARE, shape)
     if machine.by_amounts:
         _find_sums(machine)
         _take_sums(machine, shape, count)
     else:
-        _take_found(machine, SPARE, shape, count)
+        take_found(machine, SPARE, shape, count)
     machine.shadow[0] = shadow
     machine.at[SINCE_LATE] += 1
     return shadow
@@ -279,7 +280,21 @@ def _find_sums(machine):
 @inline
 def copy_row(state, row, other):
     """Copy a level."""
-    machine = state.machine
+    if row >= PLANNED:
+        state.machine.level[row] = state.machine.level[other]
+    else:
+        copy_level(state.machine, row, other)
+
+
+@inline
+def same_rows(state, row, other):
+    """Whether two levels of a profile are equal."""
+    return state.machine.level[row] == state.machine.level[other]
+
+
+@bare
+def copy_level(machine, row, other):
+    """Copy what is free."""
     free, pools = machine.free, machine.pools
     machine.level[row] = machine.level[other]
     for node in range(free.shape[1]):
@@ -290,26 +305,30 @@ def copy_row(state, row, other):
 
 
 @bare
-def _give_back(machine, row, job):
+def give_back(machine, row, job):
     """Return what a running job holds."""
-    node, procs, shape = machine.history.node, machine.history.procs, _shape_of(machine, job)
+    node, procs, shape = machine.history.node, machine.history.procs, shape_of(machine, job)
     for part in range(machine.first[job], machine.last[job]):
-        _change(machine, row, shape, node[part], procs[part], 1)
-    _change_pools(machine, row, shape, 1)
+        change_node(machine, row, shape, node[part], procs[part], 1)
+    change_pools(machine, row, shape, 1)
 
 
 @inline
 def occupy(state, row, job):
     """Give a job its place: the chosen one, else one on what is free."""
-    _move_in(state.machine, job)
+    if row >= PLANNED:
+        state.machine.level[row] -= state.jobs.procs[job]
+    else:
+        take_place(state.machine, job)
 
 
 @bare
-def _move_in(machine, job):
-    at, shape, scratch = machine.at, _shape_of(machine, job), machine.scratch
+def take_place(machine, job):
+    """Give a job the chosen place, else one on what is free."""
+    at, shape, scratch = machine.at, shape_of(machine, job), machine.scratch
     chosen = at[CHOSEN] == job
     count = at[N_CHOSEN] if chosen else find_place(machine, FREE, shape)
-    _take_found(machine, FREE, shape, count)
+    take_found(machine, FREE, shape, count)
     node, procs, part = machine.history.node, machine.history.procs, at[N_PARTS]
     machine.first[job] = part
     for place in range(count):
@@ -323,7 +342,10 @@ def _move_in(machine, job):
 def vacate(state, row, job):
     """Release the place of a job that has ended."""
     machine = state.machine
-    _give_back(machine, FREE, job)
+    if row >= PLANNED:
+        machine.level[row] += state.jobs.procs[job]
+        return
+    give_back(machine, FREE, job)
     machine.at[CHOSEN] = -1
     machine.at[SINCE_NOW] += 1
     machine.at[SINCE_LATE] += 1
@@ -332,7 +354,13 @@ def vacate(state, row, job):
 @inline
 def move_out(state, job, now):
     """Record the run of a job that has ended."""
-    machine, history, run = state.machine, state.machine.history, state.machine.at[N_RUNS]
+    record_run(state, state.machine, job, now)
+
+
+@inline
+def record_run(state, machine, job, now):
+    """Record the run of a job that has ended."""
+    history, run = machine.history, machine.at[N_RUNS]
     history.job[run], history.first[run] = job, machine.first[job]
     history.last[run] = machine.last[job]
     history.start[run], history.end[run] = state.start[job], now
@@ -342,7 +370,13 @@ def move_out(state, job, now):
 @inline
 def must_return(state, what, now):
     """Whether the history has less room than the next instant may need."""
-    machine, history = state.machine, state.machine.history
+    return lacks_room(state.machine)
+
+
+@inline
+def lacks_room(machine):
+    """Whether the history has less room than the next instant may need."""
+    history = machine.history
     most = machine.free.shape[1] * machine.scratch.number.size
     return (
         history.node.size - machine.at[N_PARTS] < most

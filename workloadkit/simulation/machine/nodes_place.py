@@ -62,7 +62,7 @@ def can_place(machine, row, shape):
     if not pools_suffice(machine, row, shape):
         return False
     left = table[shape, PROCS]
-    if table[shape, SIMPLE] != 0 and machine.placement != CONTIGUOUS:
+    if table[shape, SIMPLE] != 0:
         for node in range(n_nodes):
             left -= machine.free[row, node, CORES]
             if left <= 0:

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloadkit.errors import WorkloadError
-from workloadkit.simulation.machine.placement import find_place
-from workloadkit.simulation.machine.plain import Machine, Run
+from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
+from workloadkit.simulation.machine.plain import Machine, Pool, Run
 from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
 from workloadkit.simulation.plain.job import Job, JobView
 
@@ -40,6 +43,18 @@ class NodeSite(NamedTuple):
     shapes: Shapes
     placement: str
     claim: str
+
+    @property
+    def only_processors(self) -> NDArray[np.bool_]:
+        """Which shapes fit wherever enough processors are free."""
+        cores, kinds = max(node[CORES] for node in self.capacity), set(self.kinds)
+        only = self.shapes.need_processors_only(cores, sum(1 << kind for kind in kinds))
+        return only & (self.placement != CONTIGUOUS)
+
+    @property
+    def is_one_pool(self) -> bool:
+        """Whether reservations by amounts are those of one pool."""
+        return self.claim == "amounts" and bool(self.only_processors.all())
 
     def shape(self, job: Job | JobView) -> Shape:
         """Return what a job needs of nodes."""
@@ -199,7 +214,8 @@ class NodeMachine(Machine):
 
     def __init__(self, site: NodeSite, numbers: Sequence[int]) -> None:
         self._places: dict[JobView, Place] = {}
-        super().__init__(sum(node[CORES] for node in site.capacity), NodeLevel(site, self._places))
+        self._nodes = NodeLevel(site, self._places)
+        super().__init__(self._nodes.free, None if site.is_one_pool else self._nodes)
         self._numbers, self._by_nodes = numbers, site.claim == "nodes"
         self._claims: dict[JobView, _Claim] = {}
 
@@ -217,6 +233,8 @@ class NodeMachine(Machine):
         One whose reservation has begun starts in its own place or not at all.
         """
         own = self._claims.get(job)
+        if isinstance(self.level, Pool):
+            return self._nodes.place(job)
         if own is not None and own.begin <= now:
             rest = self.level.copy()
             rest.change(job, own.place, -1)
@@ -227,14 +245,19 @@ class NodeMachine(Machine):
 
     def start(self, job: JobView, now: Any) -> None:
         """Start a job where there is room until its planned end, else anywhere."""
-        place = self._place_now(job, now) or self.level.place(job)
+        place = self._place_now(job, now) or self._nodes.place(job)
+        assert place is not None  # it fits
         self._claims.pop(job, None)
         self._places[job] = place
-        self.level.change(job, place, -1)
+        self._nodes.change(job, place, -1)
+        if self.level is not self._nodes:
+            self.level.take(job)
 
     def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
         """Release the place of a job."""
-        self.level.give_back(job)
+        self._nodes.give_back(job)
+        if self.level is not self._nodes:
+            self.level.give_back(job)
         place = self._places.pop(job)
         nodes = tuple((self._numbers[node], procs) for node, procs in sorted(place.items()))
         self.runs.append((job, Run(job.number, job.start, now, (), interrupted, nodes=nodes)))

@@ -74,6 +74,22 @@ class Shapes(NamedTuple):
         """Return a shape."""
         return Shape(*self.table[number].tolist())
 
+    def need_processors_only(self, cores: int, kinds: int) -> NDArray[np.bool_]:
+        """Return which shapes fit on any nodes that have enough processors free.
+
+        Parameters
+        ----------
+        cores : int
+            The most processors of a node.
+        kinds : int
+            Set of the existing node types, as bits.
+        """
+        need = Shape(*self.table.T)
+        more = need.memory + need.node_memory + need.gpus + need.whole + self.pools.sum(axis=1)
+        few = (need.fewest <= 1) & (need.most >= need.procs) & (need.per_node >= cores)
+        only: NDArray[np.bool_] = few & (more == 0) & (need.kinds & kinds == kinds)
+        return only
+
 
 def shapes_of(
     procs: NDArray[np.int64],
@@ -105,11 +121,7 @@ def shapes_of(
     nodes, fewest, most = _nodes(procs, requests, row, machine)
     gpus, few = _gpus(procs, nodes, requests.gpus[row], eligible, types)
     fewest, most = np.where(few > 0, few, fewest), np.where(few > 0, few, most)
-    known = any(kind.memory is not None for kind in types)
-    memory, on_node = (
-        np.ceil(amount[row]).astype(np.int64) if known else np.zeros(row.size, np.int64)
-        for amount in (requests.memory, requests.node_memory)
-    )
+    memory, on_node = _memory(requests, row, types)
     per_node = requests.per_node[row]
     needs = Shape(
         procs=procs,
@@ -126,6 +138,22 @@ def shapes_of(
     first, of_job = _distinct([*needs, *pools.T])
     table = np.column_stack([need[first] for need in needs]).astype(np.int64)
     return Shapes(table, np.ascontiguousarray(pools[first]), of_job)
+
+
+def _memory(
+    requests: Requests, row: NDArray[np.int64], types: Sequence[NodeType]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the memory for each processor and on each node; 0 where it cannot be lacking.
+
+    That is so if no job needs more than its processors' share in any node.
+    """
+    memory, on_node = (
+        np.ceil(amount[row]).astype(np.int64) for amount in (requests.memory, requests.node_memory)
+    )
+    shares = [kind.memory // kind.cores for kind in types if kind.memory is not None]
+    if not shares or (not on_node.any() and memory.max(initial=0) <= min(shares)):
+        memory, on_node = np.zeros_like(memory), np.zeros_like(on_node)
+    return memory, on_node
 
 
 def _distinct(columns: Sequence[NDArray]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

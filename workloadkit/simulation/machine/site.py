@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs
@@ -48,31 +47,32 @@ class Nodes(Hardware):
         from workloadkit.simulation.machine import nodes_ledger  # noqa: F401 acts for it
         from workloadkit.simulation.machine.nodes import new_nodes
 
-        if n_planned > 0:
-            raise ParameterError(
-                "on nodes, policies with many reservations run in plain Python: take "
-                "engine='python'"
-            )
         assert self.row is not None  # see `serving`
-        return new_nodes(self.site, self.row, jobs.submit.dtype)
+        if n_planned == 0 or self.site.claim == "amounts":
+            return new_nodes(self.site, self.row, jobs.submit.dtype, n_planned)
+        from workloadkit.simulation.machine.nodes_claims import new_claimed
+
+        return new_claimed(new_nodes(self.site, self.row, jobs.submit.dtype), jobs)
 
     def go_on(self, state: State) -> State:
         """Return the state with room for what the next instant may record."""
         from workloadkit._kernels.compile import in_python
         from workloadkit.simulation.machine.nodes import enlarged
-        from workloadkit.simulation.machine.nodes_ledger import must_return
+        from workloadkit.simulation.machine.nodes_ledger import lacks_room
 
-        machine = state.machine
-        if in_python(must_return)(state, 0, 0):
-            machine = machine._replace(history=enlarged(machine.history))
-        return state._replace(machine=machine)
+        nodes = getattr(state.machine, "nodes", state.machine)
+        if in_python(lacks_room)(nodes):
+            nodes = nodes._replace(history=enlarged(nodes.history))
+        if nodes is not state.machine and hasattr(state.machine, "nodes"):
+            nodes = state.machine._replace(nodes=nodes)
+        return state._replace(machine=nodes)
 
     def runs(self, state: State) -> "NodeRuns":
         """Return the runs of jobs, with the jobs as places."""
         from workloadkit.simulation.machine.nodes import N_RUNS
 
-        machine = state.machine
-        return NodeRuns(machine.history, int(machine.at[N_RUNS]), nodes=self.numbers)
+        nodes = getattr(state.machine, "nodes", state.machine)
+        return NodeRuns(nodes.history, int(nodes.at[N_RUNS]), nodes=self.numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,239 @@
+"""Simulations on described machines: what equals what, limits of partitions, users who react."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
+from workloadkit.machine.description import MachineDescription, NodeType, Partition
+from workloadkit.simulation.machine.placement import PLACEMENTS
+
+#: Policies of one queue, of which `make test` compiles the first ones.
+POLICIES = (
+    "easy",
+    "conservative",
+    "fcfs",
+    "sjf",
+    "ljf",
+    "smallest",
+    "largest",
+    "f1",
+    "wfp3",
+    "unicef",
+    "creasy",
+    "user-priority",
+    "reservations:3",
+    "selective",
+    "easy:backfill=sjf",
+    "easy:spare=none",
+    "easy:strict=yes",
+    "conservative:compression=start",
+)
+MORE = [*POLICIES[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in POLICIES[2:])]
+
+
+def nodes(count, cores, **more):
+    return MachineDescription(nodes=(NodeType(count=count, cores=cores, **more),))
+
+
+def first_jobs(path):
+    """The first jobs of a log that fit its machine."""
+    with warnings.catch_warnings(action="ignore"):
+        trace = wk.read_swf(path)
+    needed = np.fmax(trace.column("requested_procs"), trace.used_procs)
+    chosen = np.flatnonzero((needed <= trace.header.procs) & trace.ran)[:FIRST_JOBS]
+    return trace.take(chosen)
+
+
+def starts(trace, policy, **how):
+    with warnings.catch_warnings(action="ignore"):
+        return wk.simulate(trace, policy, **how).start.tolist()
+
+
+@needs_traces
+@pytest.mark.parametrize("policy", MORE)
+def test_one_node_and_nodes_of_one_core_are_one_pool(policy):
+    logs = TRACES if policy == "easy" else TRACES[:1]
+    for number, path in enumerate(logs):
+        trace = first_jobs(path)
+        procs = trace.header.procs
+        expected = starts(trace, policy)
+        placement = PLACEMENTS[number % len(PLACEMENTS)]
+        one = {"machine": nodes(1, procs), "placement": placement}
+        assert starts(trace, policy, **one) == expected, path.name
+        slack = nodes(1, procs, memory=1 << 39)
+        assert starts(trace, policy, machine=slack) == expected, path.name
+        if placement != "contiguous":
+            of_one = {"machine": nodes(procs, 1), "placement": placement, "claim": "amounts"}
+            assert starts(trace, policy, **of_one) == expected, path.name
+
+
+@pytest.fixture
+def log():
+    """A log of 200 jobs on 24 processors, of five users and two partitions, with memory."""
+    rng = np.random.default_rng(8)
+    n, run = 200, rng.integers(0, 400, 200)
+    return wk.Trace.from_columns(
+        {
+            "submit": np.sort(rng.integers(0, 4000, n)),
+            "run": run,
+            "requested_time": run + rng.integers(1, 600, n),
+            "procs": rng.integers(1, 9, n),
+            "user": rng.integers(1, 6, n),
+            "partition": rng.integers(1, 3, n),
+            "requested_memory": rng.integers(1, 14, n) * 10,
+        }
+    )
+
+
+def both(trace, policy, users="open", **how):
+    """Simulate in both engines, which must agree; return the schedule."""
+    compiled, plain = (
+        wk.simulate(trace, policy, users, rng=1, engine=engine, **how)
+        for engine in ("compiled", "python")
+    )
+    assert compiled.start.tolist() == plain.start.tolist()
+    assert list(compiled.runs) == list(plain.runs)
+    return compiled
+
+
+def test_whole_nodes_are_the_processors_of_a_smaller_machine(log):
+    whole = MachineDescription(
+        nodes=(NodeType(count=6, cores=4, partitions=("1", "2")),),
+        partitions=(Partition(name="1", exclusive=True), Partition(name="2", exclusive=True)),
+    )
+    rounded = log.with_columns(procs=-(-log.column("procs") // 4))
+    for policy in ("easy", "fcfs"):
+        expected = wk.simulate(rounded, policy, procs=6)
+        found = wk.simulate(log, policy, machine=whole, claim="amounts")
+        assert found.start.tolist() == expected.start.tolist()
+
+
+def test_doubling_cores_and_requests_changes_no_start(log):
+    double = log.with_columns(procs=2 * log.column("procs"))
+    expected = wk.simulate(log, "easy", machine=nodes(6, 4))
+    found = wk.simulate(double, "easy", machine=nodes(6, 8))
+    assert found.start.tolist() == expected.start.tolist()
+
+
+def test_relabelled_node_types_change_no_start_by_number(log):
+    # nodes of one type are alike: their order makes a difference to places only
+    machine = nodes(6, 4, memory=400)
+    split = MachineDescription(nodes=tuple(NodeType(count=2, cores=4, memory=400) for _ in "abc"))
+    expected = wk.simulate(log, "easy", machine=machine, placement="first")
+    found = wk.simulate(log, "easy", machine=split, placement="first")
+    assert found.start.tolist() == expected.start.tolist()
+    assert list(found.runs) == list(expected.runs)
+
+
+def test_partitions_are_machines_of_their_own(log):
+    parts = MachineDescription(
+        partitions=(Partition(name="1", procs=9), Partition(name="2", procs=15))
+    )
+    schedule = both(log, "easy", machine=parts)
+    for number, procs in ((1, 9), (2, 15)):
+        its = log.where(f"partition={number}")
+        expected = wk.simulate(its, "easy", procs=procs)
+        chosen = schedule.jobs["partition"] == str(number)
+        assert schedule.start[chosen].tolist() == expected.start.tolist()
+    assert schedule.machine == 24
+
+
+def test_partitions_of_nodes_have_places_of_their_own(log):
+    machine = MachineDescription(
+        nodes=(
+            NodeType(count=3, cores=4, partitions=("1",)),
+            NodeType(count=2, cores=8, partitions=("2",)),
+        ),
+        partitions=(Partition(name="1"), Partition(name="2")),
+    )
+    schedule = both(log, "easy", machine=machine)
+    partition = log.column("partition")
+    for run in schedule.runs:
+        first, last = (1, 3) if partition[schedule.workload.row[run.row]] == 1 else (4, 5)
+        assert all(first <= node <= last for node, _ in run.nodes)
+        assert sum(procs for _, procs in run.nodes) == schedule.workload.procs[run.row]
+
+
+def test_limits_of_partitions(log):
+    def machine(**limits):
+        return MachineDescription(
+            nodes=(NodeType(count=6, cores=4, partitions=("1", "2")),),
+            partitions=(Partition(name="1", **limits), Partition(name="2")),
+        )
+
+    first = log.column("partition") == 1
+    for limits, beyond in (
+        ({"max_procs": 5}, log.column("procs") > 5),
+        ({"max_time": 500}, log.column("requested_time") > 500),
+    ):
+        with pytest.raises(wk.WorkloadError, match="not fit the machine, or the limits"):
+            wk.simulate(log, machine=machine(**limits))
+        kept = wk.simulate(log, machine=machine(**limits), oversize="drop")
+        assert kept.metrics["left_out"] == (first & beyond).sum() > 0
+    spread = both(log, "easy", machine=machine(min_nodes=2, max_nodes=3), oversize="drop")
+    partition, procs = log.column("partition"), spread.workload.procs
+    for run in spread.runs:
+        if partition[spread.workload.row[run.row]] == 1:
+            assert min(2, procs[run.row]) <= len(run.nodes) <= 3
+
+
+@slow_to_compile
+@pytest.mark.parametrize("users", ["closed", "fluid", "adjusted"])
+def test_users_who_react_are_served_by_nodes(log, users):
+    machine = nodes(6, 4, memory=400)
+    for policy in ("easy", "conservative"):
+        schedule = both(log, policy, users, machine=machine)
+        assert len(schedule.runs) == schedule.start.size
+
+
+@slow_to_compile
+def test_predictors_plan_for_nodes(log):
+    both(log, "easy", machine=nodes(6, 4, memory=400), predictor="last-two")
+
+
+def test_what_cannot_be_simulated_is_refused(log):
+    machine = nodes(6, 4, memory=400)
+    for how, message in (
+        ({"machine": machine, "procs": 5}, "machine sets the number of processors"),
+        ({"machine": "log"}, "no description of a machine next to the log"),
+        ({"placement": "first"}, "placement requires machine"),
+        ({"machine": MachineDescription()}, "neither nodes nor partitions"),
+        ({"machine": machine, "scheduler": "multi-queue"}, "does not support machines of nodes"),
+        ({"machine": machine, "scheduler": "conservative", "claim": "amounts"}, "claim='nodes'"),
+        ({"machine": machine, "users": "site"}, "serves the jobs of a log"),
+    ):
+        with pytest.raises(wk.WorkloadError, match=message):
+            trace = None if how.get("users") == "site" else log
+            wk.simulate(trace, **how)
+    parts = MachineDescription(
+        nodes=machine.nodes,
+        partitions=(Partition(name="1", procs=9), Partition(name="2", procs=15)),
+    )
+    with pytest.raises(wk.WorkloadError, match="users fluid react to all"):
+        wk.simulate(log, users="fluid", machine=parts)
+
+
+def test_the_description_next_to_a_log_serves_it_if_requested(log, tmp_path):
+    path, machine = tmp_path / "site.swf", nodes(6, 4, memory=400)
+    wk.write_swf(log, path)
+    wk.write_machine(machine, f"{path}.machine.json")
+    trace = wk.read_swf(path)
+    expected = wk.simulate(log, machine=machine).start.tolist()
+    assert wk.simulate(trace, machine="log").start.tolist() == expected
+    assert wk.simulate(trace, machine=f"{path}.machine.json").start.tolist() == expected
+    assert wk.simulate(trace, procs=24).start.tolist() != expected
+
+
+@needs_traces
+def test_the_partitions_of_sdsc_ds():
+    with warnings.catch_warnings(action="ignore"):
+        trace = wk.read_swf(trace_path("SDSC-DS-2004-2.1-cln"))
+    sizes = (72, 1368, 224)
+    machine = MachineDescription(
+        partitions=tuple(Partition(name=str(i), procs=procs) for i, procs in enumerate(sizes, 1))
+    )
+    schedule = wk.simulate(trace, machine=machine, oversize="drop")
+    assert round(schedule.metrics["mean_wait"]) == 23983
