@@ -1,5 +1,6 @@
 """Simulations on described machines: what equals what, limits of partitions, users who react."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -55,8 +56,7 @@ def starts(trace, policy, **how):
 @needs_traces
 @pytest.mark.parametrize("policy", MORE)
 def test_one_node_and_nodes_of_one_core_are_one_pool(policy):
-    logs = TRACES if policy == "easy" else TRACES[:1]
-    for number, path in enumerate(logs):
+    for number, path in enumerate(TRACES):
         trace = first_jobs(path)
         procs = trace.header.procs
         expected = starts(trace, policy)
@@ -237,3 +237,45 @@ def test_the_partitions_of_sdsc_ds():
     )
     schedule = wk.simulate(trace, machine=machine, oversize="drop")
     assert round(schedule.metrics["mean_wait"]) == 23983
+
+
+def test_schedules_on_nodes_are_checked(log):
+    machine = MachineDescription(
+        nodes=(NodeType(count=6, cores=4, memory=400, partitions=("1", "2")),),
+        partitions=(Partition(name="1", max_nodes=4), Partition(name="2", exclusive=True)),
+        pools={"matlab": 3},
+    )
+    schedule = wk.simulate(log, machine=machine, oversize="drop", overrun="kill")
+    report = wk.check_schedule(log, schedule)
+    assert report.verdict == "consistent", str(report)
+    texts = [claim.text for claim in report.claims if claim.verdict == "proved"]
+    assert "no processor, memory or GPU of a node is used twice at one time" in texts
+
+    def changed(**how):
+        runs = list(schedule.runs)
+        runs[100] = runs[100]._replace(**how)
+        return wk.check_schedule(log, dataclasses.replace(schedule, runs=runs)).refuted
+
+    run = next(run for run in list(schedule.runs)[100:101])
+    (moved,) = changed(nodes=tuple((node % 6 + 1, procs) for node, procs in run.nodes))
+    assert "is used twice" in moved.text and "on node" in moved.why
+    assert "each job has its processors on nodes" in changed(nodes=run.nodes[:0])[0].text
+    spread = tuple((node, 1) for node in range(1, 7))
+    assert any("nodes are those that jobs request" in claim.text for claim in changed(nodes=spread))
+
+
+def test_schedules_on_partitions_are_proved(log):
+    parts = MachineDescription(
+        partitions=(Partition(name="1", procs=9), Partition(name="2", procs=15))
+    )
+    schedule = wk.simulate(log, machine=parts)
+    assert wk.check_schedule(log, schedule).verdict == "proved"
+    assert (
+        wk.check_schedule(log, schedule.trace(), machine=parts, policy="easy").verdict == "proved"
+    )
+    other = wk.simulate(log, procs=24)
+    found = wk.check_schedule(log, other.trace(), machine=parts, policy="easy").refuted
+    assert [claim.text for claim in found] == [
+        "no partition uses more processors than it has",
+        "each pass starts the jobs that the policy starts",
+    ]

@@ -63,11 +63,14 @@ class Schedule(Displayed):
         within this time after its first or before its last submission. [s]
     runs : sequence of Run
         With outages: which processors ran which job and when, including stopped runs, in the order
-        of the ends. Without: the runs that a custom scheduler stopped.
+        of the ends. On a machine of nodes: the nodes of each job, and the processors on each, in
+        the order of the ends. Without: the runs that a custom scheduler stopped.
     uncounted : sequence of int
         Users whose jobs the metrics exclude.
     unscaled : Trace, optional
         The log before its run times and sizes were scaled, if they were.
+    described : object, optional
+        The machine, if it has a description.
     """
 
     source: Trace
@@ -82,6 +85,7 @@ class Schedule(Displayed):
     runs: Sequence[Run] = ()
     uncounted: Sequence[int] = ()
     unscaled: Trace | None = None
+    described: Any = None
 
     @property
     def end(self) -> NDArray:

@@ -182,9 +182,9 @@ def select_parts(
     )
 
 
-def _machine(settings: Simulate, trace: Trace | None) -> Any:
-    """Return the machine that settings describe; None for identical processors."""
-    machine, name = settings.machine, "machine"
+def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
+    """Return a machine that is given by its description, a file or a name; others unchanged."""
+    name = "machine"
     if isinstance(machine, str) and machine == "log":
         machine = trace.machine if trace is not None else None
         if machine is None:
@@ -195,10 +195,16 @@ def _machine(settings: Simulate, trace: Trace | None) -> Any:
         name = Path(machine).name
         machine = read_machine(machine)
     if isinstance(machine, MachineDescription):
-        how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
         return Described.of(machine, name=name, **how)
-    changed = [x for x in ("placement", "claim", "memory") if x in settings.changed]
-    if changed:
+    return machine
+
+
+def _machine(settings: Simulate, trace: Trace | None) -> Any:
+    """Return the machine of a simulation; None for identical processors."""
+    how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
+    machine = machine_named(settings.machine, trace, **how)
+    changed = [x for x in how if x in settings.changed]
+    if changed and not isinstance(machine, Described):
         raise ParameterError(f"{changed[0]} applies to a machine that has a description")
     return machine
 
