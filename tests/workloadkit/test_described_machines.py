@@ -1,13 +1,16 @@
 """Simulations on described machines: what equals what, limits of partitions, users who react."""
 
 import dataclasses
+import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import workloadkit as wk
 from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
+from tests.oracles import partitions
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.placement import PLACEMENTS
 
@@ -228,15 +231,26 @@ def test_the_description_next_to_a_log_serves_it_if_requested(log, tmp_path):
 
 
 @needs_traces
-def test_the_partitions_of_sdsc_ds():
+@pytest.mark.parametrize("n_jobs", [2000, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_partitions_of_sdsc_ds_as_by_another_program(n_jobs):
     with warnings.catch_warnings(action="ignore"):
         trace = wk.read_swf(trace_path("SDSC-DS-2004-2.1-cln"))
-    sizes = (72, 1368, 224)
+    sizes = {1: 72, 2: 1368, 3: 224}
     machine = MachineDescription(
-        partitions=tuple(Partition(name=str(i), procs=procs) for i, procs in enumerate(sizes, 1))
+        partitions=tuple(Partition(name=str(i), procs=procs) for i, procs in sizes.items())
     )
     schedule = wk.simulate(trace, machine=machine, oversize="drop")
     assert round(schedule.metrics["mean_wait"]) == 23983
+    workload = schedule.workload
+    columns = (workload.submit, workload.run, workload.estimate, workload.procs)
+    jobs = list(zip(*(column.tolist() for column in columns), strict=True))[:n_jobs]
+    partition = trace.column("partition")[workload.row].tolist()[:n_jobs]
+    if n_jobs is None:
+        found = schedule.start.tolist()
+    else:
+        first = trace.take(workload.row[:n_jobs])
+        found = wk.simulate(first, machine=machine).start.tolist()
+    assert partitions.schedule(jobs, partition, sizes) == found
 
 
 def test_schedules_on_nodes_are_checked(log):
@@ -279,3 +293,22 @@ def test_schedules_on_partitions_are_proved(log):
         "no partition uses more processors than it has",
         "each pass starts the jobs that the policy starts",
     ]
+
+
+def test_pools_are_used_by_all_policies(log):
+    rng = np.random.default_rng(2)
+    licences = [f"x={amount}" if amount else "" for amount in rng.integers(0, 3, 200)]
+    log = dataclasses.replace(log, sidecar=pd.DataFrame({"pools": licences}))
+    log = log.with_columns(partition=[1] * 200)
+    whole = MachineDescription(partitions=(Partition(name="1", procs=24, default=True),))
+    for amount, policy in itertools.product((2, 400), ("easy", "conservative")):
+        machine = dataclasses.replace(whole, pools={"x": amount})
+        schedule = both(log, policy, machine=machine)
+        expected = wk.simulate(log, policy, procs=24).start.tolist()
+        assert (schedule.start.tolist() == expected) == (amount == 400)
+        claims = wk.check_schedule(log, schedule).claims
+        assert any(claim.text == "no more of a pool is in use than there is" for claim in claims)
+        assert not any(claim.verdict == "refuted" for claim in claims)
+        # one node of all processors is the same machine
+        node = MachineDescription(nodes=(NodeType(count=1, cores=24),), pools={"x": amount})
+        assert wk.simulate(log, policy, machine=node).start.tolist() == schedule.start.tolist()

@@ -21,6 +21,7 @@ from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeSite
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
+from workloadkit.simulation.machine.pools import Pools
 from workloadkit.simulation.machine.shapes import UNLIMITED, Shapes, shapes_of
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.workload import Workload
@@ -150,7 +151,10 @@ class Described(Hardware):
             serves = np.isin(partition, group.partitions) | (len(self.groups) == 1)
             jobs = np.flatnonzero(serves)
             hardware: Hardware = OnePool(group.procs)
-            if group.kinds or self.description.pools:
+            if not group.kinds and self.description.pools:
+                amounts, need = [*self.description.pools.values()], requests.pools[workload.row]
+                hardware = Pools(group.procs, amounts, need[jobs])
+            elif group.kinds:
                 procs, row = workload.procs[jobs], workload.row[jobs]
                 shapes = shapes_of(procs, requests, row, self.description, group.kinds)
                 site, numbers = self._site(group, shapes)
@@ -164,7 +168,7 @@ class Described(Hardware):
         return parts
 
     def _site(self, group: Group, shapes: Shapes) -> tuple[NodeSite, Sequence[int]]:
-        """Return the nodes of a group, and their numbers; processors without nodes are one node."""
+        """Return the nodes of a group, and their numbers."""
         capacity: list[tuple[int, int, int]] = []
         kinds: list[int] = []
         numbers: list[int] = []
@@ -176,8 +180,6 @@ class Described(Hardware):
                 kinds += [group.kinds.index(kind)] * node.count
                 numbers += range(first, first + node.count)
             first += node.count
-        if not group.kinds:
-            capacity, kinds, numbers = [(group.procs, UNLIMITED, 0)], [0], [1]
         pools = list(self.description.pools.values())
         site = NodeSite(capacity, kinds, pools, shapes, self.placement, self.claim)
         return site, numbers
@@ -259,6 +261,8 @@ class Described(Hardware):
 
 def _fit_when_idle(hardware: Hardware, procs: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which jobs fit on an idle machine."""
+    if isinstance(hardware, Pools):
+        return (procs <= hardware.procs) & (hardware.need <= hardware.amounts).all(axis=1)
     if not isinstance(hardware, Nodes):
         return procs <= hardware.procs
     site = hardware.site

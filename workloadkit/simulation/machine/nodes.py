@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.placement import PLACEMENTS
 from workloadkit.simulation.machine.shapes import CORES, Shape
+from workloadkit.simulation.state import Jobs
 
 # Columns of NodesState.table: the fields of `Shape`, and whether only processors matter.
 PROCS, PER_NODE, FEWEST, MOST, PER_PROC, ON_NODE, ON_NODE_GPUS, WHOLE, KINDS, LIMITED, SIMPLE = (
@@ -98,8 +99,10 @@ class NodesState(NamedTuple):
     table : ndarray of int64, shape (n_shapes, 11)
         See the names of its columns.
     of_pools : ndarray of int64, shape (n_shapes, n_pools)
-    shape, row : ndarray of int64
-        The shape of each job of the log; its place there for each job of the state.
+    shape : ndarray of int64
+        The shape of each job of the log.
+    row : ndarray of int64, shape (n_jobs,), or None
+        As in `pools.PoolsState`.
     refused : ndarray of int64, shape (2, n_shapes)
         Value of the counter at the last refusal of each shape.
     first, last : ndarray of int64, shape (n_jobs,)
@@ -125,7 +128,7 @@ class NodesState(NamedTuple):
     table: NDArray[np.int64]
     of_pools: NDArray[np.int64]
     shape: NDArray[np.int64]
-    row: NDArray[np.int64]
+    row: NDArray[np.int64] | None
     refused: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -137,22 +140,24 @@ class NodesState(NamedTuple):
     at: NDArray[np.int64]
 
 
-def new_nodes(site: Any, row: NDArray[np.int64], dtype: np.dtype, n_planned: int = 0) -> NodesState:
+def new_nodes(
+    site: Any, jobs: Jobs, row: NDArray[np.int64] | None, n_planned: int = 0
+) -> NodesState:
     """Return nodes, all free, with `n_planned` rows for a profile of processors.
 
     Parameters
     ----------
     site : NodeSite
-    row : ndarray of int64, shape (n_jobs,)
-        Place of each job of the state in the log, perhaps filled in as jobs arrive.
-    dtype : dtype
-        Of times.
+    jobs : Jobs
+    row : ndarray of int64, shape (n_jobs,), optional
+        Place in the log of each job of the state; by default the jobs are those of the log.
     """
+    dtype = jobs.submit.dtype
     capacity, shapes = np.array(site.capacity, np.int64), site.shapes
     counts = _counts_more(capacity, shapes.table)
     capacity = capacity if counts else np.ascontiguousarray(capacity[:, :1])
     n_nodes, n_resources = capacity.shape
-    n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), row.size
+    n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), jobs.submit.size
     free, pools = np.empty((4, n_nodes, n_resources), np.int64), np.empty((4, n_pools), np.int64)
     free[FREE], pools[FREE] = capacity, site.pools
     level = np.empty(max(PLANNED + n_planned, 4), np.int64)

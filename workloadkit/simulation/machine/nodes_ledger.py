@@ -27,6 +27,7 @@ from workloadkit.simulation.machine.nodes import (
     NodesState,
 )
 from workloadkit.simulation.machine.nodes_place import can_place, find_place
+from workloadkit.simulation.machine.pools import row_of
 from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import N_RUNNING
@@ -41,7 +42,7 @@ def need_of(state, job, now):
 @inline
 def shape_of(machine, job):
     """Return the number of a job's shape."""
-    return machine.shape[machine.row[job]]
+    return machine.shape[row_of(machine.row, job)]
 
 
 @inline

@@ -116,8 +116,6 @@ def shapes_of(
     """
     types = [machine.nodes[kind] for kind in kinds]
     eligible = requests.eligible[row][:, list(kinds)]
-    if not types:  # processors without nodes
-        types, eligible = [NodeType(count=1, cores=UNLIMITED)], np.ones((row.size, 1), bool)
     nodes, fewest, most = _nodes(procs, requests, row, machine)
     gpus, few = _gpus(procs, nodes, requests.gpus[row], eligible, types)
     fewest, most = np.where(few > 0, few, fewest), np.where(few > 0, few, most)

@@ -25,7 +25,7 @@ class Nodes(Hardware):
     numbers : sequence of int
         Number of each node in the machine that it belongs to, from 1.
     row : ndarray of int64, optional
-        Place in the log of each job of the simulation.
+        Place in the log of each job of the simulation; by default the jobs are those of the log.
     """
 
     site: NodeSite
@@ -39,20 +39,18 @@ class Nodes(Hardware):
     def serving(self, workload: Any) -> "Nodes":
         """Return the machine for the jobs of a workload."""
         users = workload.users
-        row = np.arange(workload.submit.size) if users is None else users.tables.row
-        return replace(self, row=row)
+        return self if users is None else replace(self, row=users.tables.row)
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
         """Return the machine's part of the compiled state."""
         from workloadkit.simulation.machine import nodes_ledger  # noqa: F401 acts for it
         from workloadkit.simulation.machine.nodes import new_nodes
 
-        assert self.row is not None  # see `serving`
         if n_planned == 0 or self.site.claim == "amounts":
-            return new_nodes(self.site, self.row, jobs.submit.dtype, n_planned)
+            return new_nodes(self.site, jobs, self.row, n_planned)
         from workloadkit.simulation.machine.nodes_claims import new_claimed
 
-        return new_claimed(new_nodes(self.site, self.row, jobs.submit.dtype), jobs)
+        return new_claimed(new_nodes(self.site, jobs, self.row), jobs)
 
     def go_on(self, state: State) -> State:
         """Return the state with room for what the next instant may record."""
