@@ -99,7 +99,9 @@ requests = st.fixed_dictionaries(
 )
 jobs = st.tuples(st.integers(0, 20), st.integers(0, 9), st.none() | st.integers(1, 12), requests)
 machines = st.lists(
-    st.tuples(st.integers(1, 4), st.integers(8, 12), st.integers(1, 2)), min_size=1, max_size=6
+    st.tuples(st.sampled_from([1, 2, 3, 4, 4, 12]), st.integers(8, 12), st.integers(1, 2)),
+    min_size=1,
+    max_size=6,
 )
 
 

@@ -25,6 +25,9 @@ from workloadkit.simulation.machine.nodes import (
 )
 from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 
+# With fewer different numbers of free cores, nodes are searched by each of them; else sorted.
+FEW_SIZES = 10
+
 
 @inline
 def pools_suffice(machine, row, shape):
@@ -50,8 +53,8 @@ def room_of(machine, row, shape, node):
         memory = free[row, node, MEMORY]
         if memory < table[shape, ON_NODE] or free[row, node, GPUS] < table[shape, ON_NODE_GPUS]:
             return 0
-        if table[shape, PER_PROC] > 0:
-            room = min(room, memory // table[shape, PER_PROC])
+        if room * table[shape, PER_PROC] > memory:  # a division takes long
+            room = memory // table[shape, PER_PROC]
     return room
 
 
@@ -88,8 +91,11 @@ def find_place(machine, row, shape):
     if not pools_suffice(machine, row, shape):
         return 0
     table, placement, scratch = machine.table, machine.placement, machine.scratch
-    if placement == FIRST and table[shape, LIMITED] == 0:
-        return _take_first(machine, row, shape)
+    if table[shape, LIMITED] == 0:
+        if placement == FIRST:
+            return _take_first(machine, row, shape)
+        if placement in (PACKED, SPREAD) and scratch.number.size <= FEW_SIZES:
+            return _take_by_free(machine, row, shape)
     count, total = _gather(machine, row, shape)
     if total < table[shape, PROCS]:
         return 0
@@ -129,6 +135,27 @@ def _take_first(machine, row, shape):
             count += 1
             if left == 0:
                 return count
+    return 0
+
+
+@inline
+def _take_by_free(machine, row, shape):
+    """Take nodes by their free cores, the fewest or the most first, without such a limit."""
+    node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
+    free, packed, most = machine.free, machine.placement == PACKED, machine.scratch.number.size - 2
+    count = 0
+    for step in range(1, most + 1):
+        cores = step if packed else most + 1 - step
+        for number in range(machine.kind.size):
+            if free[row, number, CORES] == cores:
+                room = room_of(machine, row, shape, number)
+                if room > 0:
+                    node[count] = number
+                    taken[count] = min(room, left)
+                    left -= taken[count]
+                    count += 1
+                    if left == 0:
+                        return count
     return 0
 
 
