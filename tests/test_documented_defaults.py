@@ -90,6 +90,7 @@ BY_NAME = {
         "reservations": {"depth": 1},
         "lookahead": {"depth": 50},
         "selective": {"threshold": 2.0},
+        "slack": {"factor": 1.0, "cost": "wait", "queues": "", "depth": 50},
         "priority-fifo": {"queues": ""} | EASY,
         "creasy": {"alpha": 6000.0} | RULE,
         "user-priority": {"alpha_user": 0.5, "by": "load"} | RULE,

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+import workloadkit as wk
 from tests.commands import run_command
 from workloadkit.experiments import custom_parts
 from workloadkit.fields import FIELDS
@@ -135,6 +136,24 @@ def test_code_prints_what_is_shown_below_it(page, capsys, tmp_path, monkeypatch)
             monkeypatch.setitem(sys.modules, "__main__", main)
             exec(code, vars(main))
             assert capsys.readouterr().out == (text if below == "text" else ""), code
+
+
+def recipes_of(page):
+    """Options of `simulate` that a table gives in one line each."""
+    table = page.read_text(encoding="utf-8").partition("| what | one line |\n")[2]
+    rows = [line for line in table.partition("\n\n")[0].splitlines() if "`" in line]
+    found = [re.findall(r"`([^`]+)`", row.rpartition(" | ")[2])[0] for row in rows]
+    return [x if x.startswith("--") else f"--scheduler {shlex.quote(x)}" for x in found]
+
+
+@pytest.mark.parametrize("name", ["estimates-and-limits", "write-a-scheduler"])
+def test_recipes_of_one_line_run(name, tmp_path):
+    log = tmp_path / "log.swf"
+    wk.write_swf(wk.load_sample().take(range(200)), log)
+    recipes = recipes_of(DOCS / "howto" / f"{name}.md")
+    assert len(recipes) > 5
+    for recipe in recipes:
+        assert run_command("simulate", log, "--seed", 1, *shlex.split(recipe)) == 0, recipe
 
 
 def test_links_within_the_project_lead_somewhere():

@@ -150,6 +150,7 @@ def test_deviance_and_odds_are_those_of_another_model_of_statsmodels(rng):
         )
 
 
+@pytest.mark.slow
 def test_deviance_with_coefficients_held_is_near_that_of_models_fitted_again(rng):
     jobs = answered(followed_jobs(many_users(rng, 40, 40)))
     weights = draw_users(jobs, 25, rng=1)

@@ -86,6 +86,7 @@ def test_each_pair_agrees_with_scipy_where_both_are_known(rng):
             assert row[f"{kind}_low"] <= row[f"{kind}_high"]
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_users_differ_in():
     # The jobs of a user are alike: 20 users tell as much as 20 jobs do, not as 2,000.
     covered, widths = 0, []

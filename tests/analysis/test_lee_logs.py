@@ -42,6 +42,7 @@ def test_waits_that_go_with_sizes_and_queues():
     assert found[words] == pytest.approx(1)  # queue 7 is none of those with a name
 
 
+@pytest.mark.slow
 def test_the_study_on_the_sample(tmp_path):
     log = Made("SDSC-BLUE", "")
     found = [

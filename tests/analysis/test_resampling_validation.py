@@ -132,6 +132,7 @@ def test_what_cannot_be_resampled_is_no_part_of_the_original():
     assert "±" not in found.report().sections[0].finding
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_published_figures_stand_next_to_ours(log, monkeypatch):
     monkeypatch.setattr(

@@ -41,6 +41,7 @@ def test_the_correlation_is_that_of_scipy_and_lies_in_its_interval(rng):
     assert found.interval[0] < found.correlation < found.interval[1]
 
 
+@pytest.mark.slow
 def test_intervals_hold_no_correlation_about_as_often_as_they_say(rng):
     held = 0
     for _ in range(100):

@@ -39,7 +39,9 @@ def test_the_page_shows_the_kept_results():
 
 
 def test_an_unknown_study_is_refused_with_the_known_ones():
-    with pytest.raises(wk.ParameterError, match="no study 'nosuch'; known: chapin, creasy-ups, "):
+    with pytest.raises(
+        wk.ParameterError, match="no study 'nosuch'; known: carastan, chapin, creasy-ups, "
+    ):
         studies.load_study("nosuch")
 
 

@@ -90,6 +90,7 @@ def test_measures_are_those_of_the_jobs(months, report):
     assert found["core_hours"]["low"] > 0
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_change_holds_the_truth():
     """Of logs from one source, the change is 0; 95 % of the intervals hold it."""
     rng = np.random.default_rng(9)

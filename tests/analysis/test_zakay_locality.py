@@ -97,6 +97,7 @@ def of_real_logs(names, runs):
     return [*run_study(study, logs, runs=runs, rng=1).results]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_on_the_real_logs():
     trace_path("KTH-SP2-1996-2")

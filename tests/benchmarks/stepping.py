@@ -1,6 +1,7 @@
 """How fast simulations are stepped from decision to decision."""
 
 from collections.abc import Iterator
+from time import process_time
 
 import numpy as np
 
@@ -18,16 +19,16 @@ def rows() -> Iterator[Row]:
     kth = wk.read_swf(DATA / "traces" / f"{LOG}.swf.gz")
     easy = wk.simulate(kth, "easy")
     for engine in ("python", "compiled"):
-        time, simulation = best_of(2, lambda engine=engine: _first(kth, engine))
+        time, simulation = best_of(3, lambda engine=engine: _first(kth, engine), process_time)
         assert (simulation.schedule.start == easy.start).all()
         yield _row(f"steps, {engine} engine", simulation.n_decisions / time, GOAL[engine])
-    time, many = best_of(2, lambda: _together(wk.SteppedSimulation(kth)))
+    time, many = best_of(3, lambda: _together(wk.SteppedSimulation(kth)), process_time)
     assert many.simulation(0).n_decisions == STEPS
     yield _row(f"steps of {TOGETHER} simulations", TOGETHER * STEPS / time, GOAL["together"])
 
 
 def _row(what: str, speed: float, goal: int) -> Row:
-    figure, wanted = f"{speed:,.0f} decisions/s", f"≥ {goal:,}"
+    figure, wanted = f"{speed:,.0f} decisions/s of CPU time", f"≥ {goal:,}"
     return Row(what, LOG, figure, goal=wanted, met=speed >= goal)
 
 

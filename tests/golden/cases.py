@@ -103,6 +103,7 @@ POLICIES = (
     "conservative:compression=none",
     "creasy:spare=none",
     "user-priority:spare=none,strict=yes",
+    "selective:1.5",
 )
 BEAR_OUTAGES = tuple(p for p in POLICIES if p not in (*WEEKLY, GENETIC, "recorded"))
 
@@ -129,7 +130,8 @@ OUTAGES = {
 }
 
 WHOLE = (KTH, SP2, BLUE, HPC2N)
-CROWDED = (BLUE, HPC2N)  # conservative backfilling would take minutes: thousands of jobs wait
+CROWDED = (BLUE, HPC2N)  # reservations for all jobs would take minutes: thousands of jobs wait
+MANY_RESERVATIONS = ("conservative", "selective")
 HEAVY = "offered_load=1.2"
 
 
@@ -250,12 +252,12 @@ def _outages() -> Iterator[Case]:
 def _whole() -> Iterator[Case]:
     for log in WHOLE:
         for policy in POLICIES:
-            if not policy.startswith("conservative") or log not in CROWDED:
+            if not policy.startswith(MANY_RESERVATIONS) or log not in CROWDED:
                 yield Case(log, "all jobs", policy, "open")
         for policy in ("easy", "conservative", "creasy"):
             yield Case(log, "all jobs", policy, "fluid:end=submit")
         for policy in POLICIES:
-            if policy in BEAR_OUTAGES and not policy.startswith("conservative"):
+            if policy in BEAR_OUTAGES and not policy.startswith(MANY_RESERVATIONS):
                 yield Case(log, "all jobs", policy, "open", options=HEAVY)
 
 

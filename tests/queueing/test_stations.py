@@ -348,6 +348,7 @@ def test_percentiles_invert_the_law(load, q, servers):
         assert queue.cdf(queue.ppf(q)) == pytest.approx(q, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_million_points(rng):
     load = rng.uniform(0, 1, 1_000_000)
     assert (mm1(load, 1).R >= 1).all()

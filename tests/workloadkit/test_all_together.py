@@ -31,6 +31,8 @@ POLICIES = {
         "conservative:compression=start",
         "conservative:compression=none",
         "reservations:2",
+        "selective:1.5",
+        "slack:2",
         "wfp3:strict=yes",
         "unicef:backfill=none",
         "f1",

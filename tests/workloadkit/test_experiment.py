@@ -158,7 +158,9 @@ def test_an_interrupted_experiment_goes_on_and_gives_the_same_file(tmp_path, who
     assert [file.name for file in tmp_path.iterdir()] == [RESULTS]
 
 
-@pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
+@pytest.mark.parametrize(
+    "make", [ThreadPoolExecutor, pytest.param(ProcessPoolExecutor, marks=pytest.mark.slow)]
+)
 def test_every_executor_gives_the_same_file(tmp_path, whole, make):
     how = {"mp_context": get_context("spawn")} if make is ProcessPoolExecutor else {}
     with make(2, **how) as pool:

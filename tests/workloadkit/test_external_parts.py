@@ -13,6 +13,8 @@ from tests.external.last_two import LastTwo
 from tests.external.lcfs import Lcfs
 from tests.external.licences import Licensed
 from tests.external.patient import Patient
+from tests.external.shortest import Shortest, Waiting
+from workloadkit.custom import source_digest
 
 SLOW = pytest.mark.slow
 
@@ -23,6 +25,7 @@ ALL = [name for name in wk.schedulers.known() if name != "recorded"]
 POLICIES = [
     *(ALL if numba.config.DISABLE_JIT else SOME),
     pytest.param(Lcfs(), id="lcfs", marks=SLOW),
+    pytest.param(Shortest(), id="shortest", marks=SLOW),
 ]
 WITH_UTILITIES = {"genetic": "genetic:window=6,individuals=5,generations=2"}
 PASSES = ("instant", "event")
@@ -64,10 +67,17 @@ def agree(trace, scheduler, users="open", **how):
 
 
 @slow_to_compile
-def test_a_policy_serves_all_users(log):
+@pytest.mark.parametrize("policy", [Lcfs(), Shortest()])
+def test_a_policy_serves_all_users(log, policy):
     for users, passes in product(OF_LOGS, PASSES):
-        schedule = agree(log, Lcfs(), users, procs=16, passes=passes)
+        schedule = agree(log, policy, users, procs=16, passes=passes)
         assert schedule.start.size, (users, passes)
+
+
+def test_the_digest_of_a_policy_covers_its_functions_in_the_loop(monkeypatch):
+    before = source_digest(Shortest())
+    monkeypatch.setitem(Waiting.in_the_loop, "allocate", lambda state, new, now: None)
+    assert source_digest(Shortest()) != before
 
 
 @slow_to_compile
@@ -82,8 +92,9 @@ def test_the_last_job_comes_first():
 @pytest.mark.parametrize("overrun", ["late", "raise", "kill"])
 def test_a_policy_bears_outages(log, overrun):
     outages = wk.Outages((wk.Outage(1, 300, 700, 8), wk.Outage(2, 900, 1000, 16)))
-    schedule = agree(log, Lcfs(), procs=16, outages=outages, overrun=overrun)
-    assert schedule.columns["interruptions"].sum() > 0
+    for policy in (Lcfs(), Shortest()):
+        schedule = agree(log, policy, procs=16, outages=outages, overrun=overrun)
+        assert schedule.columns["interruptions"].sum() > 0
 
 
 @pytest.mark.parametrize("scheduler", POLICIES)

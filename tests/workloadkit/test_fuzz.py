@@ -25,6 +25,7 @@ def test_files_broken_at_random(n_cases, tmp_path):
     assert {(name, "read") for name in FORMATS if name != "sidecar"} <= kinds  # a byte breaks it
 
 
+@pytest.mark.slow
 def test_a_case_is_the_same_whenever_it_is_drawn(tmp_path):
     for name in FORMATS:
         one, again = case(7, 5, name), case(7, 5, name)
@@ -73,6 +74,7 @@ def test_a_case_that_hangs_is_stopped():
             pass
 
 
+@pytest.mark.slow
 def test_a_case_that_takes_the_memory_is_seen():
     with pytest.raises(TooMuch, match="MiB of memory"), bounded(5):
         bytearray(b"x") * (400 << 20)

@@ -63,6 +63,7 @@ def test_a_large_file_is_not_believed_to_be_full_of_jobs(tmp_path):
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_an_endless_file_of_nothing_takes_no_memory():
     assert peak_while_refused(bomb(b"\n" * (1 << 20), 32), "is empty") < 20 << 20
 
@@ -112,6 +113,7 @@ def test_a_label_continued_a_hundred_thousand_times_is_one_value():
     assert header.procs == 8
 
 
+@pytest.mark.slow
 def test_filters_behind_comments_without_end_are_not_looked_for():
     stream = bomb(b"; x\n" * 100_000, 12)
     peak_while_refused(stream, "too many comment lines", read_filters)

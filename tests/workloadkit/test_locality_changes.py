@@ -135,6 +135,7 @@ def test_without_a_limit_all_orders_are_equally_likely():
     assert max(abs(count - 100) for count in orders.values()) < 5 * np.sqrt(100)
 
 
+@pytest.mark.slow
 def test_arrangements_that_hold_are_equally_likely():
     """The log's days have work 6 and 5; with 20 %, from 4.8 to 7.2 and from 4 to 6."""
     log = {"submit": [0, 1, DAY, DAY + 1], "run": [4, 2, 4, 1], "procs": [1] * 4}

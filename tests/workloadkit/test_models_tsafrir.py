@@ -59,6 +59,7 @@ def test_ranks_stay_near_their_places_in_the_four_logs():
     assert len({tuple(row) for row in ranks.tolist()}) > 250
 
 
+@pytest.mark.slow
 def test_of_two_ranks_drawn_the_more_popular_is_taken():
     # second by time: the ranks 3 (twice), 4 and 6 of the logs are there, so 3 is not taken only
     # if both draws are of the other two

@@ -211,7 +211,7 @@ def agrees(order, queue, running, at, *, knows):
 
 
 @pytest.mark.parametrize("at", ["turnaround", pytest.param("start", marks=pytest.mark.slow)])
-@examples(25)
+@examples(12)
 @given(queue=queues, running=running_jobs(), knows=st.booleans(), data=st.data())
 def test_an_order_earns_the_utility_of_its_easy_schedule(at, queue, running, knows, data):
     agrees(data.draw(st.permutations(range(len(queue)))), queue, running, at, knows=knows)

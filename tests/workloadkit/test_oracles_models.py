@@ -162,6 +162,7 @@ def test_flexible_jobs_are_log_uniform():
         assert abs(run - work / oracle.downey_speedup(procs, a, sigma)) <= 0.5 + 1e-6
 
 
+@pytest.mark.slow
 def test_sizes_are_harmonic_and_runs_are_repeated():
     trace = wk.models.feitelson96(30_000, 128, rng=2)
     jobs = {}

@@ -157,9 +157,8 @@ def preferring(weights):
     return [starts_of(log, new) for new in logs]
 
 
-@pytest.mark.parametrize(
-    "weights", [pytest.param(((1, 4.0),), marks=pytest.mark.slow), ((2, 0.0), (4, 2.5))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", [((1, 4.0),), ((2, 0.0), (4, 2.5))])
 def test_preferred_users_are_drawn_in_proportion(weights):
     factor = dict.fromkeys(PRESENT, 1.0) | dict(weights)
     alone, at_start = Counter(), Counter()
@@ -177,6 +176,7 @@ def test_preferred_users_are_drawn_in_proportion(weights):
     assert fits([at_start[user] for user in PRESENT], [present[user] / total for user in PRESENT])
 
 
+@pytest.mark.slow
 def test_preferences_leave_the_numbers_of_users():
     _, log = four_users()
     arrived = Counter()

@@ -37,6 +37,8 @@ POLICIES = [
     "creasy",
     "user-priority",
     "multi-queue:2",
+    "selective:1.5",
+    "slack:2",
 ]
 policies = with_outages(POLICIES)
 
@@ -723,7 +725,7 @@ def test_an_outage_after_the_last_end_changes_nothing(policies, data, jobs, over
     assert starts(trace, policy, outages, MACHINE, overrun=overrun) == without.start.tolist()
 
 
-SEVERAL = ("conservative", "reservations", "multi-queue")  # reservations
+SEVERAL = ("conservative", "reservations", "multi-queue", "selective", "slack")  # reservations
 
 
 @with_outages(

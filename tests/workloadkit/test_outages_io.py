@@ -316,6 +316,7 @@ def test_any_token_in_any_column_is_read_or_refused_by_line():
             assert read(outages.text()).outages == outages.outages
 
 
+@pytest.mark.slow
 def test_endless_files_are_refused_early():
     assert peak_of(b"1 " * (1 << 19), 64, "a line of more than 1 MiB") < 40 << 20
     assert peak_of(bytes(1 << 20), 64, "binary file") < 20 << 20

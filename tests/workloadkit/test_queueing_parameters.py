@@ -105,6 +105,7 @@ def test_ranges_of_decimals_are_the_decimals(first, steps, parts):
     assert np.ravel(found["Z"]).tolist() == expected
 
 
+@pytest.mark.slow
 def test_a_range_may_have_a_million_points():
     (found,) = read_grids(["N=1:1000000"], KNOWN)
     assert found["N"][[0, -1]].tolist() == [1, 1_000_000]

@@ -97,11 +97,9 @@ def kth():
     return wk.read_swf(next(path for path in TRACES if "KTH-SP2-1996-2.1" in path.name))
 
 
+@pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize(
-    ("n_jobs", "n_others"),
-    [(150, 3), pytest.param(500, len(POLICIES) - 1, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("n_jobs", "n_others"), [(150, 3), (500, len(POLICIES) - 1)])
 def test_schedules_of_a_real_log_are_refuted_under_other_policies(kth, n_jobs, n_others):
     """At a load at which few policies make the same schedule."""
     log = kth.take(np.arange(n_jobs))

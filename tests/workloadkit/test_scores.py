@@ -1,6 +1,7 @@
 """Scores: expressions and functions, in both engines, against Python's own arithmetic."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_c
 from tests.small_logs import head_of
 from tests.workloadkit.test_predictors import random_log
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.policies.order.expression import FEATURES, read
+from workloadkit.simulation.policies.order.expression import FEATURES, falls_with_wait, read
 from workloadkit.simulation.policies.order.plain import UserWork, run
+from workloadkit.simulation.policies.varying import groups
+from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 
 ENGINES = ("compiled", "python")
 VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
@@ -92,6 +95,79 @@ def expressions():
 def test_expressions_have_the_values_that_python_gives(text):
     expected = float(eval(text, {"__builtins__": {}}, PYTHON | VALUES))
     assert value_of(text) == expected or math.isclose(value_of(text), expected, rel_tol=1e-12)
+
+
+def scores_of_wait():
+    """Texts of expressions of what jobs of equal size and estimate have in common, and the wait."""
+    atoms = st.sampled_from(["wait", "wait", "estimate", "limit", "procs", "7", "0.3", "1e-9", "0"])
+
+    def larger(inner):
+        two = st.tuples(inner, st.sampled_from("+-*/"), inner)
+        return st.one_of(
+            two.map(lambda parts: f"({' '.join(parts)})"),
+            inner.map(lambda x: f"(-{x})"),
+            inner.map(lambda x: f"sqrt({x})"),
+        )
+
+    return st.recursive(atoms, larger, max_leaves=6)
+
+
+@given(
+    scores_of_wait().filter(lambda text: falls_with_wait(read(text))),
+    st.lists(st.integers(0, 10**7) | st.floats(0, 1e9), min_size=2, max_size=20).map(sorted),
+    st.integers(1, 10**6),
+    st.integers(1, 10**4),
+)
+def test_scores_that_fall_with_the_wait_are_found(text, waits, estimate, procs):
+    of_jobs = {"estimate": float(estimate), "limit": float(estimate), "procs": float(procs)}
+    program = read(text)
+    values = [run(program, (of_jobs | {"wait": float(w)}).__getitem__)[0] for w in waits]
+    assert all(later <= sooner for sooner, later in pairwise(values)), values
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("-((wait + limit) / limit)", True),
+        ("-wait * (procs + 2) / sqrt(estimate)", True),
+        ("estimate - wait", True),
+        ("(wait + estimate) / estimate", False),
+        ("estimate / (wait + 1)", False),  # it falls, but this is not examined
+        ("-wait * (procs - 2)", False),
+        ("-wait * wait", False),
+        ("-wait * submit", False),
+        ("-wait - running_work", False),
+        ("-(wait / estimate) ** 3", False),  # rounded powers need not be monotone
+        ("-wait * 1e300", False),  # it may overflow
+    ],
+)
+def test_which_scores_fall_with_the_wait(text, found):
+    assert falls_with_wait(read(text)) is found
+
+
+@needs_traces
+@needs_compiler
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_groups_change_no_schedule(path, monkeypatch):
+    used, init, as_groups = [], CompiledVarying.__init__, groups.as_groups
+
+    def starts(scheduler, long_queue):
+        def start(self, *parts, **how):
+            init(self, *parts, **how | {"long_queue": long_queue, "patience": 0})
+
+        monkeypatch.setattr(CompiledVarying, "__init__", start)
+        return wk.simulate(head_of(path, 2000), scheduler, oversize="drop", offered_load=1.2).start
+
+    monkeypatch.setattr(groups, "as_groups", lambda *how: used.append(1) or as_groups(*how))
+    for scheduler in (
+        "lxf",
+        "exp:oldest_first=20h",
+        "order:score=-wait*(procs+2)/estimate,backfill=sjf",
+        "order:score=estimate*procs,oldest_first=5h",
+    ):
+        assert starts(scheduler, 4).tolist() == starts(scheduler, 10**9).tolist()
+    assert used
 
 
 def test_what_is_no_number_is_infinite_or_nan():

@@ -126,6 +126,7 @@ def test_temporary_users_come_in_proportion(log):
     assert sum(total.values()) == pytest.approx(200 * 0.5 * 40, rel=0.1)
 
 
+@pytest.mark.slow
 def test_temporary_users_of_the_first_week_come_in_proportion_too(log):
     weights = dict.fromkeys(range(11, 21), 3)
     total = drawn(log, weights, count=300, arrivals=0, temporary_users=1)
@@ -144,6 +145,7 @@ def test_those_of_the_first_week_come_by_weight_and_length_of_their_activity():
     assert sum(total[u] for u in weights) / sum(total[u] for u in long) == pytest.approx(1, abs=0.3)
 
 
+@pytest.mark.slow
 def test_long_term_users_are_taken_in_proportion(log):
     none = {"arrivals": 0, "temporary_users": 0}
     new = wk.resample(log, rng=1, load=2, weights={1: 3, 2: 5, 3: 0, 4: 0}, **none)

@@ -16,6 +16,9 @@ lookahead:depth=50        EASY; the jobs that fill the machine best backfill
                           together
 selective:threshold=2     arrival order; backfills jobs that do not delay
                           those whose expansion factor has reached THRESHOLD
+slack:factor=1,cost=wait|slowdown,queues=5/2,depth=50
+                          conservative; a new job may delay others, each by
+                          its slack, of FACTOR mean waits at most
 sjf, ljf                  EASY, the shortest or the longest estimate first
 smallest, largest         EASY, the fewest or the most processors first
 wfp3, unicef              EASY, in orders of wait, estimate and processors
@@ -76,7 +79,7 @@ Those that learn predict at most the limit, and the limit until enough jobs
 have ended. All take correct=RULE, for predictions that a job has outlived:
 requested (the limit), increments (1 min, 5 min, ... 100 h more), double,
 or none (it counts as ending now). EASY++ is --scheduler easy:backfill=sjf
---predict last-two --overrun kill.
+--predict last-two,correct=increments --overrun kill.
 """
 
 #: Users with their parameters and defaults, within 76 columns.

@@ -49,7 +49,7 @@ from workloadkit.simulation.on_nodes import (
     requests_are_met,
 )
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.promises import claims_of
+from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
@@ -98,8 +98,10 @@ def check_schedule(
       schedule. There is a pass when jobs are submitted or end, or when a reservation begins, and at
       no other time. This leaves no other schedule: the schedule is proved, not only consistent with
       the policy. After a difference, reservations are made again from the running jobs.
-    - multi-queue, genetic: no job waits while the machine is empty. The order of jobs is not
-      checked, nor that of self-adaptive or of custom schedulers.
+    - multi-queue, genetic, lookahead, selective, slack: no job waits while the machine is empty.
+      The order of jobs is not checked, nor that of self-adaptive or of custom schedulers.
+    - slack: no job starts later than its promised start plus its slack, if the schedule contains
+      these and estimates hold.
     - recorded: each job starts its recorded wait after its submission; jobs may use more processors
       than the machine has.
 
@@ -198,6 +200,8 @@ def check_schedule(
     else:
         claims += _claims_on(hardware, trace, workload, schedule, listed, at) if same_jobs else []
         claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
+    if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
+        claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
     used = simulated.recorded | {"procs": machine}
     if isinstance(schedule, Trace):

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,14 +69,14 @@ def play_plain(
     )
     jobs = simulation.go()
     if rules.passes == "instant":
-        jobs.sort(key=lambda job: (job.submit, job.number))
+        jobs.sort(key=attrgetter("submit", "number"))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
     if isinstance(hardware, NumberedProcessors) or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
-    start = np.array([job.start for job in jobs])
-    rows = {job.view: row for row, job in enumerate(jobs)}
-    runs = [run._replace(row=rows[view]) for view, run in simulation.hardware.runs]
+    start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs
+    rows = {job.view: row for row, job in enumerate(jobs)} if stored else {}
+    runs = [run._replace(row=rows[view]) for view, run in stored]
     return jobs, Outcome(start, columns, scheduler.history()), runs
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workloadkit._kernels.compile import chosen_by_type, in_python
+from workloadkit.custom import function_of
 from workloadkit.errors import WorkloadError
 
 _FUNCTIONS: dict[type, Any] = {}
@@ -25,6 +26,9 @@ def register_functions(kind: type, functions: Any) -> None:
         Has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
     """
     _FUNCTIONS[kind] = functions
+    if issubclass(kind, tuple) and not kind.__module__.startswith("workloadkit."):
+        named: Any = kind  # a custom part: the digest of a policy covers what its class contains
+        named.in_the_loop = {n: f for n, f in vars(functions).items() if function_of(f) is not None}
 
 
 def by_part(

@@ -10,6 +10,7 @@ from workloadkit.simulation.case import ScheduleCase
 from workloadkit.simulation.claims import INSTANT, ScheduleClaim, refuted, seconds, use_of
 from workloadkit.simulation.replaying import PolicyRule, ReplayResult, replay
 from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
+from workloadkit.simulation.schedule import Schedule
 
 #: A rule that allows a policy only one schedule.
 EACH_PASS = "each pass starts the jobs that the policy starts"
@@ -92,6 +93,23 @@ def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
         start, due = seconds(case.start[i]), seconds(case.recorded_start[i])
         return refuted(text, f"job {case.job[i]} starts at {start}, not {due}", off.size)
     return ScheduleClaim(text, "proved", plural(case.job.size, "job"), determines=True)
+
+
+def slacks_are_kept(schedule: Schedule) -> ScheduleClaim:
+    """Check the promised starts and slacks that a schedule of `slack` contains."""
+    text = "no job starts later than its promised start plus its slack"
+    said, jobs = schedule.parameters, schedule.jobs
+    if {"predictor", "outages"} & set(said) or (jobs["run"] > jobs["estimate"]).any():
+        why = "promises hold only if no job outlives what is planned with, and without outages"
+        return ScheduleClaim(text, "not applicable", why)
+    latest = (jobs["promised_start"] + jobs["slack"]).to_numpy()
+    late = np.flatnonzero(schedule.start > latest + INSTANT)
+    if late.size:
+        i = late[0]
+        why = f"job {jobs['job'].iloc[i]} starts at {seconds(schedule.start[i])}"
+        return refuted(text, f"{why}, not by {seconds(latest[i])}", late.size)
+    later = int(np.count_nonzero(schedule.start > jobs["promised_start"]))
+    return ScheduleClaim(text, "proved", f"{plural(later, 'job')} used slack")
 
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:

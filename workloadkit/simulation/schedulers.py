@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.policies.selective import Selective
     from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
     from workloadkit.simulation.policies.sjf import Sjf
+    from workloadkit.simulation.policies.slack import Slack
     from workloadkit.simulation.policies.smallest import Smallest
     from workloadkit.simulation.policies.user_priority import UserPriority
     from workloadkit.simulation.policies.varying.custom_order import CustomOrder
@@ -87,6 +88,7 @@ __all__ = [
     "SelfAdaptive",
     "Sexp",
     "Sjf",
+    "Slack",
     "Smallest",
     "Sqf",
     "Srf",
@@ -107,6 +109,7 @@ _BUILT_IN = BuiltInParts(
         "reservations": "reservations.Reservations",
         "lookahead": "lookahead.Lookahead",
         "selective": "selective.Selective",
+        "slack": "slack.Slack",
         "sjf": "sjf.Sjf",
         "ljf": "ljf.Ljf",
         "smallest": "smallest.Smallest",

@@ -93,6 +93,8 @@ class NodeLevel:
 
     Attributes
     ----------
+    free : int
+        Free processors.
     nodes : list of list of int
         Free cores, memory and GPUs of each node.
     pools : list of int
@@ -101,7 +103,7 @@ class NodeLevel:
         What a reservation by amounts leaves: sums over the nodes, and of pools.
     """
 
-    __slots__ = ("live", "nodes", "places", "pools", "site", "spare")
+    __slots__ = ("free", "live", "nodes", "places", "pools", "site", "spare")
 
     def __init__(
         self, site: NodeSite, places: Mapping[JobView, Place], live: "NodeLevel | None" = None
@@ -110,12 +112,8 @@ class NodeLevel:
         nodes: Iterable[Iterable[int]] = site.capacity if live is None else live.nodes
         self.nodes: list[list[int]] = [list(node) for node in nodes]
         self.pools: list[int] = list(site.pools if live is None else live.pools)
+        self.free: int = sum(node[CORES] for node in self.nodes) if live is None else live.free
         self.spare: list[int] | None = None
-
-    @property
-    def free(self) -> int:
-        """Free processors."""
-        return sum(node[CORES] for node in self.nodes)
 
     def place(self, job: Job | JobView) -> Place | None:
         """Return where a job would be placed, None if it does not fit."""
@@ -154,6 +152,7 @@ class NodeLevel:
         """Return (1) or take (-1) what a job takes in a place."""
         for node, amounts in self.site.amounts(job, place).items():
             free = self.nodes[node]
+            self.free += sign * amounts[CORES]
             for resource, amount in enumerate(amounts):
                 free[resource] += sign * amount
         for pool, amount in enumerate(self.site.of_pools(job)):
@@ -253,7 +252,7 @@ class NodeMachine(Machine):
         if self.level is not self._nodes:
             self.level.take(job)
 
-    def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
+    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the place of a job."""
         self._nodes.give_back(job)
         if self.level is not self._nodes:

@@ -136,7 +136,7 @@ class Machine:
         """Start a job."""
         self.level.take(job)
 
-    def end(self, job: "JobView", now: Any, *, interrupted: bool) -> None:
+    def end(self, job: "JobView", now: Any, interrupted: bool) -> None:
         """Release the resources of a job that has ended or was interrupted."""
         self.level.give_back(job)
         if interrupted:

@@ -126,6 +126,7 @@ class NumberedMachine(Machine):
         """Update the level with the number of processors that are down."""
         working = self.procs - int(np.count_nonzero(self._down))
         self.level.free += working - self.working
+        self._simulation.scheduler.free = self.level.free
         self.working = working
 
     def changes_ahead(self, now: Any) -> bool:
@@ -155,7 +156,7 @@ class NumberedMachine(Machine):
         self._busy[which] = True
         self._running[job] = _Hold(now, end, which)
 
-    def end(self, job: JobView, now: Any, *, interrupted: bool) -> None:
+    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the processors of a job."""
         self.level.give_back(job)
         which = self._running.pop(job).processors

@@ -39,6 +39,10 @@ class Job:
         Wait in the log. [s]
     utility : tuple of (float, float)
         Points (time since its submission [s], value) of its utility function; none without one.
+    group, partition : int, optional
+        Its group and partition in the log.
+    row : int
+        Its place among the jobs of the user's log, -1 for none.
     interruptions : int
         Number of times that an outage or the scheduler stopped it.
     lost : bool
@@ -47,12 +51,8 @@ class Job:
         Processors × seconds of its stopped runs. [s]
     arrival : int
         Its place in the order of arrival, from 0.
-    row : int
-        Its place among the jobs of the user's log, -1 for none.
     prediction : int or float
         What it was planned with at its arrival: the estimate, or the predictor's. [s]
-    group, partition : int, optional
-        Its group and partition in the log.
     notes : dict of str to object
         Further information of the user: columns of `Schedule.jobs`.
     view : JobView
@@ -70,16 +70,16 @@ class Job:
     queue: int = UNKNOWN
     recorded_wait: Any = 0
     utility: tuple[Point, ...] = ()
+    group: int | None = None
+    partition: int | None = None
+    row: int = -1
     start: Any = None
     end: Any = None
     interruptions: int = 0
     lost: bool = False
     lost_work: Any = 0
     arrival: int = 0
-    row: int = -1
     prediction: Any = None
-    group: int | None = None
-    partition: int | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     view: Any = None
 

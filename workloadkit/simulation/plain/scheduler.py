@@ -2,6 +2,7 @@
 
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,17 @@ from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.plain.job import JobView
 from workloadkit.simulation.plain.participant import Participant
+
+
+class _Free:
+    """Processors that work and are free.
+
+    The simulation sets them in its scheduler, which policies read more than anything else; one
+    within another scheduler reads them here.
+    """
+
+    def __get__(self, scheduler: "Scheduler | None", kind: type) -> Any:
+        return self if scheduler is None else scheduler._simulation.hardware.level.free
 
 
 class Scheduler(Participant):
@@ -32,6 +44,9 @@ class Scheduler(Participant):
     #: Whether it supports processors that go down and come up.
     bears_outages = True
 
+    #: Processors that work and are free; read-only.
+    free: Any = _Free()
+
     _waiting: list[JobView]
     _started: set[JobView] = set()  # noqa: RUF012 to be removed; an empty set is replaced
 
@@ -52,11 +67,12 @@ class Scheduler(Participant):
 
     def job_arrives(self, job: JobView) -> None:
         """Add a submitted job to the queue."""
-        self.queue.append(job)
+        self._waiting.append(job)
 
     def job_ends(self, job: JobView) -> None:
         """Handle the end of a job; its processors are free again. Notifies the user at once."""
-        self._simulation.notify_user(job._record, 0)
+        record = job._record
+        record.submitter.job_ended(record)
 
     def job_interrupted(self, job: JobView) -> None:
         """Handle a stopped job, which returns to its old place in the queue."""
@@ -83,7 +99,7 @@ class Scheduler(Participant):
     def queue(self) -> list[JobView]:
         """The waiting jobs, in the order of arrival."""
         if started := self._started:
-            self._waiting = [job for job in self._waiting if job not in started]
+            self._waiting = [*filterfalse(started.__contains__, self._waiting)]
             self._started = set()
         return self._waiting
 
@@ -123,11 +139,6 @@ class Scheduler(Participant):
     def used(self) -> int:
         """Processors that run jobs."""
         return self.machine_size - self.free
-
-    @property
-    def free(self) -> int:
-        """Processors that work and are free."""
-        return self._simulation.hardware.level.free
 
     @property
     def utility_at(self) -> UtilityAt:
@@ -176,14 +187,16 @@ class Scheduler(Participant):
         WorkloadError
             If it does not fit or has been started before.
         """
-        record, level = job._record, self._simulation.hardware.level
+        record, simulation = job._record, self._simulation
+        level = simulation.hardware.level
         if record.start is not None or not (level.fits(job) or self.overcommits):
             why = "a second time" if record.start is not None else f"on {level}"
             raise WorkloadError(
                 f"{self._who} starts job {job.number} of {job.procs} processors {why}, at "
                 f"{self.now} s"
             )
-        self._simulation.start(record)
+        now = simulation.now
+        simulation.start(record, now, now + record.run)
         if self._started:
             self._started.add(job)
         else:

@@ -101,6 +101,7 @@ class Simulation:
             user.rng = stream
             user._simulation = self
         hardware.begin(self)
+        scheduler.free = hardware.level.free
 
     @property
     def machine(self) -> int:
@@ -126,17 +127,20 @@ class Simulation:
 
     def go_on(self) -> list[Job]:
         """Do the same after the end of a pass, in which the scheduler may have paused."""
-        events, scheduler = self._events, self.scheduler
-        while (now := events.next_time(jobs_wait=self._n_waiting > 0)) is not None:
-            self.now = now
-            if self.by_event:
+        events, by_event, level = self._events, self.by_event, self.hardware.level
+        scheduler, allocate = self.scheduler, self.scheduler.allocate
+        while due := events.take(self._n_waiting > 0, by_event):
+            self.now = due[0][0]
+            if by_event:
                 self._free_what_ends()
-                events.play_one()
+                _, _, _, _, happen, to = due[0]
+                happen(to)
             else:
-                events.play(now)
+                events.play(due)
             if self._corrects:
                 self._correct_outlived()
-            scheduler.allocate()
+            scheduler.free = level.free
+            allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
         if stuck:
             who = scheduler.name or type(scheduler).__name__
@@ -182,19 +186,20 @@ class Simulation:
 
     def add(self, job: Job) -> None:
         """Schedule the arrival of a job."""
-        self._events.add(*self._arrival(job))
+        self._events.add(*self._arrival(job), self.arrive, job)
 
     def add_all(self, jobs: Iterable[Job]) -> None:
         """Schedule the arrivals of jobs, in the order of submission; for one user at most."""
-        self._events.add_all(map(self._arrival, jobs))
+        serials, arrive = self._events.serials, self.arrive
+        self._events.add_all((*self._arrival(job), next(serials), arrive, job) for job in jobs)
 
-    def _arrival(self, job: Job) -> tuple:
-        """Return the arrival of a job as an event."""
+    def _arrival(self, job: Job) -> tuple[Any, int, int]:
+        """Return time, kind and key of the arrival of a job."""
         if self.by_event:  # in the order of creation
-            return job.submit, FIRST, 0, self.arrive, job
+            return job.submit, FIRST, 0
         # numbered jobs come first, by number; the others by user and order of creation
         key = _BEHIND_NUMBERS + job.user if job.number is None else job.number
-        return job.submit, SUBMISSION, key, self.arrive, job
+        return job.submit, SUBMISSION, key
 
     def arrive(self, job: Job) -> None:
         """Add a job that arrives now."""
@@ -204,7 +209,8 @@ class Simulation:
         self._n_waiting += 1
         if job.number is None:
             job.number = self._last_number + 1
-        self._last_number = max(self._last_number, job.number)
+        if job.number > self._last_number:
+            self._last_number = job.number
         view = show(job)
         self.jobs.append(view)
         if self.predictor is not None:
@@ -240,24 +246,26 @@ class Simulation:
         if corrected:
             self.scheduler.plans_void()
 
-    def start(self, job: Job) -> None:
-        """Start a job."""
-        self._n_waiting -= 1
-        job.start = self.now
-        self.resume(job, self.now + job.run)
-
     def resume(self, job: Job, end: Any) -> None:
-        """Continue a job that has started, until `end`."""
-        view = job.view
-        self.hardware.start(view, job.start)
+        """Continue a job that started elsewhere, until `end`."""
+        self._n_waiting += 1
+        self.start(job, job.start, end)
+
+    def start(self, job: Job, start: Any, end: Any) -> None:
+        """Run a waiting job."""
+        self._n_waiting -= 1
+        view, job.start = job.view, start
+        hardware = self.hardware
+        hardware.start(view, start)
+        self.scheduler.free = hardware.level.free
         self.running[view] = serial = self._events.add(end, TERMINATION, 0, self._end, job)
-        insort(self.planned_ends, (job.start + view.estimate, serial, view))
+        insort(self.planned_ends, (start + view.estimate, serial, view))
 
     def interrupt(self, view: JobView, *, requeues: bool) -> None:
         """Stop a running job: it returns to the queue, or is lost."""
         job = view._record
         self._events.cancel(self.running[view])
-        self._take_back(job, interrupted=True)
+        self._take_back(job, True)
         job.interruptions += 1
         job.lost_work += job.procs * (self.now - job.start)
         if requeues:
@@ -274,21 +282,23 @@ class Simulation:
         for job in [view._record for end, _, view in due if end == self.now]:
             if job.start + job.run == self.now:
                 job.end = self.now
-                self._take_back(job, interrupted=False)
+                self._take_back(job)
 
     def _end(self, job: Job) -> None:
         if job.end is None:
             job.end = self.now
-            self._take_back(job, interrupted=False)
+            self._take_back(job)
         if self.predictor is not None:
             self.predictor.learn(job.view)
         self.scheduler.job_ends(job.view)
 
-    def _take_back(self, job: Job, *, interrupted: bool) -> None:
+    def _take_back(self, job: Job, interrupted: bool = False) -> None:
         view = job.view
         planned = (job.start + view.estimate, self.running.pop(view))
         del self.planned_ends[bisect_left(self.planned_ends, planned)]
-        self.hardware.end(view, self.now, interrupted=interrupted)
+        hardware = self.hardware
+        hardware.end(view, self.now, interrupted)
+        self.scheduler.free = hardware.level.free
 
     def notify_user(self, job: Job, delay: Any) -> None:
         """Notify the user of a job of its end, now or `delay` seconds later."""

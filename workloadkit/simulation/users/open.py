@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, repeat
 from typing import ClassVar
 
 from workloadkit.simulation.engine import Job, User
@@ -31,14 +32,9 @@ class Replay(User):
         self._at.add_all(self.known_jobs())
 
     def known_jobs(self) -> Iterator[Job]:
-        """Yield the jobs, in the order of their submissions."""
+        """Return the jobs, in the order of their submissions."""
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
-        for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-            job = Job(self, *values)
-            job.row = place
-            if w.group is not None and w.partition is not None:
-                job.group, job.partition = int(w.group[place]), int(w.partition[place])
-            if w.utilities is not None:
-                job.utility = w.utilities.of(place)
-            yield job
+        utility = repeat(()) if w.utilities is None else map(w.utilities.of, range(w.submit.size))
+        groups = (repeat(None) if c is None else c.tolist() for c in (w.group, w.partition))
+        return map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups, count())

@@ -7,6 +7,9 @@ jobs need no examination. Most moves join a place to the room right before it. E
 searched in the plan, and if many jobs wait, in an index of it.
 
 If changes of the machine are ahead, the machine keeps the reservations.
+
+Another policy whose part has the fields of `Promises` may use these functions, and define those of
+(state, job, now) that are chosen by part below.
 """
 
 import sys
@@ -29,7 +32,7 @@ from workloadkit.simulation.machine.ledger import (
     room,
     start_job,
 )
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.policies.conservative.plan import (
     HEAD,
     LAST,
@@ -124,6 +127,19 @@ def new_promises(submit: NDArray, procs: int, compression: int) -> Promises:
 
 
 @inline
+def _nothing(state, what, now):
+    pass
+
+
+#: A job has its first place, or another one as promises are void; a job starts.
+_placed = by_part("policy", "placed", _nothing)
+_starts = by_part("policy", "starts", _nothing)
+
+#: (state, new, now): start jobs, and reserve for those from `new` on if the machine does not.
+_finish = by_part("policy", "finish")
+
+
+@inline
 def end_taken(state, job, now):
     """Record the end of a job."""
     policy = state.policy
@@ -165,7 +181,7 @@ def next_timer(state, what, now):
 @inline
 def allocate(state, new, now):
     """Move reservations forward, start jobs with a reservation now, reserve for new jobs."""
-    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy, at = state.policy, state.policy.at
     if not at[VOID]:
         at[VOID] = _is_late(state, now)
     if at[VOID]:
@@ -183,11 +199,9 @@ def allocate(state, new, now):
             _move_forward(state, low, now)
         else:
             _move_to_now(state, now)
-    at[ENDED], at[VOID], at[KEPT], at[ROOM] = 0, False, not ahead, False
-    if when[NEXT_START] <= now:
-        _start_due(state, now)
-    if not ahead:
-        _take_in(state, new, now)
+    at[ENDED], at[KEPT], at[ROOM] = 0, not ahead, False
+    _finish(state, new, now)
+    at[VOID] = False
 
 
 @inline
@@ -213,9 +227,11 @@ def _reserve_parts(state, new, now):
             job = policy.waiting[place]
             if at[VOID] or policy.compression == FULL or fits(state, job, now):
                 policy.reserved[job] = reserve(state, job, now)
+                _placed(state, job, now)
     for job in range(new, state.at[ARRIVED]):
         policy.reserved[job] = reserve(state, job, now)
-        _wait(state, job)
+        _placed(state, job, now)
+        wait(state, job)
     policy.when[NEXT_START] = now  # examine all
 
 
@@ -242,12 +258,12 @@ def _replan(state, now):
     for place in range(at[WAIT]):
         job = policy.waiting[place]
         if at[VOID]:
-            _place(state, job, now)
+            place_first(state, job, now)
             continue
         begin, policy.plan.starts[job] = policy.reserved[job], NONE
         if begin < state.never and now < begin + state.jobs.estimate[job]:
             settle_at(state, job, max(begin, now), begin + state.jobs.estimate[job], now)
-        _note(policy, begin, now)
+        note(policy, begin, now)
     if at[VOID]:
         when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = state.never, now, 0
     else:
@@ -255,7 +271,7 @@ def _replan(state, now):
 
 
 @inline
-def _note(policy, begin, now):
+def note(policy, begin, now):
     """Record a reservation."""
     when = policy.when
     when[NEXT_START] = min(when[NEXT_START], begin)
@@ -264,22 +280,23 @@ def _note(policy, begin, now):
 
 
 @bare
-def _place(state, job, now):
+def place_first(state, job, now):
     """Reserve the earliest slot for a job; return its start."""
     policy, plan = state.policy, state.policy.plan
-    begin = _find_slot(state, job, NONE, -1)
+    begin = find_slot(state, job, NONE, -1)
     if begin == NONE:
         policy.reserved[job], plan.starts[job] = state.never, NONE
     else:
         policy.reserved[job] = plan.times[begin]
         settle(state, job, begin, now)
     policy.slots.searched[job] = policy.slots.at[N_RELEASES]
-    _note(policy, policy.reserved[job], now)
+    note(policy, policy.reserved[job], now)
+    _placed(state, job, now)
     return policy.reserved[job]
 
 
 @inline
-def _find_slot(state, job, goal, since):
+def find_slot(state, job, goal, since):
     """Find the earliest slot for a job that ends by a step; return its step, or none."""
     plan, head = state.policy.plan, state.policy.plan.at[HEAD]
     if is_kept(state, job):
@@ -342,7 +359,7 @@ def _move(state, job, now):
     if start != NONE:
         begin = joins(state, job, now)
     if begin != plan.at[HEAD] and (not slots.at[KNOWN] or may_begin(state, job, begin)):
-        found = _find_slot(state, job, begin, slots.searched[job])
+        found = find_slot(state, job, begin, slots.searched[job])
         if found != NONE:
             begin = found
     if begin != start:
@@ -376,7 +393,7 @@ def _move_to(state, job, begin, now):
     """Move a job to an earlier slot."""
     policy, at, when = state.policy, state.policy.at, state.policy.when
     policy.reserved[job] = policy.plan.times[begin]
-    _note(policy, policy.reserved[job], now)
+    note(policy, policy.reserved[job], now)
     if policy.plan.starts[job] == NONE:
         settle(state, job, begin, now)
         return
@@ -387,7 +404,7 @@ def _move_to(state, job, begin, now):
 
 
 @inline
-def _start_due(state, now):
+def start_due(state, now):
     """Start waiting jobs with a reservation now."""
     policy, waiting = state.policy, state.policy.waiting
     next_start, next_timer, kept = state.never, state.never, 0
@@ -410,27 +427,38 @@ def _start_due(state, now):
 def _take_in(state, new, now):
     """Reserve for new jobs, and start those that can start at once."""
     for job in range(new, state.at[ARRIVED]):
-        if _place(state, job, now) <= now and fits(state, job, now):
+        if place_first(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
-            _wait(state, job)
+            wait(state, job)
 
 
 @inline
 def _start(state, job, now):
     """Start a job; the plan needs the step of its start no longer."""
+    _starts(state, job, now)
     start_job(state, job, now)
     if state.policy.at[KEPT]:
         drop(state, state.policy.plan.starts[job])
 
 
 @inline
-def _wait(state, job):
+def wait(state, job):
+    """Add a job to the queue."""
     policy = state.policy
     policy.waiting[policy.at[WAIT]] = job
     policy.at[WAIT] += 1
     if policy.slots.at[KNOWN]:
         keep_class(state, job)
+
+
+@inline
+def finish(state, new, now):
+    """Start jobs with a reservation now, and reserve for new jobs."""
+    if state.policy.when[NEXT_START] <= now:
+        start_due(state, now)
+    if state.policy.at[KEPT]:
+        _take_in(state, new, now)
 
 
 register_functions(Promises, sys.modules[__name__])

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.policies.profile import plan_running
+from workloadkit.simulation.policies.profile import Profile, plan_running
 
 
 class ConservativeScheduler(Scheduler):
@@ -75,15 +75,20 @@ class ConservativeScheduler(Scheduler):
             profile.take(begin, job)
         for job in self.queue:
             kept = self.reserved.get(job)
-            if kept is not None:
-                if not self._room or self.compression == "none":
-                    continue
+            if kept is None:
+                self.place(profile, job)
+            elif self._room and self.compression != "none":
                 profile.release(kept, job)
-            begin = profile.earliest(job)
-            if kept is not None and self.compression == "start" and begin > self.now:
-                begin = kept
-            profile.take(begin, job)
-            self.reserved[job] = begin
+                begin = profile.earliest(job)
+                if self.compression == "start" and begin > self.now:
+                    begin = kept
+                profile.take(begin, job)
+                self.reserved[job] = begin
+
+    def place(self, profile: Profile, job: JobView) -> None:
+        """Reserve for a job without a reservation."""
+        self.reserved[job] = profile.earliest(job)
+        profile.take(self.reserved[job], job)
 
     def reserve_processors(self) -> None:
         """Reserve if outages are ahead: certain processors then."""

@@ -233,6 +233,17 @@ def settle_at(state, job, begin, end, now):
 
 
 @bare
+def take_out(state, job, now):
+    """Remove a waiting job from its place."""
+    plan = state.policy.plan
+    start, end = plan.starts[job], plan.ends[job]
+    give_back(state, job, start, end, now)
+    plan.starts[job] = NONE
+    drop(state, start)
+    drop(state, end)
+
+
+@bare
 def shift(state, job, begin, now):
     """Move a job from its place to an earlier step.
 

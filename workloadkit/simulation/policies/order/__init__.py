@@ -17,6 +17,7 @@ from workloadkit.simulation.policies.order.expression import (
     OF_USER,
     Program,
     arguments_of,
+    falls_with_wait,
     read,
 )
 from workloadkit.simulation.policies.overtaking import (
@@ -61,6 +62,11 @@ class Score:
     def is_settled(self) -> bool:
         """Whether it is the same from the arrival of a job on."""
         return self.features <= set(AT_ARRIVAL) and self.oldest_first == math.inf
+
+    @property
+    def favours_waiting(self) -> bool:
+        """Whether of jobs of equal size and estimate the first to arrive is never behind."""
+        return self.function is None and falls_with_wait(self.program)
 
     @property
     def follows_users(self) -> bool:

@@ -19,7 +19,10 @@ from workloadkit.simulation.policies.order import Order as OrderPolicy
 from workloadkit.simulation.policies.order import Score, kernel
 from workloadkit.simulation.policies.order.plain import check_log
 from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
-from workloadkit.simulation.policies.varying.compiled import CompiledVarying
+from workloadkit.simulation.policies.varying.compiled import (
+    PATIENCE_WITH_SCORES,
+    CompiledVarying,
+)
 from workloadkit.simulation.state import no_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -55,7 +58,15 @@ def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> Com
     else:
         then: Any = backfill if second is None else VaryingOrder(SCORE, scorings[1])
         order_of_time = VaryingOrder(SCORE, scorings[0])
-        how = CompiledVarying(workload, rules, order_of_time, then, policy.overtaking)
+        how = CompiledVarying(
+            workload,
+            rules,
+            order_of_time,
+            then,
+            policy.overtaking,
+            favours_waiting=score.favours_waiting,
+            patience=PATIENCE_WITH_SCORES,
+        )
     how.kept = memories
     return how
 

@@ -10,6 +10,7 @@ compiled, and parameters are numbers in it.
 """
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -211,6 +212,95 @@ class _Reader:
 
     def _wrong(self, what: str) -> ParameterError:
         return ParameterError(f"expression {self.text!r}: {what}")
+
+
+def falls_with_wait(program: Program) -> bool:
+    """Whether it never rises as a job waits, also as rounded, and depends on nothing else in time.
+
+    It may depend on the wait and on what jobs of equal size and estimate have in common. The steps
+    are those whose rounded results are monotone, and no sum or product may overflow.
+
+    Examples
+    --------
+    >>> falls_with_wait(read("-((wait + estimate) / estimate)"))
+    True
+    >>> falls_with_wait(read("wait / estimate")), falls_with_wait(read("-wait * submit"))
+    (False, False)
+    """
+    stack: list[_Trend] = []
+    for what, which in program.steps:
+        if what == NUMBER:
+            stack.append(_Trend(0, program.numbers[which], program.numbers[which]))
+        elif what == FEATURE:
+            trend = _TRENDS.get(FEATURES[which])
+            if trend is None:
+                return False
+            stack.append(trend)
+        elif what in (NEGATE, SQRT):
+            stack[-1] = stack[-1].negated() if what == NEGATE else stack[-1].root()
+        elif what in (ADD, SUBTRACT, MULTIPLY, DIVIDE):
+            second, first = stack.pop(), stack.pop()
+            if what == SUBTRACT:
+                second = second.negated()
+            how = first.plus if what in (ADD, SUBTRACT) else first.times
+            stack.append(how(second.inverse() if what == DIVIDE else second))
+        else:
+            return False
+    return stack[-1].direction in (0, -1) and stack[-1].is_finite
+
+
+@dataclass(frozen=True)
+class _Trend:
+    """How a value changes with the wait (0: not, 1: never falls, -1: never rises), and its limits.
+
+    The limits of a value that is not known to be monotone are infinite.
+    """
+
+    direction: int
+    low: float
+    high: float
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def negated(self) -> "_Trend":
+        return _Trend(-self.direction, -self.high, -self.low)
+
+    def root(self) -> "_Trend":
+        if not (self.is_finite and self.low >= 0):
+            return _UNKNOWN
+        return _Trend(self.direction, math.sqrt(self.low), math.sqrt(self.high))
+
+    def inverse(self) -> "_Trend":
+        """Return 1 / it, if it is constant and positive."""
+        if self.direction or not (self.is_finite and self.low > 0):
+            return _UNKNOWN
+        return _Trend(0, 1 / self.high, 1 / self.low)
+
+    def plus(self, other: "_Trend") -> "_Trend":
+        if not (self.is_finite and other.is_finite) or self.direction * other.direction < 0:
+            return _UNKNOWN
+        direction = self.direction or other.direction
+        return _Trend(direction, self.low + other.low, self.high + other.high)
+
+    def times(self, other: "_Trend") -> "_Trend":
+        varying, constant = (self, other) if self.direction else (other, self)
+        if not (self.is_finite and other.is_finite) or constant.direction:
+            return _UNKNOWN
+        if varying.direction and constant.low < 0 < constant.high:
+            return _UNKNOWN
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        sign = -1 if constant.high <= 0 else 1
+        return _Trend(sign * varying.direction, min(ends), max(ends))
+
+
+_UNKNOWN = _Trend(0, -math.inf, math.inf)
+
+#: Times and processors are integers of 64 bits, or as small.
+_TRENDS = {"wait": _Trend(1, 0.0, 1e19)} | dict.fromkeys(
+    ("estimate", "limit", "procs"), _Trend(0, 1.0, 1e19)
+)
 
 
 def arguments_of(names: Sequence[str], numbers: Mapping[str, float]) -> Program:

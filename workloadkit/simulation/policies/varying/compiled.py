@@ -22,6 +22,8 @@ LONG_QUEUE = 64
 # Finding the groups takes about as long as this many examinations for each job of the log. As much
 # time is first spent on lists of longer queues: few logs have such queues for long.
 PATIENCE = 32
+# A score takes several times as long to evaluate.
+PATIENCE_WITH_SCORES = 8
 
 
 class CompiledVarying(CompiledPolicy):
@@ -36,6 +38,9 @@ class CompiledVarying(CompiledPolicy):
     backfill : str or VaryingOrder
         Order of backfilling, as in `Ordered`, or a score.
     overtaking : Overtaking
+    favours_waiting : bool
+        Whether of jobs of equal size and estimate the first to arrive is never behind, if the order
+        is a score; in the built-in orders it is not.
     long_queue, patience : int
         See the constants.
     """
@@ -48,11 +53,13 @@ class CompiledVarying(CompiledPolicy):
         backfill: str | VaryingOrder,
         overtaking: Overtaking = AS_USUAL,
         *,
+        favours_waiting: bool = False,
         long_queue: int = LONG_QUEUE,
         patience: int = PATIENCE,
     ) -> None:
         super().__init__(workload, rules)
         self.order, self.backfill, self.overtaking = order, backfill, overtaking
+        self.favours_waiting = favours_waiting
         self.long_queue, self.patience = long_queue, patience
         self.group: Any = None
 
@@ -68,8 +75,9 @@ class CompiledVarying(CompiledPolicy):
                 how["rank"] = ranks(state, order)
             else:
                 how |= {"rank": np.empty(n_jobs), "backfill_order": order}
-        alike = isinstance(self.order, VaryingOrder) and self.order.code != SCORE
-        alike = alike and self.jobs_are_known
+        alike = isinstance(self.order, VaryingOrder) and self.jobs_are_known
+        if alike and self.order.code == SCORE:
+            alike = self.favours_waiting and "backfill_score" not in how
         if alike and getattr(self.hardware, "by_size", False):
             how |= {"long_queue": self.long_queue, "patience": self.patience * n_jobs}
         line = kernel.new_line(n_jobs, self.order, **how)

@@ -1,9 +1,9 @@
 """Compiled EASY in orders that vary with time, for long queues of known jobs: search by groups.
 
 Jobs of equal processors and estimate form a group. The built-in orders increase with the wait, and
-so does each step of their arithmetic, rounded or not: within a group, the first to arrive is never
-behind, and ties go by arrival. So a pass evaluates only the first job of each group; logs have few
-groups, since users request round numbers.
+so does each step of their arithmetic, rounded or not, as in scores that `expression` examines:
+within a group, the first to arrive is never behind, and ties go by arrival. So a pass evaluates
+only the first job of each group; logs have few groups, since users request round numbers.
 """
 
 import sys
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import varying_value
+from workloadkit.simulation.compiled_orders import value_of, varying_value
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -26,6 +26,7 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
+from workloadkit.simulation.orders import SCORE
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import COUNT, LOOK, WaitingList
 from workloadkit.simulation.policies.varying.kernel import VaryingList
@@ -172,7 +173,7 @@ def allocate(state, new, now):
     at[SMALLEST] = _smallest(groups)
     if not has_room(state, FREE, at[SMALLEST]):
         return
-    head = _evaluate(groups, now)
+    head = _evaluate(state, now)
     while head >= 0 and fits(state, groups.present.first[head], now):
         _start_first(state, head, now)
         if groups.present.first[head] < 0:
@@ -226,13 +227,22 @@ def _smallest(groups):
 
 
 @inline
-def _evaluate(groups, now):
+def _evaluate(state, now):
     """Evaluate the first job of each group; return the place of the group that comes first."""
-    present, code = groups.present, groups.line.order.code
-    submit, estimate, procs, value = present.submit, present.estimate, present.procs, present.value
+    groups, value = state.policy, state.policy.present.value
     for place in range(groups.at[N_GROUPS]):
-        value[place] = varying_value(code, now, submit[place], estimate[place], procs[place])
+        value[place] = _value_of_first(state, place, now)
     return _foremost(groups)
+
+
+@inline
+def _value_of_first(state, place, now):
+    """Return the value of the first job of a group."""
+    present, order = state.policy.present, state.policy.line.order
+    if order.code == SCORE:
+        return value_of(state, order, present.first[place], now)
+    submit, estimate, procs = present.submit[place], present.estimate[place], present.procs[place]
+    return varying_value(order.code, now, submit, estimate, procs)
 
 
 @inline
@@ -258,11 +268,8 @@ def _start_first(state, place, now):
     job = groups.next[job]
     present.first[place] = job
     if job >= 0:
-        submit, code = state.jobs.submit[job], groups.line.order.code
-        present.submit[place] = submit
-        present.value[place] = varying_value(
-            code, now, submit, present.estimate[place], present.procs[place]
-        )
+        present.submit[place] = state.jobs.submit[job]
+        present.value[place] = _value_of_first(state, place, now)
 
 
 @inline
