@@ -1,6 +1,7 @@
 """Machines of nodes in both engines, against the oracle written from the definition."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,6 +134,55 @@ def test_both_engines_give_the_schedule_of_the_definition(
     expected = [start for start, _, _ in rows], places
     for found in outcomes(log, nodes, **how, **options):
         assert found == expected
+
+
+def random_case(rng):
+    """A log, a machine and rules, drawn from a generator: faster than by Hypothesis."""
+
+    def some(*values):
+        return values[rng.integers(len(values))]
+
+    nodes = [
+        (some(1, 2, 3, 4, 4, 12), int(rng.integers(8, 13)), some(1, 2))
+        for _ in range(rng.integers(1, 7))
+    ]
+    log = []
+    for submit in sorted(rng.integers(0, 21, rng.integers(1, 21)).tolist()):
+        request = {"procs": int(rng.integers(1, 5))}
+        for name, draw in (
+            ("memory", lambda: int(rng.integers(1, 5))),
+            ("gpus", lambda: some(0, 1)),
+            ("per_node", lambda: int(rng.integers(1, 5))),
+            ("whole", lambda: True),
+            ("nodes", lambda: some((1, 1), (2, 2), (1, 2), (2, 3))),
+            ("pools", lambda: {"x": some(1, 2)}),
+        ):
+            if rng.random() < 0.25:
+                request[name] = draw()
+        if "memory" not in request and rng.random() < 0.25:
+            request["node_memory"] = int(rng.integers(1, 9))
+        requested = some(None, int(rng.integers(1, 13)))
+        log.append((submit, int(rng.integers(0, 10)), requested, request))
+    how = {
+        "policy": some("fcfs", "easy", "easy", "conservative"),
+        "overrun": some("raise", "kill", "late"),
+        "passes": some("instant", "event"),
+    }
+    claim = "nodes" if how["policy"] == "conservative" else some("nodes", "amounts")
+    options = {"pools": {"x": 2}, "placement": some(*PLACEMENTS), "claim": claim}
+    return those_that_fit(log, nodes, {"x": 2}, options["placement"]), nodes, how | options
+
+
+@pytest.mark.parametrize("n_cases", [500, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_random_cases_follow_the_definition(n_cases):
+    rng = np.random.default_rng(n_cases)
+    for case in range(n_cases):
+        log, nodes, how = random_case(rng)
+        if log:
+            rows, places = oracle.schedule(*zip(*log, strict=True), nodes, **how)
+            expected = [start for start, _, _ in rows], places
+            for found in outcomes(log, nodes, **how):
+                assert found == expected, (case, log, nodes, how)
 
 
 #: Policies that the oracle does not know.

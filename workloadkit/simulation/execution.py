@@ -58,7 +58,8 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
             parts, rules=replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)
         )
         played.append((part, _serve(its, settings, workload.take(part.jobs))))
-    return trace, unscaled, joined(workload, played)
+    play = joined(workload, played)
+    return trace, unscaled, play._replace(history=machine.assumed(trace))
 
 
 def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
@@ -80,9 +81,11 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
             "run times, sizes or the machine"
         )
     simulated_users = _simulated_users(parts, settings)
+    assumed: dict[str, Any] = {}
     if isinstance(parts.rules.hardware, Described):
         assert simulated_users.of_log is not None  # as was checked
         machine = parts.rules.hardware.one(*simulated_users.of_log, who=name_of(behaviour))
+        assumed = parts.rules.hardware.assumed(simulated_users.of_log[0])
         parts = replace(parts, rules=replace(parts.rules, hardware=machine))
     if parts.engine == "compiled":
         policy: Any = parts.policy
@@ -95,7 +98,8 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
     )
     of_log = not isinstance(behaviour, Community)
     trace = parts.as_workload.scaled(unscaled) if of_log else unscaled
-    return trace, unscaled, play._replace(workload=workload, notes=notes)
+    history = {**play.history, **assumed}
+    return trace, unscaled, play._replace(workload=workload, notes=notes, history=history)
 
 
 def _simulated_users(parts: SimulationParts, settings: Simulate) -> SimulatedUsers:

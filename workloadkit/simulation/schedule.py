@@ -57,7 +57,8 @@ class Schedule(Displayed):
         Further results of the scheduler for each job, such as its partition.
     history : mapping of str to object
         Decisions of the scheduler over time, and counts of users who react; `until` is the end of
-        the period in which users submit jobs, if there is one.
+        the period in which users submit jobs, if there is one. On a described machine `requests`
+        counts the requests of jobs that were assumed, such as unknown memory, or not modelled.
     warmup, cooldown : float
         If either is positive, the metrics exclude jobs submitted outside the log's window, or
         within this time after its first or before its last submission. [s]

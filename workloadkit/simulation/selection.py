@@ -277,9 +277,11 @@ def _warn_of_partitions(trace: Trace) -> None:
     used = n_jobs >= _LEAST_SHARE * partition.size
     if used.sum() > 1:
         each = (f"{n:,} in {number:.0f}" for number, n in zip(numbers, n_jobs, strict=True))
+        described = trace.machine is not None and trace.machine.partitions
+        advice = "; machine='log' (--machine log) simulates them as described" if described else ""
         warnings.warn(
             f"{trace.name}: its partitions ({', '.join(each)}) are simulated as one machine, on "
-            "which any job may use any processor",
+            f"which any job may use any processor{advice}",
             WorkloadWarning,
             stacklevel=4,
         )

@@ -89,8 +89,8 @@ class SteppedSimulation:
         machine = self._parts.rules.hardware
         if isinstance(machine, Described) and len(machine.groups) > 1:
             raise ParameterError(
-                f"the machine has {len(machine.groups)} partitions without common nodes, each with a "
-                "queue of its own; the decisions are those of one queue"
+                f"the machine has {len(machine.groups)} partitions that share no nodes: each has a "
+                "queue of its own, and the decisions are those of one queue"
             )
         self._decisions: list[tuple[int, ...]] = []
         self._paused: Any = None

@@ -4,6 +4,7 @@ Partitions that share nodes are one machine, with one queue. All others are mach
 """
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.io.machine import machine_text
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
@@ -112,6 +113,13 @@ class Described(Hardware):
                 f"the machine has pools ({', '.join(description.pools)}) and partitions that share "
                 "no nodes: simulations of separate partitions cannot share pools"
             )
+        tiers = [{description.partitions[i].tier for i in group.partitions} for group in groups]
+        if any(len(different) > 1 for different in tiers):
+            warnings.warn(
+                f"{machine.name}: tiers of partitions that share nodes are not simulated",
+                WorkloadWarning,
+                stacklevel=4,
+            )
         return replace(machine, procs=sum(group.procs for group in groups))
 
     @cached_property
@@ -191,6 +199,11 @@ class Described(Hardware):
             self._kept.update(trace=trace, requests=requests)
         found: Requests = self._kept["requests"]
         return found
+
+    def assumed(self, trace: Trace) -> dict[str, Any]:
+        """Return how many requests were assumed or are not modelled, for a schedule's history."""
+        counts = self.requests(trace).counts
+        return {"requests": dict(counts)} if counts else {}
 
     def admit(self, trace: Trace, workload: Workload, *, drops: bool) -> Workload:
         """Check that each job fits, within the limits of its partition; or leave others out.

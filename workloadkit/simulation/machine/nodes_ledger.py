@@ -105,18 +105,20 @@ def _is_spare(machine, job):
 
 @bare
 def _fits_late(machine, shape):
-    """Whether a shape fits besides the reservation; each is refused once."""
+    """Whether a shape fits besides the reservation; each is refused once.
+
+    By amounts it is not: on other nodes a job may take less.
+    """
+    if machine.by_amounts:
+        return _are_spare(machine, shape)
     refused, since = machine.refused, machine.at[SINCE_LATE]
     if refused[LATE, shape] == since:
         return False
-    if machine.by_amounts:
-        suits = _are_spare(machine, shape)
-    else:
-        find_least(machine)
-        suits = can_place(machine, LEAST, shape)
-    if not suits:
-        refused[LATE, shape] = since
-    return suits
+    find_least(machine)
+    if can_place(machine, LEAST, shape):
+        return True
+    refused[LATE, shape] = since
+    return False
 
 
 @bare
