@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
+from tests.commands import run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
 from tests.oracles import partitions
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
@@ -312,3 +313,19 @@ def test_pools_are_used_by_all_policies(log):
         # one node of all processors is the same machine
         node = MachineDescription(nodes=(NodeType(count=1, cores=24),), pools={"x": amount})
         assert wk.simulate(log, policy, machine=node).start.tolist() == schedule.start.tolist()
+
+
+def test_the_command_takes_a_machine(log, tmp_path, capsys):
+    path, out = tmp_path / "site.swf", tmp_path / "out.swf"
+    wk.write_swf(log, path)
+    wk.write_machine(nodes(6, 4, memory=400), tmp_path / "nodes.json")
+    assert run_command("simulate", path, "--machine", tmp_path / "nodes.json", "-o", out) == 0
+    expected = wk.simulate(log, machine=nodes(6, 4, memory=400)).start
+    with warnings.catch_warnings(action="ignore"):
+        written = wk.read_swf(out)
+    assert (written.column("submit") + written.column("wait")).tolist() == expected.tolist()
+    checked = ("check", path, out, "--machine", tmp_path / "nodes.json", "--policy", "easy")
+    assert run_command(*checked) == 0
+    assert "a log does not contain the nodes of jobs" in " ".join(capsys.readouterr().out.split())
+    assert run_command("simulate", path, "--machine", "log") == 1
+    assert run_command("simulate", path, "--procs", 9, "--placement", "first") == 2

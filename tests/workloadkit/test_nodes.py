@@ -173,9 +173,12 @@ def random_case(rng):
     return those_that_fit(log, nodes, {"x": 2}, options["placement"]), nodes, how | options
 
 
-@pytest.mark.parametrize("n_cases", [500, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_random_cases_follow_the_definition(n_cases):
-    rng = np.random.default_rng(n_cases)
+@pytest.mark.parametrize(
+    ("seed", "n_cases"),
+    [(0, 1000), *(pytest.param(seed, 10_000, marks=pytest.mark.slow) for seed in range(1, 11))],
+)
+def test_random_cases_follow_the_definition(seed, n_cases):
+    rng = np.random.default_rng(seed)
     for case in range(n_cases):
         log, nodes, how = random_case(rng)
         if log:

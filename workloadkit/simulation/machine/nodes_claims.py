@@ -131,18 +131,14 @@ def _fits_now(state, job, now):
 @inline
 def _is_free(state, job):
     """Whether the place that a job has claimed is free."""
-    nodes, claims, shape = (
-        state.machine.nodes,
-        state.machine.claims,
-        shape_of(state.machine.nodes, job),
-    )
+    nodes, claims = state.machine.nodes, state.machine.claims
     _change_claim(state, FREE, job, -1)
     suits = True
     for part in range(claims.first[job], claims.last[job]):
         for resource in range(nodes.free.shape[2]):
             suits &= nodes.free[FREE, claims.node[part], resource] >= 0
     for pool in range(nodes.pools.shape[1]):
-        suits &= nodes.pools[FREE, pool] >= 0 or nodes.of_pools[shape, pool] == 0
+        suits &= nodes.pools[FREE, pool] >= 0
     _change_claim(state, FREE, job, 1)
     return suits
 
@@ -150,11 +146,8 @@ def _is_free(state, job):
 @inline
 def _change_claim(state, row, job, sign):
     """Return (1) or take (-1) on a level what a job has claimed."""
-    nodes, claims, shape = (
-        state.machine.nodes,
-        state.machine.claims,
-        shape_of(state.machine.nodes, job),
-    )
+    nodes, claims = state.machine.nodes, state.machine.claims
+    shape = shape_of(nodes, job)
     for part in range(claims.first[job], claims.last[job]):
         change_node(nodes, row, shape, claims.node[part], claims.procs[part], sign)
     change_pools(nodes, row, shape, sign)
