@@ -161,13 +161,13 @@ def _with_predictions(name: str, trace: wk.Trace) -> Row:
         lambda how=how: wk.simulate(trace, overrun="kill", **how)
         for how in (
             {"scheduler": "easy"},
-            {"scheduler": "easy:backfill=sjf", "predictor": "last-two"},
+            {"scheduler": "easy:backfill=sjf", "predictor": "last-two,correct=increments"},
         )
     )
     (time, _), (time_predicted, schedule) = in_turn(ROUNDS, easy, predicted)
     ratio, speed = time_predicted / time, schedule.start.size / time_predicted / 1e6
     return Row(
-        "EASY++ (last-two), simulate()", name, f"{speed:.2f} M jobs/s",
+        "EASY++, simulate()", name, f"{speed:.2f} M jobs/s",
         f"{ratio:.2f} × EASY's time", "≤ 2", ratio <= 2,
     )  # fmt: skip
 

@@ -104,6 +104,7 @@ POLICIES = (
     "creasy:spare=none",
     "user-priority:spare=none,strict=yes",
     "selective:1.5",
+    "slack:2",
 )
 BEAR_OUTAGES = tuple(p for p in POLICIES if p not in (*WEEKLY, GENETIC, "recorded"))
 
@@ -131,7 +132,7 @@ OUTAGES = {
 
 WHOLE = (KTH, SP2, BLUE, HPC2N)
 CROWDED = (BLUE, HPC2N)  # reservations for all jobs would take minutes: thousands of jobs wait
-MANY_RESERVATIONS = ("conservative", "selective")
+MANY_RESERVATIONS = ("conservative", "selective", "slack")
 HEAVY = "offered_load=1.2"
 
 

@@ -10,8 +10,9 @@ from workloadkit.simulation.predictors.predictor import BuiltIn
 class LastTwo(BuiltIn):
     """The mean run time of the user's last two jobs that have ended, at most the limit [1]_.
 
-    The limit where fewer have ended. With `easy:backfill=sjf` and jobs killed at their limits, it
-    makes EASY++.
+    The limit where fewer have ended. With `easy:backfill=sjf`, correction by increments and jobs
+    killed at their limits, it makes EASY++. Predictions are made at submission; waiting jobs are
+    not predicted again when another job of their user ends.
 
     References
     ----------
