@@ -327,5 +327,5 @@ def test_the_command_takes_a_machine(log, tmp_path, capsys):
     checked = ("check", path, out, "--machine", tmp_path / "nodes.json", "--policy", "easy")
     assert run_command(*checked) == 0
     assert "a log does not contain the nodes of jobs" in " ".join(capsys.readouterr().out.split())
-    assert run_command("simulate", path, "--machine", "log") == 1
+    assert run_command("simulate", path, "--machine", "log") == 2
     assert run_command("simulate", path, "--procs", 9, "--placement", "first") == 2
