@@ -58,7 +58,7 @@ SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 SEARCHES = Path(analysis.studies.__file__).parent / "searches"
 
 #: Python's built-in classes; their members are not described again.
-_PYTHON = "object, tuple, dict, Exception, BaseException, Protocol"
+_PYTHON = "object, tuple, dict, Exception, BaseException, Protocol, Env"
 
 
 def pages() -> dict[str, str]:

@@ -6,10 +6,10 @@ type when it compiles a loop, so that absent parts cost nothing.
 """
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from workloadkit._kernels.compile import chosen_by_type, in_python
-from workloadkit.custom import function_of
 from workloadkit.errors import WorkloadError
 
 _FUNCTIONS: dict[type, Any] = {}
@@ -28,7 +28,11 @@ def register_functions(kind: type, functions: Any) -> None:
     _FUNCTIONS[kind] = functions
     if issubclass(kind, tuple) and not kind.__module__.startswith("workloadkit."):
         named: Any = kind  # a custom part: the digest of a policy covers what its class contains
-        named.in_the_loop = {n: f for n, f in vars(functions).items() if function_of(f) is not None}
+        named.in_the_loop = {
+            name: function
+            for name, function in vars(functions).items()
+            if isinstance(getattr(function, "py_func", function), FunctionType)
+        }
 
 
 def by_part(
