@@ -152,3 +152,21 @@ def known(name, value):
     if not math.isnan(value):
         return value
     return -1 if name in ("run", "procs") else None
+
+
+def random_log(seed, n_jobs=120, times=int):
+    """A log of five users on 16 processors, in which jobs repeat and may exceed their requests."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 4, n_jobs)
+    run = rng.integers(1, 4000, n_jobs) // (1 + 3 * kind) + 1
+    columns = {
+        "submit": np.sort(rng.integers(0, 40000, n_jobs)),
+        "run": run,
+        "procs": np.array([1, 3, 8, 13])[kind],
+        "requested_time": np.array([2000, 1500, 900, 5000])[kind],
+        "user": rng.integers(1, 6, n_jobs),
+        "queue": rng.integers(0, 3, n_jobs),
+    }
+    if times is float:
+        columns["run"] = run + rng.integers(0, 10, n_jobs) / 10
+    return wk.Trace.from_columns(columns)

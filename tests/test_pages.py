@@ -30,6 +30,7 @@ LONG = (
     "choose-jobs",
     "compare-two-months",
     "theory-against-simulation",
+    "write-a-scheduler",
 )
 
 

@@ -13,6 +13,7 @@ from analysis.reproduction.claims import (
     between,
     printed,
 )
+from analysis.reproduction.drawings import plot_by_group
 from analysis.reproduction.findings import Findings, scorecard
 from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from analysis.reproduction.readings import Axis, Reading, choose
@@ -51,6 +52,7 @@ __all__ = [
     "find_logs",
     "kept_findings",
     "percent_more",
+    "plot_by_group",
     "printed",
     "read_table",
     "reference_of",

@@ -43,8 +43,8 @@ from analysis.reproduction import (
     below,
     between,
     percent_more,
+    plot_by_group,
 )
-from analysis.studies.tsafrir import plot_by_group
 
 if TYPE_CHECKING:
     import numpy as np
@@ -215,7 +215,9 @@ def _drawing(source: str, found: "pd.DataFrame") -> Drawing:
         for name in (*HEURISTICS, *FUNCTIONS)
     ]
     data = pd.DataFrame(rows, columns=["row", "group", "value", "low", "high"])
-    plot = partial(plot_by_group, label="median of the mean bounded slowdowns of sequences")
+    plot = partial(
+        plot_by_group, label="median of the mean bounded slowdowns of sequences", log=True
+    )
     title = f"Mean bounded slowdown by order: {source}"
     return Drawing(f"slowdown-by-order-{source.lower()}", title, data, plot)
 

@@ -42,6 +42,7 @@ from analysis.reproduction import (
     above,
     below,
     between,
+    plot_by_group,
 )
 from analysis.reproduction.sources import SHMUELI_LOGS, SHMUELI_REPEAT, SHMUELI_SIZE, without
 from analysis.studies.shmueli_conventional import (
@@ -56,8 +57,6 @@ from analysis.studies.shmueli_creasy import LIMITS, LONGEST
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
-    from matplotlib.axes import Axes
 
     from workloadkit.settings.site import Interactive
     from workloadkit.site.classes import JobClass
@@ -240,36 +239,15 @@ def _drawings(found: Found) -> Iterator[Drawing]:
 
     for one, other in ((EASY, CREASY), (FCFS, EASY)):
         rows = [
-            (users, site, *mean_interval(_gain(found, users, site, one, other)))
+            (site, f"{users} users", *mean_interval(_gain(found, users, site, one, other)))
             for users in USERS
             for site in SITES
         ]
-        data = pd.DataFrame(rows, columns=["users", "site", "mean", "low", "high"])
+        data = pd.DataFrame(rows, columns=["row", "group", "value", "low", "high"])
         name = f"gain-of-{WORDS[other].lower()}-over-{WORDS[one].lower()}"
         pair = f"throughput of {WORDS[other]} over {WORDS[one]}"
-        plot = partial(plot_gains, label=f"gain of {pair} (%)")
+        plot = partial(plot_by_group, label=f"gain of {pair} (%)")
         yield Drawing(name, f"Gain of {pair}", data, plot)
-
-
-def plot_gains(data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str) -> "Axes":
-    """Plot gains by site with their intervals, one marker for each number of users."""
-    from analysis import style
-
-    ax = style.current_axes(ax)
-    sites = list(dict.fromkeys(data["site"]))
-    for i, (line, (users, rows)) in enumerate(
-        zip(style.LINES, data.groupby("users"), strict=False)
-    ):
-        at = [sites.index(site) + 0.15 * i for site in rows["site"]]
-        errors = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
-        ax.errorbar(
-            rows["mean"], at, xerr=errors, fmt="o", color=line["color"], label=f"{users} users"
-        )
-    ax.set_yticks(range(len(sites)), sites)
-    ax.invert_yaxis()
-    ax.set_xlabel(label)
-    style.legend_above(ax)
-    return ax
 
 
 def _mean_work(its: "JobClass") -> float:

@@ -42,13 +42,13 @@ from analysis.reproduction import (
     below,
     between,
     percent_more,
+    plot_by_group,
     runs_of_logs,
 )
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from analysis.reproduction.claims import Kind
     from workloadkit.trace import Trace
@@ -227,32 +227,8 @@ def _drawing(found: "Mapping[Log, pd.DataFrame]") -> Drawing:
         if name != "EASY"
     ]
     data = pd.DataFrame(rows, columns=["row", "group", "value", "low", "high"])
-    plot = partial(plot_by_group, label="mean bounded slowdown relative to EASY's")
+    plot = partial(plot_by_group, label="mean bounded slowdown relative to EASY's", log=True)
     return Drawing("slowdown-by-predictions", "Mean bounded slowdown by predictions", data, plot)
-
-
-def plot_by_group(data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str) -> "Axes":
-    """Plot values with their intervals on a logarithmic axis: a line for each row.
-
-    `data` has columns row, group, value, low and high; groups differ in color.
-    """
-    from analysis import style
-
-    ax = style.current_axes(ax)
-    rows = list(dict.fromkeys(data["row"]))
-    groups = data.groupby("group", sort=False)
-    for i, (line, (group, of)) in enumerate(zip(style.LINES, groups, strict=False)):
-        at = [rows.index(row) + 0.15 * (i - (len(groups) - 1) / 2) for row in of["row"]]
-        errors = [of["value"] - of["low"], of["high"] - of["value"]]
-        ax.errorbar(of["value"], at, xerr=errors, fmt="o", color=line["color"], label=group)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.invert_yaxis()
-    style.log_axis(ax.xaxis)
-    ends = data[["value", "low", "high"]]
-    ax.set_xlim(ends.min(axis=None) / 1.05, ends.max(axis=None) * 1.05)
-    ax.set_xlabel(label)
-    style.legend_above(ax)
-    return ax
 
 
 STUDY = Study(

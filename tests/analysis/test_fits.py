@@ -245,6 +245,7 @@ def section():
     return fits.section(log(np.random.default_rng(SEED)))
 
 
+@pytest.mark.slow
 def test_a_log_is_fitted_quantity_by_quantity(fitted):
     found = fitted
     assert list(found.table.index) == ["run", "inter_arrival", "think_time", "wait"]
@@ -274,6 +275,7 @@ def test_inter_arrivals_are_those_of_jobs_that_ran():
     assert user.tolist() == [2, 2]
 
 
+@pytest.mark.slow
 def test_the_section_says_what_fits(section):
     assert "run times are best fitted by Weibull (Kolmogorov-Smirnov" in section.finding
     assert re.search(r"Kolmogorov-Smirnov distance [\d.]+ % \[[\d.]+, [\d.]+\]\)", section.finding)

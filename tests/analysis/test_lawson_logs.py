@@ -67,6 +67,7 @@ def test_numbers_of_queues_week_by_week():
     assert lawson_queues._most_at_ctc(together, "").ours == 1.0  # KTH has as many as before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [lawson_logs.STUDY, lawson_queues.STUDY], ids=lambda s: s.name)
 def test_the_studies_on_the_sample(study, tmp_path):
     wk.write_swf(wk.load_sample(), tmp_path / "KTH-SP2-1996-2.swf")

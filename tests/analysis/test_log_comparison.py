@@ -105,7 +105,7 @@ def test_curves_are_what_is_drawn(rng):
     assert found.curves["run"].iloc[-1].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("others", [0, 2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("others", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 8))])
 def test_distributions_are_overlaid(rng, others):
     found = compare({str(i): log(rng, n=40 + i) for i in range(1 + others)}, sections=[])
     assert list(found.curves) == list(DISTRIBUTIONS)
@@ -136,6 +136,7 @@ def test_every_section_has_measures(rng):
     assert not any(key.endswith(("_low", "_high")) for key in found)
 
 
+@pytest.mark.slow
 def test_every_section_of_the_report_that_measures_is_compared(rng):
     of_report = {section.__module__ for section in report.SECTIONS.values()}
     # the file; what was added to it; what the site wrote beside it
@@ -144,6 +145,7 @@ def test_every_section_of_the_report_that_measures_is_compared(rng):
     assert measures(log(rng), ["fits"])["fits.distances.gamma.run"] < 0.5
 
 
+@pytest.mark.slow
 def test_poor_logs_have_gaps_and_no_errors(rng):
     n = 60
     poor = {

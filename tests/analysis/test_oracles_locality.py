@@ -87,6 +87,7 @@ def test_users_who_repeat_themselves_agree_with_all_pairs(jobs, attribute):
         agrees_on_users(jobs, trace_of(jobs), attribute)
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("name", REAL)
 def test_similarity_in_real_logs_agrees_with_all_pairs(name):

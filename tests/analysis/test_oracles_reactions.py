@@ -175,6 +175,7 @@ def test_weeks_of_a_real_log_agree_with_the_definition():
     agrees_on_weeks(jobs_of(trace.within_window()), trace)
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("name", REAL)
 def test_reactions_in_real_logs_agree_with_the_definition(name):

@@ -60,9 +60,8 @@ REFUSED = {lacking: {"hurst_of"} for lacking in LOGS} | {
 }
 
 
-@pytest.mark.parametrize(
-    "logs", [["one job", "no users", "none awaited"], pytest.param(LOGS, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("logs", [["one job", "no users", "none awaited"], LOGS])
 def test_a_log_that_lacks_something_is_measured_or_refused(logs):
     for measure in MEASURES:
         for lacking in logs:

@@ -203,6 +203,7 @@ def test_limits_are_those_of_users_drawn_and_measured_again(rng):
     assert [curves["R1_low"], curves["R1_high"]] == pytest.approx(limits["curve"])
 
 
+@pytest.mark.slow
 def test_the_section_reports_numbers_with_their_intervals(rng):
     section = reactions.section(many_users(rng))
     found = measure_reactions(many_users(np.random.default_rng(20260101)), rng=SEED)

@@ -126,6 +126,7 @@ jobs = st.lists(
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
+@pytest.mark.slow
 @examples(25, phases=UNSHRUNK)
 @given(jobs, st.sampled_from(["sjf", "easy"]), st.sampled_from([WEEK, 2 * WEEK]))
 def test_intervals_are_those_of_leaving_out_each_week(jobs, policy, block):

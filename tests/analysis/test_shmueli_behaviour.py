@@ -27,6 +27,7 @@ def by_claim(results):
     return rows
 
 
+@pytest.mark.slow
 def test_the_study_on_two_small_logs(tmp_path, rng):
     header = Header(("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"))
     traces = []
@@ -104,6 +105,7 @@ def test_cancelled_jobs_left_out_are_no_next_submissions(tmp_path):
         assert (first["jobs"], first["median_think_time"]) == (jobs, median)
 
 
+@pytest.mark.slow
 @needs_traces
 def test_shares_of_a_real_log_agree_with_plain_pandas():
     trace = read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))

@@ -56,6 +56,7 @@ def found(tmp_path):
     return run_study(STUDY, logs)
 
 
+@pytest.mark.slow
 def test_the_study_on_two_small_logs(found):
     rows = {(r.log.name, r.claim.quantity): r for r in found.results}
     assert len(rows) == len(found.results)
@@ -77,6 +78,7 @@ def test_the_study_on_two_small_logs(found):
     assert {r.verdict for r in of_missing} == {"input missing"}
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_each_figure_is_drawn(found, tmp_path):
     names = [drawing.name.removeprefix("shmueli-logs-") for drawing in found.drawings]

@@ -206,6 +206,7 @@ def as_published(task, run):
     return {name: value * (1 + noise) for name, value in values.items()}
 
 
+@pytest.mark.slow
 def test_creasy_as_the_source_describes_it(tmp_path):
     def each(function, tasks):
         return [as_published(task, run) for run, task in enumerate(tasks)]
@@ -235,6 +236,7 @@ def test_creasy_as_the_source_describes_it(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_small_sites_under_all_weights(found):
     rows = by_claim(found("shmueli-creasy"))
     change = rows["change of jobs an hour from EASY to CREASY 6000: 250 users (%)", "direction"]

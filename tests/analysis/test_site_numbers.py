@@ -125,6 +125,7 @@ def clock(seconds):
     return f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
+@pytest.mark.slow
 def test_numbers_of_six_weeks(rng, tmp_path):
     path = tmp_path / "slurm.txt"
     path.write_text(sacct(rng))

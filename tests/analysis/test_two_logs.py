@@ -135,6 +135,7 @@ def test_numbers_of_users_are_compared_only_within_one_log(months, report):
     assert "No comparison by user" in groups["notes"][0]
 
 
+@pytest.mark.slow
 def test_a_log_does_not_differ_from_itself(months):
     found = analysis.compare_two(months[0], months[0])
     assert found.name == "february and february (2)"
@@ -154,6 +155,7 @@ def test_logs_without_waits_users_or_full_days_are_compared():
         analysis.compare_two(few, wk.Trace.from_columns({"submit": []}))
 
 
+@pytest.mark.slow
 def test_logs_without_a_full_day_have_no_hours_per_day(months):
     job = {"submit": 0, "wait": 60, "run": 9, "procs": 1}
     one, two = (

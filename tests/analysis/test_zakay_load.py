@@ -25,6 +25,7 @@ def found(tmp_path_factory):
     return reproduction.run_study(study, logs, runs=4, rng=1)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_load_of_the_osc_cluster_is_that_of_its_users(found):
     once = result(found, "OSC-Clust", "utilization of the log")

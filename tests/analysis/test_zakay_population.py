@@ -82,6 +82,7 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
     assert {(result.verdict, result.note) for result in away} == {("input missing", "")}
 
 
+@pytest.mark.slow
 def test_where_no_user_waits_none_leaves(tmp_path):
     trace = daily_users()
     wk.write_swf(trace, tmp_path / "log.swf")

@@ -70,6 +70,7 @@ def results(found, log, start=""):
     return [r for r in found.results if r.log.name == log and r.claim.quantity.startswith(start)]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_every_log_has_its_rows(found):
     kth = [r.claim.place for r in results(found, "KTH-SP2")]
@@ -92,6 +93,7 @@ def test_every_log_has_its_rows(found):
     assert len(results(found, "all", "mean wait of mixed logs")) == 1
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_margins_are_those_of_the_docstring(found):
     for r in results(found, "KTH-SP2", "K-S distance of resampled logs"):

@@ -107,6 +107,7 @@ def command(*arguments):
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @needs_compiler
 @needs_traces
 def test_the_command_shows_both_and_reports_large_differences():

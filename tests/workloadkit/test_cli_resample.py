@@ -104,6 +104,7 @@ def test_several_logs_are_mixed_and_some_users_preferred(run, log, tmp_path):
     assert out == (tmp_path / "mixed.swf").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--json", "--report"])
 def test_a_report_alone_goes_without_a_log(run, log, tmp_path, option):
     code, out, err = run(log, option, tmp_path / "report.html", "--seed", 1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import agree
 from tests.data import slow_to_compile
 from tests.external.last_two import LastTwo
 from tests.external.lcfs import Lcfs
@@ -54,16 +55,6 @@ def log():
 def named(scheduler):
     """A quick form of a scheduler, where its own is slow."""
     return WITH_UTILITIES.get(scheduler, scheduler) if isinstance(scheduler, str) else scheduler
-
-
-def agree(trace, scheduler, users="open", **how):
-    """Simulate in both engines, which must agree; return the schedule."""
-    compiled = wk.simulate(trace, scheduler, users, rng=1, engine="compiled", **how)
-    plain = wk.simulate(trace, scheduler, users, rng=1, engine="python", **how)
-    columns = ["job", "submit", "start", "end", "estimate"]
-    for column in columns:
-        assert compiled.jobs[column].tolist() == plain.jobs[column].tolist(), column
-    return compiled
 
 
 @slow_to_compile
@@ -162,6 +153,7 @@ def test_a_machine_of_enough_licences_is_one_pool(log, scheduler):
     assert licensed.start.tolist() == wk.simulate(log, scheduler, procs=16).start.tolist()
 
 
+@slow_to_compile
 def test_all_of_them_together():
     agree(None, Lcfs(), Patient(), machine=Licensed(6, 1), predictor=LastTwo())
 

@@ -246,12 +246,13 @@ def test_what_a_suffix_promises_is_written_or_refused(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "compress",
     [
         gzip.compress,
-        pytest.param(bz2.compress, marks=pytest.mark.slow),
-        pytest.param(lzma.compress, marks=pytest.mark.slow),
+        bz2.compress,
+        lzma.compress,
     ],
 )
 def test_what_is_blown_up_is_no_log(compress, tmp_path):

@@ -52,6 +52,7 @@ def test_an_endless_binary_file_is_refused_early():
     assert peak_while_refused(bomb(bytes(1 << 20), 32), "binary file") < 20 << 20
 
 
+@pytest.mark.slow
 def test_a_large_file_is_not_believed_to_be_full_of_jobs(tmp_path):
     path = tmp_path / "log.swf"
     with path.open("wb") as stream:

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import COMPILES, TRACES, needs_compiler, needs_traces
+from tests.both_engines import starts
 from tests.oracles import lookahead as oracle
-from tests.small_logs import head_of
-from tests.workloadkit.test_predictors import random_log
-from tests.workloadkit.test_scores import agree
+from tests.small_logs import random_log
 from workloadkit.errors import ParameterError
 
 job = st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 30), st.integers(1, 8))
@@ -35,15 +33,15 @@ def test_the_set_is_the_best_of_all(jobs, depth, unit):
     columns = (w.submit, w.run, w.estimate, w.procs)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     expected = oracle.simulate(rows, 8 * unit, depth)
-    assert agree(trace, f"lookahead:{depth}", procs=8 * unit) == expected
+    assert starts(trace, f"lookahead:{depth}", procs=8 * unit) == expected
 
 
 def test_two_jobs_that_fill_the_machine_overtake_one_that_does_not():
     # 4 of 10 processors are busy until 100; the first waiting job needs all
     jobs = {"submit": [0, 1, 1, 1, 1], "run": [100, 50, 50, 50, 50], "procs": [4, 10, 4, 3, 3]}
     trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
-    assert agree(trace, "lookahead", procs=10) == [0, 100, 150, 1, 1]
-    assert agree(trace, "easy", procs=10) == [0, 100, 1, 150, 150]
+    assert starts(trace, "lookahead", procs=10) == [0, 100, 150, 1, 1]
+    assert starts(trace, "easy", procs=10) == [0, 100, 1, 150, 150]
 
 
 @pytest.mark.parametrize(
@@ -59,33 +57,13 @@ def test_sets_at_the_shadow_time(head, others, expected):
     run, procs = zip((100, 4), (50, head), *others, strict=True)
     columns = {"submit": [0, *[1] * (len(run) - 1)], "run": run, "procs": procs}
     trace = wk.Trace.from_columns({**columns, "requested_time": run})
-    assert agree(trace, "lookahead", procs=10) == [0, 100, *expected]
+    assert starts(trace, "lookahead", procs=10) == [0, 100, *expected]
 
 
 def test_as_many_jobs_are_considered_as_the_depth_says():
     columns = {"submit": [0, *[1] * 901], "run": [900, *[9] * 901], "procs": [2, 3, *[1] * 900]}
     trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
-    starts = agree(trace, "lookahead:1000", procs=3)
-    assert starts[:4] == [0, 900, 1, 10]
-
-
-@pytest.mark.parametrize(
-    "users", ["open", *(pytest.param(users, marks=COMPILES) for users in ("closed", "fluid"))]
-)
-def test_engines_agree(users):
-    for passes in ("instant", "event"):
-        for overrun in ("kill", "raise", "late"):
-            how = {"procs": 16, "passes": passes, "overrun": overrun}
-            agree(random_log(8), "lookahead", users, **how)
-    agree(random_log(8), "lookahead:3", users, procs=16, predictor="last-two,correct=increments")
-
-
-@needs_traces
-@needs_compiler
-@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
-def test_engines_agree_on_real_logs(path):
-    agree(head_of(path, 500), "lookahead:10", oversize="drop")
+    assert starts(trace, "lookahead:1000", procs=3)[:4] == [0, 900, 1, 10]
 
 
 def test_what_it_does_not_support_is_refused():

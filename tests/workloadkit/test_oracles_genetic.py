@@ -241,6 +241,7 @@ def test_an_order_earns_the_same_in_long_queues_with_ties(at):
         agrees(rng.permutation(8).tolist(), queue, running, at, knows=bool(case % 2))
 
 
+@pytest.mark.slow
 @examples(50)
 @given(queue=queues)
 def test_four_orders_are_not_random(queue):

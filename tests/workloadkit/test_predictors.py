@@ -7,47 +7,18 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import ENGINES, agree
 from tests.commands import run_command
 from tests.data import TRACES, needs_compiler, needs_traces, slow_to_compile, trace_path
 from tests.oracles import predictions as oracle
-from tests.small_logs import head_of
+from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 
 LEARNING = tuple(oracle.FROM_THE_PAST)
 OTHERS = ("exact", "factor:2", "factor:0.4", "f-model:3", "requested")
 RULES = ("requested", "increments", "double", "none")
-ENGINES = ("compiled", "python")
 EVERY_POLICY = [name for name in wk.schedulers.known() if name not in ("recorded", "genetic")]
-COLUMNS = ["job", "submit", "start", "end", "estimate", "limit"]
-
-
-def random_log(seed, n_jobs=120, times=int):
-    """A log of five users on 16 processors, in which jobs repeat and may exceed their requests."""
-    rng = np.random.default_rng(seed)
-    kind = rng.integers(0, 4, n_jobs)
-    run = rng.integers(1, 4000, n_jobs) // (1 + 3 * kind) + 1
-    columns = {
-        "submit": np.sort(rng.integers(0, 40000, n_jobs)),
-        "run": run,
-        "procs": np.array([1, 3, 8, 13])[kind],
-        "requested_time": np.array([2000, 1500, 900, 5000])[kind],
-        "user": rng.integers(1, 6, n_jobs),
-        "queue": rng.integers(0, 3, n_jobs),
-    }
-    if times is float:
-        columns["run"] = run + rng.integers(0, 10, n_jobs) / 10
-    return wk.Trace.from_columns(columns)
-
-
-def agree(trace, scheduler, users="open", **how):
-    """Simulate in both engines, which must agree; return the schedule."""
-    compiled, plain = (
-        wk.simulate(trace, scheduler, users, rng=1, engine=engine, **how) for engine in ENGINES
-    )
-    for column in COLUMNS:
-        assert compiled.jobs[column].tolist() == plain.jobs[column].tolist(), column
-    return compiled
 
 
 @pytest.mark.parametrize("predictor", [*LEARNING, "exact", "factor:2", "factor:0.4"])

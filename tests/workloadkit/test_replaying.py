@@ -150,6 +150,7 @@ def test_a_job_that_starts_at_another_time_is_noticed(log, policy, overrun, pass
     assert report.verdict == ("proved" if by == 0 else "refuted"), str(report)
 
 
+@pytest.mark.slow
 @examples(50)
 @given(
     st.sampled_from([name for name in ORACLES if not name.startswith("conservative")]),
@@ -277,9 +278,8 @@ def congested_log(rng, n_jobs=30):
     return wk.Trace.from_columns(columns, header=wk.Header((f"; MaxProcs: {MACHINE}",)))
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
 def test_every_change_of_a_schedule_is_refuted(seed):
     rng = np.random.default_rng(seed)
     n_refuted = n_alike = 0

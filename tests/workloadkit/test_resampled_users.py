@@ -431,6 +431,7 @@ def test_jobs_of_one_second_keep_their_order():
     assert np.all(np.diff(order)[np.diff(trace.jobs["submit"]) == 0] > 0)
 
 
+@pytest.mark.slow
 def test_several_logs_are_mixed(log):
     other = crowded_log(15, SPRING)
     ready = Resampled(weeks=10).prepare([log, other])

@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.both_engines import ENGINES, starts
 from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile
-from tests.small_logs import head_of
-from tests.workloadkit.test_predictors import random_log
+from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.order.expression import FEATURES, falls_with_wait, read
 from workloadkit.simulation.policies.order.plain import UserWork, run
 from workloadkit.simulation.policies.varying import groups
 from workloadkit.simulation.policies.varying.compiled import CompiledVarying
 
-ENGINES = ("compiled", "python")
 VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
 
 #: What expressions are made of, for Python as well.
@@ -49,15 +48,6 @@ VARYING = (
 def exact(columns):
     """A log whose estimates are its run times."""
     return wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
-
-
-def agree(trace, scheduler, users="open", **how):
-    """Simulate in both engines, which must agree; return the starts."""
-    compiled, plain = (
-        wk.simulate(trace, scheduler, users, rng=1, engine=engine, **how) for engine in ENGINES
-    )
-    assert compiled.start.tolist() == plain.start.tolist()
-    return compiled.start.tolist()
 
 
 def value_of(text, parameters=None):
@@ -152,7 +142,7 @@ def test_which_scores_fall_with_the_wait(text, found):
 def test_groups_change_no_schedule(path, monkeypatch):
     used, init, as_groups = [], CompiledVarying.__init__, groups.as_groups
 
-    def starts(scheduler, long_queue):
+    def with_groups(scheduler, long_queue):
         def start(self, *parts, **how):
             init(self, *parts, **how | {"long_queue": long_queue, "patience": 0})
 
@@ -166,7 +156,7 @@ def test_groups_change_no_schedule(path, monkeypatch):
         "order:score=-wait*(procs+2)/estimate,backfill=sjf",
         "order:score=estimate*procs,oldest_first=5h",
     ):
-        assert starts(scheduler, 4).tolist() == starts(scheduler, 10**9).tolist()
+        assert with_groups(scheduler, 4).tolist() == with_groups(scheduler, 10**9).tolist()
     assert used
 
 
@@ -248,13 +238,13 @@ def test_engines_agree_on_scores(place):
         backfill = others[(place + 5 * seed) % len(others)]
         how = {"passes": ("instant", "event")[seed], "overrun": ("kill", "late")[seed]}
         for text in (score, f"{score},backfill={backfill}"):
-            agree(random_log(seed), f"order:score={text}", procs=16, **how)
+            starts(random_log(seed), f"order:score={text}", procs=16, **how)
 
 
 @slow_to_compile
 @pytest.mark.parametrize("score", [SETTLED[2], VARYING[2]])
 def test_engines_agree_with_decimals(score):
-    agree(random_log(2, times=float), f"order:{score}", procs=16)
+    starts(random_log(2, times=float), f"order:{score}", procs=16)
 
 
 @pytest.mark.parametrize(
@@ -262,20 +252,20 @@ def test_engines_agree_with_decimals(score):
 )
 def test_scores_serve_users_who_react(score):
     for users in ("closed", "fluid"):
-        agree(random_log(3), f"order:{score}", users, procs=16)
+        starts(random_log(3), f"order:{score}", users, procs=16)
 
 
 @pytest.mark.parametrize("score", [SETTLED[0], VARYING[1], VARYING[2]])
 def test_scores_order_predicted_jobs(score):
     for rule in ("requested", "increments"):
-        agree(random_log(3), f"order:{score}", procs=16, predictor=f"last-two,correct={rule}")
+        starts(random_log(3), f"order:{score}", procs=16, predictor=f"last-two,correct={rule}")
 
 
 @slow_to_compile
 def test_outages_return_jobs_to_the_waiting_work():
     outages = wk.Outages((wk.Outage(1, 9000, 9500, 8), wk.Outage(2, 20000, 20100, 16)))
     for score in ("waiting_work - running_work", "usage"):
-        agree(random_log(4), f"order:{score}", procs=16, outages=outages)
+        starts(random_log(4), f"order:{score}", procs=16, outages=outages)
 
 
 @needs_traces
@@ -286,7 +276,7 @@ def test_engines_agree_on_real_logs(path):
     trace = head_of(path, 500)
     for place, score in enumerate((SETTLED[2], VARYING[0], VARYING[2])):
         backfill = ("same", "estimate * procs", "usage")[place]
-        agree(trace, f"order:score={score},backfill={backfill}", oversize="drop")
+        starts(trace, f"order:score={score},backfill={backfill}", oversize="drop")
 
 
 def test_scores_of_known_orders_give_their_schedules():
@@ -304,7 +294,7 @@ def test_scores_of_known_orders_give_their_schedules():
         ("exp", "-wait / estimate"),
     ):
         expected = wk.simulate(trace, name, procs=16).start.tolist()
-        assert agree(trace, f"order:{score}", procs=16) == expected, name
+        assert starts(trace, f"order:{score}", procs=16) == expected, name
 
 
 def short_ones(second):
@@ -316,18 +306,18 @@ def short_ones(second):
 
 def test_jobs_that_have_waited_too_long_come_first():
     starved, served = (
-        agree(short_ones(1), f"saf{rule}", procs=4)[1] for rule in ("", ":oldest_first=10min")
+        starts(short_ones(1), f"saf{rule}", procs=4)[1] for rule in ("", ":oldest_first=10min")
     )
     assert starved == 50 * 39
     assert served == 650  # the first pass at which it has waited more than 600 s
     order = wk.schedulers.Order("estimate * procs", oldest_first=600)
-    assert agree(short_ones(0), order, procs=4)[1] == 650  # at 600 it has waited no more than that
+    assert starts(short_ones(0), order, procs=4)[1] == 650  # at 600 it has waited no more than that
 
 
 @slow_to_compile
 def test_jobs_that_have_waited_too_long_come_before_those_of_a_function():
     order = wk.schedulers.Order(lambda estimate, procs: estimate * procs, oldest_first=600)
-    assert agree(short_ones(0), order, procs=4)[1] == 650
+    assert starts(short_ones(0), order, procs=4)[1] == 650
 
 
 def test_usage_decays_by_half_in_a_half_life():
@@ -339,8 +329,8 @@ def test_usage_decays_by_half_in_a_half_life():
         "user": [1, 2, 2, 1],
     }
     trace = exact(columns)
-    assert agree(trace, "order:usage,half_life=100", procs=4) == [0, 1000, 1110, 1100]
-    assert agree(trace, "order:usage,half_life=inf", procs=4) == [0, 1000, 1100, 1110]
+    assert starts(trace, "order:usage,half_life=100", procs=4) == [0, 1000, 1110, 1100]
+    assert starts(trace, "order:usage,half_life=inf", procs=4) == [0, 1000, 1100, 1110]
 
 
 def test_usage_is_the_integral_of_the_decaying_use():
@@ -380,15 +370,16 @@ def weighed(wait, estimate, procs, power=3.0):
     return -((wait / estimate) ** power) * procs
 
 
+@slow_to_compile
 def test_functions_are_scores_and_their_parameters_compile_nothing_again():
     trace = random_log(6)
     for power in (1.0, 3.0, 0.5):
         order = wk.schedulers.Order(weighed, parameters={"power": power})
         text = f"order:-((wait / estimate) ** {power}) * procs"
-        assert agree(trace, order, procs=16) == agree(trace, text, procs=16)
+        assert starts(trace, order, procs=16) == starts(trace, text, procs=16)
     assert wk.simulate(trace, order, procs=16).parameters["scheduler"].startswith("order")
     text = wk.schedulers.Order("-((wait / estimate) ** power) * procs", parameters={"power": 0.5})
-    assert agree(trace, text, procs=16) == agree(trace, order, procs=16)
+    assert starts(trace, text, procs=16) == starts(trace, order, procs=16)
 
 
 def test_a_function_for_backfilling_and_a_nan_comes_last():
@@ -396,9 +387,9 @@ def test_a_function_for_backfilling_and_a_nan_comes_last():
         return math.nan if procs == 8 else estimate
 
     trace = random_log(7)
-    agree(trace, wk.schedulers.Order(unknown_last, backfill=unknown_last), procs=16)
+    starts(trace, wk.schedulers.Order(unknown_last, backfill=unknown_last), procs=16)
     order = wk.schedulers.Order("where(procs == 8, 0 / 0, estimate)")
-    assert agree(trace, order, procs=16) == agree(
+    assert starts(trace, order, procs=16) == starts(
         trace, wk.schedulers.Order(unknown_last), procs=16
     )
 
@@ -412,8 +403,8 @@ def test_the_order_of_users_who_wait_is_that_of_their_work():
     }
     trace = exact(columns)
     # user 2 has 80 waiting in two jobs, as much as user 3 in one
-    assert agree(trace, "order:waiting_work", procs=4) == [0, 100, 120, 110]
-    assert np.argsort(agree(trace, "order:-waiting_work", procs=4)).tolist() == [0, 1, 2, 3]
+    assert starts(trace, "order:waiting_work", procs=4) == [0, 100, 120, 110]
+    assert np.argsort(starts(trace, "order:-waiting_work", procs=4)).tolist() == [0, 1, 2, 3]
 
 
 def test_the_work_of_users_runs_from_the_start_to_the_end():
@@ -425,10 +416,10 @@ def test_the_work_of_users_runs_from_the_start_to_the_end():
     }
     trace = exact(columns)
     # the work of user 1 has ended, so the earlier job of user 2 comes first
-    assert agree(trace, "order:running_work,backfill=none", procs=4) == [0, 10, 110, 110]
+    assert starts(trace, "order:running_work,backfill=none", procs=4) == [0, 10, 110, 110]
     columns["procs"][2:] = [4, 4]
     trace = exact(columns)
-    assert agree(trace, "order:-running_work", procs=4) == [0, 10, 110, 120]
+    assert starts(trace, "order:-running_work", procs=4) == [0, 10, 110, 120]
     # that of user 2 counts no longer as waiting once it runs
     columns = {
         "submit": [0, 1, 1, 2],
@@ -437,7 +428,7 @@ def test_the_work_of_users_runs_from_the_start_to_the_end():
         "user": [1, 3, 1, 3],
     }
     trace = exact(columns)
-    assert agree(trace, "order:waiting_work", procs=4) == [0, 110, 100, 120]
+    assert starts(trace, "order:waiting_work", procs=4) == [0, 110, 100, 120]
 
 
 def test_scores_may_have_several_reservations():
@@ -447,9 +438,9 @@ def test_scores_may_have_several_reservations():
         ("order:-procs", "largest"),
         ("lqf:same", "largest"),
     ):
-        several = agree(trace, f"{score},reservations=3", procs=16)
-        assert several == agree(trace, f"{order}:reservations=3", procs=16)
-    assert several != agree(trace, "largest", procs=16)
+        several = starts(trace, f"{score},reservations=3", procs=16)
+        assert several == starts(trace, f"{order}:reservations=3", procs=16)
+    assert several != starts(trace, "largest", procs=16)
     varying = "order:score=-wait,reservations=2"
     wk.simulate(trace, varying, procs=16, engine="python")
     with pytest.raises(ParameterError, match="reservations is 2, and a score changes while"):

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import COMPILES, TRACES, needs_compiler, needs_traces
+from tests.both_engines import starts
+from tests.data import COMPILES
 from tests.oracles import selective as oracle
-from tests.small_logs import head_of
+from tests.small_logs import random_log
 from tests.workloadkit.test_lookahead import as_log, job
-from tests.workloadkit.test_predictors import random_log
-from tests.workloadkit.test_scores import agree
 from workloadkit.errors import ParameterError
 
 
@@ -23,7 +22,7 @@ def test_schedules_are_those_of_the_rule(jobs, threshold):
     columns = (w.submit, w.run, w.estimate, w.procs)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     expected = oracle.simulate(rows, 8, threshold)
-    assert agree(trace, f"selective:{threshold}", procs=8) == expected
+    assert starts(trace, f"selective:{threshold}", procs=8) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,18 +37,7 @@ def test_a_job_has_a_reservation_from_the_threshold_on(threshold, expected):
     # 3 of 4 processors are busy until 100; the second job needs all, for 50 s
     jobs = {"submit": [0, 0, 50, 90], "run": [100, 50, 60, 30], "procs": [3, 4, 1, 1]}
     trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
-    assert agree(trace, f"selective:{threshold}", procs=4) == expected
-
-
-@pytest.mark.parametrize(
-    "users", ["open", *(pytest.param(users, marks=COMPILES) for users in ("closed", "fluid"))]
-)
-def test_engines_agree(users):
-    for passes in ("instant", "event"):
-        for overrun in ("kill", "raise", "late"):
-            how = {"procs": 16, "passes": passes, "overrun": overrun}
-            agree(random_log(8), "selective:1.5", users, **how)
-    agree(random_log(8), "selective", users, procs=16, predictor="last-two,correct=increments")
+    assert starts(trace, f"selective:{threshold}", procs=4) == expected
 
 
 @pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=COMPILES)])
@@ -59,19 +47,11 @@ def test_outages_are_reserved_around(engine):
     assert wk.check_schedule(found.source, found).ok
 
 
-@needs_traces
-@needs_compiler
-@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
-def test_engines_agree_on_real_logs(path):
-    agree(head_of(path, 500), "selective:1.5", oversize="drop")
-
-
 def test_at_1_all_jobs_have_reservations_and_at_infinity_none():
     trace = random_log(8)
-    assert agree(trace, "selective:1", procs=16) == agree(trace, "reservations:9999", procs=16)
+    assert starts(trace, "selective:1", procs=16) == starts(trace, "reservations:9999", procs=16)
     order = "order:reservations=9999"
-    assert agree(trace, "selective:1", procs=16) == agree(trace, order, procs=16)
+    assert starts(trace, "selective:1", procs=16) == starts(trace, order, procs=16)
 
 
 def test_what_it_does_not_support_is_refused():

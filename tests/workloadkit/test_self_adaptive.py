@@ -315,6 +315,7 @@ def test_the_actual_future_is_only_known_of_a_log():
     assert again.start.tolist() == [0, 8 * DAY, 16 * DAY]
 
 
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("forecast", FORECASTS)
 def test_engines_agree_on_the_beginning_of_a_real_log(forecast):

@@ -268,6 +268,7 @@ def test_the_command_shows_the_loads_at_which_runs_saturate(run, path):
     assert all_.split() == ["–", "in", "6", "of", "6"]
 
 
+@pytest.mark.slow
 @SATURATED
 def test_saturation_is_drawn_beside_the_metrics(log):
     options = {"load_by": "users", "metrics": ["mean_wait"], "runs": 6, "rng": 6}

@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.both_engines import ENGINES, agree
 from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile
 from tests.oracles import slack as oracle
-from tests.small_logs import head_of
+from tests.small_logs import head_of, random_log
 from tests.workloadkit.test_check import SLACKS_KEPT
-from tests.workloadkit.test_predictors import random_log
 from workloadkit.errors import ParameterError
 
 COLUMNS = ("start", "promised_start", "slack")
-ENGINES = ("compiled", "python")
 
 # many submissions in a short time: jobs wait, and have slack
 job = st.tuples(
@@ -27,16 +26,6 @@ def as_log(jobs):
     columns = ("submit", "run", "requested_time", "procs", "queue")
     jobs = [(submit, run, run + more, *rest) for submit, run, more, *rest in sorted(jobs)]
     return wk.Trace.from_columns(dict(zip(columns, zip(*jobs, strict=True), strict=True)))
-
-
-def agree(trace, scheduler, users="open", **how):
-    """Simulate in both engines, which must agree; return the schedule of the compiled one."""
-    compiled, plain = (
-        wk.simulate(trace, scheduler, users, rng=1, engine=engine, **how) for engine in ENGINES
-    )
-    for column in COLUMNS:
-        assert compiled.jobs[column].tolist() == plain.jobs[column].tolist(), column
-    return compiled
 
 
 def expected(schedule, policy):
@@ -106,18 +95,6 @@ def test_a_broken_promise_is_refuted():
     )
     late = wk.simulate(random_log(4), "slack", procs=16, overrun="late")
     assert claim(late).verdict == "not applicable"
-
-
-@pytest.mark.parametrize(
-    "users", ["open", *(pytest.param(users, marks=COMPILES) for users in ("closed", "fluid"))]
-)
-def test_engines_agree(users):
-    trace = random_log(8)
-    for passes in ("instant", "event"):
-        for overrun in ("kill", "raise", "late"):
-            how = {"procs": 16, "passes": passes, "overrun": overrun}
-            agree(trace, "slack:3,queues=2/0", users, **how)
-    agree(trace, "slack", users, procs=16, predictor="last-two,correct=increments")
 
 
 @slow_to_compile

@@ -38,6 +38,7 @@ def as_read(text, **options):
     return read_slurm(io.BytesIO(text.encode()), **options)
 
 
+@pytest.mark.slow
 def test_known_exports_need_no_names():
     for first in ({}, PENDING):
         for names in (
@@ -116,6 +117,7 @@ def test_a_command_for_logs_says_what_accounting_is(command, tmp_path, capsys):
     assert capsys.readouterr().err == f"error: {said} LOG.swf\n"
 
 
+@pytest.mark.slow
 def test_the_report_takes_the_size_of_the_machine(tmp_path):
     path = tmp_path / "a.swf"
     columns = {"submit": [0, 5, 900], "run": [50, 60, 70], "procs": [4, 4, 2], "user": [1, 2, 1]}

@@ -130,9 +130,12 @@ def test_a_copy_continues_independently(engine, users):
 
 def test_what_is_wrong_is_named():
     simulation = wk.SteppedSimulation(SAMPLE)
-    for places in ([], -1, simulation.n_waiting, [0, 0]):
+    for places in ([], -1, simulation.n_waiting, [0, 0], 0.7, [0.0], "0", None, [[0, 1]]):
         with pytest.raises(ParameterError, match="places is"):
             simulation.step(places)
+    assert repr(simulation) == (
+        f"SteppedSimulation('sample.swf.gz', 0 decisions, the next at {simulation.now} s)"
+    )
     with pytest.raises(WorkloadError, match="a decision is pending at"):
         _ = simulation.schedule
     with pytest.raises(ParameterError, match="backfill is 'sjf'"):
@@ -191,9 +194,13 @@ def test_episodes_are_resampled_and_follow_from_the_seed():
     assert not np.array_equal(first.start, other.start)
 
 
-def test_an_episode_without_a_decision_is_an_error():
+def test_an_environment_that_cannot_work_is_an_error():
     with pytest.raises(WorkloadError, match="no decision is ever pending"):
         wk.gym.SchedulingEnv(SAMPLE.take([0])).reset()
+    with pytest.raises(ParameterError, match="did you mean mean_slowdown"):
+        wk.gym.SchedulingEnv(SAMPLE, reward="-mean_slowdwn")
+    with pytest.raises(WorkloadError, match="call reset first"):
+        wk.gym.SchedulingEnv(SAMPLE).step(0)
 
 
 def test_without_gymnasium_the_error_names_the_extra(monkeypatch):
@@ -226,6 +233,10 @@ def test_what_cannot_be_stepped_together_is_named():
     for places in ([0, -1], [0, 3], [9, 0]):
         with pytest.raises(ParameterError, match="no job is shown there"):
             many.step(places)
+    for places in ([0.5, 0], [0], 0, [math.nan, 0], None):
+        with pytest.raises(ParameterError, match="give one whole number for each simulation"):
+            many.step(places)
+    assert repr(many) == "SteppedSimulations(2 simulations, 2 pending)"
     for options in ({"users": "fluid"}, {"engine": "python"}, {"predictor": "last-two"}):
         other = wk.SteppedSimulation(SAMPLE, **options)
         with pytest.raises(ParameterError, match="simulation 1 cannot be stepped together"):

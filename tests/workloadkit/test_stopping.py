@@ -95,6 +95,7 @@ def stop_all(seeds, folder):
         list(pool.map(partial(stop_one, folder=folder), seeds))
 
 
+@pytest.mark.slow
 def test_4_commands_that_are_stopped_leave_nothing(tmp_path):
     stop_all(range(4), tmp_path)
 

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, among, check_number
 from workloadkit.simulation.engines import play_compiled
-from workloadkit.simulation.measures import OF_UTILITIES
-from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
+from workloadkit.simulation.names import MEASURES
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedulers import Fcfs
 from workloadkit.simulation.workload import Rules
@@ -17,7 +16,7 @@ from workloadkit.simulation.workload import Rules
 LATER = "later_than_fcfs"
 
 #: Names of all metrics.
-KNOWN = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES, LATER)
+KNOWN = (*MEASURES, LATER)
 
 #: A custom metric.
 Metric = Callable[[Schedule], float]

@@ -6,9 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_count
+from workloadkit.errors import ParameterError, WorkloadError, among, check_choice, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.simulation import populations
+from workloadkit.simulation.names import MEASURES
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.stepping import SteppedSimulation
 from workloadkit.trace import Trace
@@ -94,6 +95,8 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         check_choice("action", action, Action)
         if not (callable(reward) or isinstance(reward, str)):
             raise ParameterError(f"reward is {reward!r}; give the name of a measure or a function")
+        if isinstance(reward, str) and (name := reward.removeprefix("-")) not in MEASURES:
+            raise ParameterError(f"reward is {reward!r}; {among(name, MEASURES)}")
         self.window, self.action, self.reward = window, action, reward
         rng = keywords.pop("rng", None)
         self._seed = None if rng is None else seed_of(rng)
@@ -167,8 +170,15 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         terminated, truncated : bool
         info : dict
             The time `now` [s] and the `action_mask`; at the end the `schedule`.
+
+        Raises
+        ------
+        WorkloadError
+            If no episode has begun, or this one is over.
         """
         simulation = self.simulation
+        if simulation is None:
+            raise WorkloadError("no episode has begun: call reset first")
         n_shown = min(simulation.n_waiting, self.window)
         places: Any
         if self.action == "head":

@@ -1,6 +1,6 @@
 """Names of the measures of schedules, in the order in which they are printed."""
 
-from workloadkit.simulation.measures import OF_JOBS
+from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES
 from workloadkit.simulation.productivity import NAMES
 
 #: Names that `Schedule.metrics` has if jobs have utility functions.
@@ -23,3 +23,6 @@ FURTHER: tuple[str, ...] = (
     *("mean_queue_length", "backlog_growth"),
     *(name for name in OF_JOBS if name not in METRICS),
 )
+
+#: Names that `Schedule.measure` knows.
+MEASURES: tuple[str, ...] = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES)

@@ -18,7 +18,7 @@ from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, ServedJobs
-from workloadkit.simulation.names import FURTHER, MEASURED, METRICS, PRODUCTIVITY, UTILITY
+from workloadkit.simulation.names import FURTHER, MEASURED, MEASURES, PRODUCTIVITY, UTILITY
 from workloadkit.simulation.productivity import (
     NAMES,
     Productivity,
@@ -359,8 +359,7 @@ class Schedule(Displayed):
             return self.productivity.summary[name]
         if name == "aborted_share":
             return self.aborted_share
-        known = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES)
-        raise ParameterError(f"unknown metric {name!r}; {among(name, known)}")
+        raise ParameterError(f"unknown metric {name!r}; {among(name, MEASURES)}")
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the included jobs: the metrics, and further ones.

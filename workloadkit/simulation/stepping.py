@@ -4,12 +4,13 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import index
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_count
+from workloadkit.errors import ParameterError, WorkloadError, check_count, plural
 from workloadkit.settings import Simulate
 from workloadkit.simulation.execution import execute
 from workloadkit.simulation.machine.described import Described
@@ -96,6 +97,13 @@ class SteppedSimulation:
         self._paused: Any = None
         self._begin()
 
+    def __repr__(self) -> str:
+        """Name the log, the number of decisions, and the time of the next."""
+        trace, decisions = self._parts.trace, plural(self.n_decisions, "decision")
+        until = f"the next at {self.now} s" if self.pending else "over"
+        of = "" if trace is None else f"{trace.name!r}, "
+        return f"{type(self).__name__}({of}{decisions}, {until})"
+
     def _begin(self) -> None:
         """Simulate as far as the decisions suffice."""
         try:
@@ -149,14 +157,17 @@ class SteppedSimulation:
     def waiting(self) -> dict[str, NDArray]:
         """The waiting jobs in the order of arrival, as columns.
 
-        `arrival` (its place among all jobs, from 0), `user`, `queue`, `submit`, `estimate`, `limit`
-        and `procs`.
+        `arrival` (its place among all jobs, from 0), `user`, `queue`, `submit` [s], `estimate` [s],
+        `limit` [s] and `procs`, each of shape (n_waiting,).
         """
         return dict(self._there.waiting())
 
     @property
     def running(self) -> dict[str, NDArray]:
-        """The running jobs in the order of their starts: `arrival user procs start planned_end`."""
+        """The running jobs in the order of their starts, as columns.
+
+        `arrival`, `user`, `procs`, `start` [s] and `planned_end` [s], each of shape (n_running,).
+        """
         return dict(self._there.running())
 
     @property
@@ -187,7 +198,7 @@ class SteppedSimulation:
             If the simulation is over.
         """
         paused = self._there
-        listed = tuple(map(int, places)) if hasattr(places, "__iter__") else (int(places),)
+        listed = _listed(places)
         n_waiting = paused.n_waiting
         if not listed or not 0 <= min(listed) <= max(listed) < n_waiting:
             raise ParameterError(f"places is {places!r}; list places from 0 to {n_waiting - 1}")
@@ -237,6 +248,20 @@ class SteppedSimulation:
         return report(parts, self._settings, *self._execute())
 
 
+def _listed(places: Any) -> tuple[int, ...]:
+    """Return one place, or several, as a tuple."""
+    try:
+        return (index(places),)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(index, places))
+    except TypeError:
+        raise ParameterError(
+            f"places is {places!r}; give a whole number, or several in order"
+        ) from None
+
+
 class SteppedSimulations:
     """Many simulations in the compiled engine that are stepped together, by one call.
 
@@ -282,6 +307,13 @@ class SteppedSimulations:
         self._together = Together([each._paused for each in self._simulations], window)
         self._steps: list[tuple[NDArray[np.bool_], NDArray[np.int64]]] = []
 
+    def __repr__(self) -> str:
+        """Tell how many there are, and how many of them are pending."""
+        pending = int(self.pending.sum())
+        return (
+            f"{type(self).__name__}({plural(self.pending.size, 'simulation')}, {pending} pending)"
+        )
+
     @property
     def pending(self) -> NDArray[np.bool_]:
         """Whether each simulation has a pending decision, shape (n_simulations,)."""
@@ -320,7 +352,12 @@ class SteppedSimulations:
         ParameterError
             If there is no job at a place.
         """
-        pending = self.pending
+        pending, places = self.pending, np.asarray(places)
+        if places.shape != pending.shape or places.dtype.kind not in "iu":
+            raise ParameterError(
+                f"places has shape {places.shape} and type {places.dtype}; give one whole number "
+                f"for each simulation, shape {pending.shape}"
+            )
         heads = np.where(pending, places, 0).astype(np.int64)
         procs = self.procs
         inside = (heads >= 0) & (heads < procs.shape[1])
