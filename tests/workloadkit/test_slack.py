@@ -81,6 +81,16 @@ def test_a_new_job_delays_another_by_its_slack_at_most(scheduler, expected):
         assert wk.simulate(trace, scheduler, procs=4, engine=engine).start.tolist() == expected
 
 
+def test_of_equal_plans_the_one_that_takes_out_the_fewest_jobs_is_chosen():
+    # At 30, the fourth job moves the third from 50 to 60, and starts at 50. The last could take 60,
+    # and move the third to 70, or take 50, and move both by 10 s: either way 10 s less in all.
+    jobs = {"submit": [0, 10, 30, 30, 30], "run": [20, 30, 20, 10, 10], "procs": [3, 4, 3, 3, 4]}
+    trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
+    for engine in ENGINES:
+        starts = wk.simulate(trace, "slack:50", procs=4, engine=engine).start
+        assert starts.tolist() == [0, 20, 70, 50, 60]
+
+
 def test_a_broken_promise_is_refuted():
     found = wk.simulate(random_log(4), "slack", procs=16, overrun="kill")
     assert claim(found).verdict == "proved"

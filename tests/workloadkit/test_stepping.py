@@ -168,6 +168,21 @@ def episode(env, act, seed=None):
     return reward, info["schedule"]
 
 
+def test_an_observation_is_as_documented():
+    """At 7200 s, 3 of 4 processors are busy: 1 for an hour more, 2 for a day."""
+    columns = {"submit": [0, 1, 3600, 7200], "run": [10800, 93599, 60, 60], "procs": [1, 2, 4, 1]}
+    log = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    env = wk.gym.SchedulingEnv(log, procs=4, window=3, engine="python")
+    observation, info = env.reset(seed=1)
+    assert info["now"] == 7200
+    assert info["action_mask"].tolist() == [True, True, False]
+    hour, minute = 1 / 2, 60 / 3660  # t / (t + 1 h)
+    jobs = [[hour, minute, 1, 1], [0, minute, 0.25, 1], [0, 0, 0, 0]]
+    assert observation["jobs"] == pytest.approx(np.array(jobs))
+    # 0, 1 and 10 minutes, 1, 4, 12, 24, 72 hours
+    assert observation["free"].tolist() == [0.25] * 3 + [0.5] * 3 + [1.0] * 2
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_reward_is_a_measure_of_the_schedule(engine):
     easy = wk.simulate(SAMPLE, "easy")

@@ -131,13 +131,11 @@ def _follow(state, which, now):
         waiting[places[place]] = -1
         place += 1
     if place < last and steps.backfills:
-        head = places[place]
-        reserve(state, waiting[head], now)
+        reserve(state, waiting[places[place]], now)
         for listed in range(place + 1, last):
             _backfill(state, places[listed], now)
         for other in range(steps.queue.at[COUNT]):
-            if other != head:
-                _backfill(state, other, now)  # again those listed, which are refused again
+            _backfill(state, other, now)  # again the head and those listed, which are refused again
     forget_started(steps.queue)
     return place == last
 
