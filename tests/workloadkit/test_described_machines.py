@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import agree
 from tests.commands import run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
 from tests.oracles import partitions
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.placement import PLACEMENTS
 
-#: Policies of one queue, of which `make test` compiles the first ones.
+#: Policies of one queue, of which `make test` compiles the first.
 POLICIES = (
     "easy",
     "conservative",
@@ -36,7 +37,7 @@ POLICIES = (
     "easy:strict=yes",
     "conservative:compression=start",
 )
-MORE = [*POLICIES[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in POLICIES[2:])]
+MORE = [POLICIES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in POLICIES[1:])]
 
 
 def nodes(count, cores, **more):
@@ -92,17 +93,6 @@ def log():
     )
 
 
-def both(trace, policy, users="open", **how):
-    """Simulate in both engines, which must agree; return the schedule."""
-    compiled, plain = (
-        wk.simulate(trace, policy, users, rng=1, engine=engine, **how)
-        for engine in ("compiled", "python")
-    )
-    assert compiled.start.tolist() == plain.start.tolist()
-    assert list(compiled.runs) == list(plain.runs)
-    return compiled
-
-
 def test_whole_nodes_are_the_processors_of_a_smaller_machine(log):
     whole = MachineDescription(
         nodes=(NodeType(count=6, cores=4, partitions=("1", "2")),),
@@ -136,7 +126,7 @@ def test_partitions_are_machines_of_their_own(log):
     parts = MachineDescription(
         partitions=(Partition(name="1", procs=9), Partition(name="2", procs=15))
     )
-    schedule = both(log, "easy", machine=parts)
+    schedule = agree(log, "easy", machine=parts)
     for number, procs in ((1, 9), (2, 15)):
         its = log.where(f"partition={number}")
         expected = wk.simulate(its, "easy", procs=procs)
@@ -153,7 +143,7 @@ def test_partitions_of_nodes_have_places_of_their_own(log):
         ),
         partitions=(Partition(name="1"), Partition(name="2")),
     )
-    schedule = both(log, "easy", machine=machine)
+    schedule = agree(log, "easy", machine=machine)
     partition = log.column("partition")
     for run in schedule.runs:
         first, last = (1, 3) if partition[schedule.workload.row[run.row]] == 1 else (4, 5)
@@ -177,7 +167,7 @@ def test_limits_of_partitions(log):
             wk.simulate(log, machine=machine(**limits))
         kept = wk.simulate(log, machine=machine(**limits), oversize="drop")
         assert kept.metrics["left_out"] == (first & beyond).sum() > 0
-    spread = both(log, "easy", machine=machine(min_nodes=2, max_nodes=3), oversize="drop")
+    spread = agree(log, "easy", machine=machine(min_nodes=2, max_nodes=3), oversize="drop")
     partition, procs = log.column("partition"), spread.workload.procs
     for run in spread.runs:
         if partition[spread.workload.row[run.row]] == 1:
@@ -189,13 +179,13 @@ def test_limits_of_partitions(log):
 def test_users_who_react_are_served_by_nodes(log, users):
     machine = nodes(6, 4, memory=400)
     for policy in ("easy", "conservative"):
-        schedule = both(log, policy, users, machine=machine)
+        schedule = agree(log, policy, users, machine=machine)
         assert len(schedule.runs) == schedule.start.size
 
 
 @slow_to_compile
 def test_predictors_plan_for_nodes(log):
-    both(log, "easy", machine=nodes(6, 4, memory=400), predictor="last-two")
+    agree(log, "easy", machine=nodes(6, 4, memory=400), predictor="last-two")
 
 
 def test_what_cannot_be_simulated_is_refused(log):
@@ -296,6 +286,7 @@ def test_schedules_on_partitions_are_proved(log):
     ]
 
 
+@slow_to_compile
 def test_pools_are_used_by_all_policies(log):
     rng = np.random.default_rng(2)
     licences = [f"x={amount}" if amount else "" for amount in rng.integers(0, 3, 200)]
@@ -304,7 +295,7 @@ def test_pools_are_used_by_all_policies(log):
     whole = MachineDescription(partitions=(Partition(name="1", procs=24, default=True),))
     for amount, policy in itertools.product((2, 400), ("easy", "conservative")):
         machine = dataclasses.replace(whole, pools={"x": amount})
-        schedule = both(log, policy, machine=machine)
+        schedule = agree(log, policy, machine=machine)
         expected = wk.simulate(log, policy, procs=24).start.tolist()
         assert (schedule.start.tolist() == expected) == (amount == 400)
         claims = wk.check_schedule(log, schedule).claims

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.data import COMPILES, slow_to_compile
 from tests.examples import examples
 from tests.oracles import nodes as oracle
 from workloadkit.settings.simulation import Arriving
@@ -107,25 +108,37 @@ machines = st.lists(
 
 
 logs = st.lists(jobs, min_size=1, max_size=20).map(lambda log: sorted(log, key=lambda job: job[0]))
+CLAIMS = ("nodes", "amounts")
 overruns = st.sampled_from(["raise", "kill", "late"])
 passes_of = st.sampled_from(["instant", "event"])
 
 
+#: The policy whose kernel for nodes `make test` compiles, and those that the oracle knows, too.
+of_the_oracle = pytest.mark.parametrize(
+    "policies",
+    [
+        pytest.param(("easy",), id="easy"),
+        pytest.param(("fcfs", "conservative"), id="others", marks=COMPILES),
+    ],
+)
+
+
+@of_the_oracle
 @given(
     logs,
     machines,
     st.sampled_from(PLACEMENTS),
-    st.sampled_from(
-        [("fcfs", "nodes"), ("easy", "nodes"), ("easy", "amounts"), ("conservative", "nodes")]
-    ),
+    st.data(),
+    st.sampled_from(CLAIMS),
     overruns,
     passes_of,
 )
 @examples(400)
 def test_both_engines_give_the_schedule_of_the_definition(
-    log, nodes, placement, policy_and_claim, overrun, passes
+    policies, log, nodes, placement, data, claim, overrun, passes
 ):
-    policy, claim = policy_and_claim
+    policy = data.draw(st.sampled_from(policies))
+    claim = "nodes" if policy == "conservative" else claim
     how = {"policy": policy, "overrun": overrun, "passes": passes}
     options = {"pools": {"x": 2}, "placement": placement, "claim": claim}
     if not (log := those_that_fit(log, nodes, {"x": 2}, placement)):
@@ -136,7 +149,7 @@ def test_both_engines_give_the_schedule_of_the_definition(
         assert found == expected
 
 
-def random_case(rng):
+def random_case(rng, policies):
     """A log, a machine and rules, drawn from a generator: faster than by Hypothesis."""
 
     def some(*values):
@@ -164,23 +177,20 @@ def random_case(rng):
         requested = some(None, int(rng.integers(1, 13)))
         log.append((submit, int(rng.integers(0, 10)), requested, request))
     how = {
-        "policy": some("fcfs", "easy", "easy", "conservative"),
+        "policy": some(*policies),
         "overrun": some("raise", "kill", "late"),
         "passes": some("instant", "event"),
     }
-    claim = "nodes" if how["policy"] == "conservative" else some("nodes", "amounts")
+    claim = "nodes" if how["policy"] == "conservative" else some(*CLAIMS)
     options = {"pools": {"x": 2}, "placement": some(*PLACEMENTS), "claim": claim}
     return those_that_fit(log, nodes, {"x": 2}, options["placement"]), nodes, how | options
 
 
-@pytest.mark.parametrize(
-    ("seed", "n_cases"),
-    [(0, 1000), *(pytest.param(seed, 10_000, marks=pytest.mark.slow) for seed in range(1, 11))],
-)
-def test_random_cases_follow_the_definition(seed, n_cases):
-    rng = np.random.default_rng(seed)
-    for case in range(n_cases):
-        log, nodes, how = random_case(rng)
+@of_the_oracle
+def test_random_cases_follow_the_definition(policies):
+    rng = np.random.default_rng(len(policies))
+    for case in range(400 if len(policies) == 1 else 4000):
+        log, nodes, how = random_case(rng, policies)
         if log:
             rows, places = oracle.schedule(*zip(*log, strict=True), nodes, **how)
             expected = [start for start, _, _ in rows], places
@@ -205,6 +215,7 @@ OTHERS = (
 )
 
 
+@slow_to_compile
 @given(
     logs,
     machines,
