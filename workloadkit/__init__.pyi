@@ -1,4 +1,5 @@
 from . import gym as gym
+from . import metasystem as metasystem
 from . import models as models
 from . import settings as settings
 from . import site as site

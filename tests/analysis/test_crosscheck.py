@@ -211,6 +211,15 @@ def test_the_utilisation_is_that_of_a_server():
     assert row["error"] < 0.01 * 0.25  # of 1 for all four
 
 
+def test_sites_of_one_processor_serve_as_one_queue():
+    """The least remaining work, of fresh information and exact run times."""
+    tables = [
+        crosscheck(model, lam=1.6, S=1, servers=2, **QUICK).table for model in ("mmc", "sites")
+    ]
+    assert tables[0]["theory"].tolist() == tables[1]["theory"].tolist()
+    assert tables[0]["simulation"].to_numpy() == pytest.approx(tables[1]["simulation"].to_numpy())
+
+
 def test_users_who_never_go_on_have_first_jobs_too():
     found = crosscheck("mixed", lam=0.3, N=2, Z=1, S=1, p=0, **QUICK)
     rows = found.table.set_index("measure")
@@ -356,7 +365,7 @@ def test_what_cannot_be_is_refused():
         (
             "mg1",
             {"lam": 0.5, "S": 1},
-            "unknown model 'mg1'; did you mean mm1 or md1\\? known: mm1, mmc, md1, closed",
+            "unknown model 'mg1'; did you mean mm1 or md1\\? known: mm1, mmc, sites, md1, closed",
         ),
         ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
         ("closed", {"N": 3, "S": 1}, "closed requires Z"),
@@ -559,6 +568,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
 GRID = {
     "mm1": [{"lam": [0.1, 0.5, 0.8, 0.9], "S": 1}],
     "mmc": [{"lam": [0.5, 1.6, 3.2], "S": 1, "servers": 4}],
+    "sites": [{"lam": [0.5, 1.6, 3.2], "S": 1, "servers": 4}],
     "md1": [{"lam": [0.3, 0.8], "S": 1}],
     "closed": [
         {"N": [1, 3, 10, 30], "Z": 5, "S": 1},

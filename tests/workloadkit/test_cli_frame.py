@@ -105,7 +105,10 @@ def test_every_topic_is_listed_and_explained_within_80_columns(run):
         assert f"\n  {topic} " in listed
         assert max(map(len, run("help", topic)[1].splitlines())) <= 80
     code, _, err = run("help", "scheduler")
-    assert (code, err.split(";")[1].split("?")[0]) == (2, " did you mean schedulers")
+    assert (code, err.split(";")[1].split("?")[0]) == (
+        2,
+        " did you mean schedulers or meta-schedulers",
+    )
 
 
 def test_completion_knows_the_names_without_loading_what_they_name():

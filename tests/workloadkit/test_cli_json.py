@@ -16,6 +16,11 @@ OUTAGES = "; OutageFormat: 1\n1 -1 100 200 -1 1 -1\n"
 
 GRID = 'logs = ["log.swf"]\nschedulers = ["fcfs", "easy"]\nprocs = 96\n'
 
+METASYSTEM = {
+    "sites": [{"name": "a", "procs": 96, "jobs": {"log": "log.swf"}}, {"name": "b", "procs": 64}],
+    "meta_schedulers": [{"name": "g", "policy": "random", "jobs": [{"site": "a", "share": 0.1}]}],
+}
+
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 
 #: What each command is called with, other than `--json -`.
@@ -29,6 +34,7 @@ CALLS = {
     "dependencies": ("log.swf", "-o", "linked.swf"),
     "experiment merge": ("results",),
     "experiment run": ("grid.toml", "--out", "results", "--baseline", "fcfs"),
+    "metasystem": ("grid.json",),
     "outages": ("log.swf",),
     "resample": ("log.swf", "-o", "new.swf", "--weeks", 2),
     "queueing": ("closed", "N=5", "Z=2", "S=1"),
@@ -64,6 +70,7 @@ def test_json_on_standard_output_is_alone_there(run, tmp_path, monkeypatch):
     wk.write_swf(wk.simulate(log, "easy", procs=96).trace(), "easy.swf")
     (tmp_path / "slurm.txt").write_text(SLURM)
     (tmp_path / "grid.toml").write_text(GRID)
+    (tmp_path / "grid.json").write_text(json.dumps(METASYSTEM))
     for command, arguments in CALLS.items():
         schema = json.loads((SCHEMAS / f"{command.replace(' ', '-')}.json").read_text("utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)

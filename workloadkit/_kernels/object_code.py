@@ -25,7 +25,7 @@ from workloadkit._kernels.memory import struct_of, text_of, unpack
 from workloadkit.errors import WorkloadWarning
 
 #: Folders of the package with compiled code.
-COMPILED = ("_kernels", "simulation")
+COMPILED = ("_kernels", "metasystem/kernels", "simulation")
 
 #: Called before a kernel is compiled.
 reports: list[Callable[[], object]] = []

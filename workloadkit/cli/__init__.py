@@ -81,6 +81,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sweep": ("schedulers", "users", "custom"),
         "check": ("schedulers",),
         "experiment": (),
+        "metasystem": ("meta-schedulers", "schedulers"),
     },
     "Theory": {
         "queueing": ("queueing-models", "parameters"),

@@ -33,7 +33,7 @@ workloadkit crosscheck reopen lam=0.8 p=0.1 Z=5 S=1 --jobs 1000000
 """
 
 #: The names of the models.
-MODELS = ("mm1", "poisson", "mmc", "md1", "closed", "think", "mixed", "reopen")
+MODELS = ("mm1", "poisson", "mmc", "sites", "md1", "closed", "think", "mixed", "reopen")
 
 
 @with_settings()

@@ -62,6 +62,28 @@ is for order; the scores from lcfs to f4 but f1 have names. These take
 oldest_first=T, too: jobs that have waited longer come first.
 """
 
+#: Meta-schedulers with their parameters and defaults, within 76 columns.
+META_SCHEDULERS = """
+home                      each job goes to its home, as without a metasystem
+random                    each site that admits the job is as probable
+least-work                the least remaining work per processor, as
+                          published and sent since
+shortest-wait             the earliest predicted start, by the published
+                          plan of free processors and what was sent since
+cheapest                  the lowest price by the estimate; of equal prices
+                          the least remaining work
+redundant:sites=2         SITES sites with the least remaining work; the job
+                          is cancelled at the others when one starts it
+co-allocate               the parts of a job start in the earliest common
+                          window of reservations
+hold                      the parts wait at the sites with the least
+                          remaining work; those that start hold their
+                          processors until the last one has started
+
+A custom one is module:Class, of a class that derives from MetaPolicy of
+workloadkit.metasystem.
+"""
+
 #: Predictors with their parameters and defaults, within 76 columns.
 PREDICTORS = """
 requested                 the user's limit, as without a predictor
@@ -174,6 +196,8 @@ closed, mixed and reopen take servers=, too.
 CROSSCHECK = """
 mm1 | poisson   lam S             open users, one server
 mmc             lam S servers     open users, several servers
+sites           lam S servers     the same, by a meta-scheduler and sites
+                                  of one processor
 md1             lam S             open users, constant service time S
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
@@ -307,6 +331,7 @@ class Topic(NamedTuple):
 
 TOPICS = {
     "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
+    "meta-schedulers": Topic("Meta-schedulers (metasystem)", lambda: META_SCHEDULERS),
     "predictors": Topic("Predictors of run times", lambda: PREDICTORS),
     "users": Topic("Users", lambda: USERS),
     "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),

@@ -62,6 +62,24 @@ def users_named(text: str) -> Any:
     return users.CustomUsers(found) if is_batch_user else found
 
 
+def meta_scheduler_named(text: str) -> Any:
+    """Return the custom meta-scheduler that a word names, or the word for a built-in one.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name or a wrong parameter.
+    WorkloadError
+        If the module cannot be imported.
+    """
+    from workloadkit.metasystem import policies
+
+    found = _named("meta-scheduler", text, policies.known())
+    if isinstance(found, str):
+        policies.parse(found)
+    return found
+
+
 def metrics_named(words: Iterable[str]) -> dict[str, Any]:
     """Return metrics by name; the name of a custom one, ``module:function``, is the function's.
 

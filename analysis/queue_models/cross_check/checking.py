@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ from analysis.queue_models.cross_check.measuring import Group, MeasuredRun, meas
 from analysis.queue_models.cross_check.models import CheckedModel, find_model, in_words
 from analysis.queue_models.cross_check.points import CheckedPoint, cases_of
 from analysis.queue_models.cross_check.result import CrossCheck
+from analysis.queue_models.cross_check.sites import starts_on_sites
 from analysis.queue_models.cross_check.warmup import mser
 from queueing.errors import QueueingError
 from workloadkit.errors import WorkloadWarning, plural
@@ -52,6 +54,8 @@ class RunTask(NamedTuple):
     users : object
     processors : int
         Processors of the machine.
+    on_sites : bool
+        Whether each processor is a site.
     stream : Generator
     groups : tuple of str
         Measured groups of jobs.
@@ -61,6 +65,7 @@ class RunTask(NamedTuple):
 
     users: Any
     processors: int
+    on_sites: bool
     stream: np.random.Generator
     groups: tuple[Group, ...]
     warmup: int | None = None
@@ -100,8 +105,10 @@ def crosscheck(
 
     Parameters
     ----------
-    model : {"poisson", "mm1", "mmc", "md1", "closed", "think", "mixed", "reopen"}
-        Model of `queueing`; poisson is mm1, and think is closed.
+    model : {"poisson", "mm1", "mmc", "sites", "md1", "closed", "think", "mixed", "reopen"}
+        Model of `queueing`; poisson is mm1, and think is closed. sites is mmc, and its simulation
+        a metasystem: a meta-scheduler sends each job to the site with the least remaining work, of
+        as many sites of one processor as there are servers.
     settings : workloadkit.settings.Crosscheck, optional
         The keyword-only settings as one object; keywords take precedence. Each run has its own
         random stream, spawned from the seed.
@@ -176,7 +183,8 @@ def crosscheck_grids(
     for case, stream in zip(cases, np.random.default_rng(seed).spawn(len(cases)), strict=True):
         groups = _groups(chosen, case)
         streams = stream.spawn(pilots + runs)
-        tasks.append([RunTask(case.users, case.processors, each, groups) for each in streams])
+        what = case.users, case.processors, chosen.on_sites
+        tasks.append([RunTask(*what, each, groups) for each in streams])
     n_done, total = count(1), len(cases) * (pilots + runs)
 
     def done() -> None:
@@ -242,6 +250,8 @@ def _run_all(
 def _simulate(task: RunTask) -> MeasuredRun | NDArray[np.float64]:
     """Simulate a run; return its measures, or for a pilot run the series for the warm-up."""
     schedule = simulate(None, "fcfs", task.users, procs=task.processors, rng=task.stream)
+    if task.on_sites:
+        schedule = replace(schedule, start=starts_on_sites(schedule, task.processors))
     if task.warmup is None:
         submit = schedule.workload.submit
         return np.stack([schedule.end - submit, np.diff(submit, prepend=0.0)])

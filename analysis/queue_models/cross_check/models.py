@@ -75,12 +75,15 @@ class CheckedModel:
         Required parameters, and all parameters.
     simulated : callable
         Function from a point to the constructor of the simulated users.
+    on_sites : bool
+        Whether a meta-scheduler sends the jobs to sites of one processor, in place of servers.
     """
 
     theory: str
     needed: tuple[str, ...]
     known: tuple[str, ...]
     simulated: Callable[[Point], Callable[..., Any]]
+    on_sites: bool = False
 
     def measures(self, point: Point) -> tuple[ModelMeasure, ...]:
         """Return the measures at a point."""
@@ -160,6 +163,7 @@ _OPEN = ("lam", "S")
 MODELS: dict[str, CheckedModel] = {
     "mm1": CheckedModel("mm1", _OPEN, _OPEN, _poisson),
     "mmc": CheckedModel("mmc", (*_OPEN, "servers"), (*_OPEN, "servers"), _poisson),
+    "sites": CheckedModel("mmc", (*_OPEN, "servers"), (*_OPEN, "servers"), _poisson, on_sites=True),
     "md1": CheckedModel("md1", _OPEN, _OPEN, _fixed),
     "closed": _CLOSED,
     "mixed": CheckedModel(

@@ -1,0 +1,145 @@
+"""`workloadkit metasystem`: several sites, and meta-schedulers that send jobs to them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.common import (
+    JsonOption,
+    SeedOption,
+    aligned,
+    check_outputs,
+    write,
+    write_json,
+    write_log,
+)
+from workloadkit.cli.messages import progress
+from workloadkit.errors import ParameterError, WorkloadError
+
+if TYPE_CHECKING:
+    from workloadkit.metasystem import MetaSchedule
+
+EXAMPLES = """
+workloadkit metasystem grid.json
+workloadkit metasystem grid.json --policy grid=shortest-wait --json wait.json
+workloadkit metasystem grid.json -o results --events 0.1
+"""
+
+
+def metasystem(
+    description: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.json",
+            show_default=False,
+            readable=False,  # the reader reports what is wrong
+            help='Description of the sites, links and meta-schedulers; "-" is standard input.',
+        ),
+    ],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=POLICY",
+            show_default=False,
+            help="Policy of a meta-scheduler in place of that of the description, see "
+            "`workloadkit help meta-schedulers`; repeat for several.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            metavar="DIR",
+            show_default=False,
+            help="Write into this folder the schedule of each site as SITE.swf.gz, the meta jobs "
+            "as jobs.csv, and what happened as events.csv.",
+        ),
+    ] = None,
+    events: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="Share of the jobs in events.csv, drawn by --seed."
+        ),
+    ] = 1.0,
+    seed: SeedOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Simulate several sites and their meta-schedulers.
+
+    Shows the metrics of the meta jobs, and what these cost the local jobs of each site, unless JSON
+    goes to stdout. By default the seed is that of the description.
+    """
+    from workloadkit.experiments.custom_parts import meta_scheduler_named
+    from workloadkit.metasystem import read_metasystem, simulate_metasystem
+
+    check_outputs(json, inputs=[description])
+    if output is not None and not output.parent.is_dir():
+        raise WorkloadError(f"{output}: cannot be written: No such file or directory")
+    policies: dict[str, Any] = {}
+    for word in policy or ():
+        name, sign, value = word.partition("=")
+        if not sign or name in policies:
+            raise ParameterError(f"--policy is {word!r}; write NAME=POLICY, once for each name")
+        policies[name] = meta_scheduler_named(value)
+    with progress(f"reading {description}"):
+        system = read_metasystem(description)
+    with progress(f"simulating {description}"):
+        schedule = simulate_metasystem(system, rng=seed, policies=policies)
+        summary = schedule.to_dict()
+    if output:
+        _write_all(schedule, output, events)
+    if json:
+        write_json(json, summary)
+    if str(json) != "-":
+        _show(schedule)
+
+
+def _write_all(schedule: "MetaSchedule", folder: Path, share: float) -> None:
+    """Write the schedules of the sites, the meta jobs and the events."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise WorkloadError(f"{folder}: cannot be written: {error.strerror}") from None
+    for each in schedule.prepared.sites:
+        write_log(schedule.trace(each.site.name), folder / f"{each.site.name}.swf.gz")
+    write(folder / "jobs.csv", schedule.jobs.to_csv(index=False))
+    sample = schedule.events(share=share, rng=schedule.prepared.system.seed)
+    write(folder / "events.csv", sample.to_csv(index=False))
+
+
+def _show(schedule: "MetaSchedule") -> None:
+    """Print the metrics on stdout."""
+    from analysis.formats import count, duration, number, share
+
+    found = schedule.metrics
+    names = [each.site.name for each in schedule.prepared.sites]
+    rows = [["Meta-scheduler", "Policy", "Jobs", "Mean wait", "Slowdown", "Cost", *names]]
+    for described, values in zip(
+        schedule.to_dict()["provenance"]["meta_schedulers"],
+        found["meta_schedulers"].values(),
+        strict=True,
+    ):
+        row = [described["meta_scheduler"], described["policy"], count(values["jobs"])]
+        row += [duration(values["mean_wait"]), number(values["mean_bounded_slowdown"])]
+        row += [number(values["cost"])]
+        rows.append(row + [count(values["sites"][name]) for name in names])
+    typer.echo(aligned(rows, words={0, 1}))
+    typer.echo()
+    head = ["Site", "Scheduler", "Utilization", "Meta jobs", "Local jobs"]
+    rows = [[*head, "Mean wait", "Without meta jobs", "Added"]]
+    for described, values in zip(
+        schedule.to_dict()["provenance"]["sites"], found["sites"].values(), strict=True
+    ):
+        row = [described["site"], described["scheduler"], share(values["utilization"])]
+        row += [count(values["meta_jobs"]), count(values["local_jobs"])]
+        row += [duration(values["mean_wait"])]
+        rows.append([*row, duration(values["mean_wait_alone"]), _signed(values["added_wait"])])
+    typer.echo(aligned(rows, words={0, 1}))
+
+
+def _signed(seconds: float) -> str:
+    """Return a difference of times."""
+    from analysis.formats import duration
+
+    return f"−{duration(-seconds)}" if seconds < 0 else duration(seconds)

@@ -1,0 +1,28 @@
+"""Metasystems: several sites, what they publish, and meta-schedulers that send jobs to them.
+
+`simulate_metasystem` runs one that `read_metasystem` reads from JSON, or that is made of the
+classes here. A custom meta-scheduler is a subclass of `MetaPolicy`.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "description": [
+            "Access",
+            "JobSource",
+            "Link",
+            "MetaScheduler",
+            "Metasystem",
+            "Publishes",
+            "Site",
+            "Waits",
+        ],
+        "files": ["read_metasystem"],
+        "policies": ["MetaPolicy"],
+        "result": ["MetaSchedule"],
+        "simulate": ["simulate_metasystem"],
+        "views": ["MetaJob", "SiteView"],
+    },
+)

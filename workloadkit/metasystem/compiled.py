@@ -1,0 +1,219 @@
+"""Metasystems in the compiled engine: states of sites, and the kernels that advance them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError, plural
+from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
+from workloadkit.metasystem.kernels import sending
+from workloadkit.metasystem.kernels.streams import ASKS, Streams, Table
+from workloadkit.metasystem.plain import Served
+from workloadkit.metasystem.policies import MetaPolicy
+from workloadkit.simulation.policies.policy import compiled_form
+from workloadkit.simulation.state import ARRIVED, State, never
+from workloadkit.simulation.workload import Workload
+
+
+def play_compiled(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
+    """Simulate a metasystem in the compiled engine."""
+    metasystem = CompiledMetasystem(prepared, policies)
+    metasystem.play()
+    return metasystem.served()
+
+
+class CompiledMetasystem:
+    """The simulation of a metasystem, once.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    policies : sequence of MetaPolicy
+    """
+
+    def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
+        self.jobs, self.grid = prepared.jobs, _new_grid(prepared, policies)
+        self.sites = [
+            _CompiledSite(m, each, prepared.jobs, self.grid)
+            for m, each in enumerate(prepared.sites)
+        ]
+
+    def play(self) -> None:
+        """Send all jobs, and run to the last event."""
+        first = 0
+        while (first := sending.send_all(self.grid, first)) < self.jobs.number.size:
+            self._go_on()
+        self.grid.until[:] = never(self.grid.until.dtype)
+        sending.finish(self.grid)
+        while self._go_on():
+            sending.finish(self.grid)
+
+    def _go_on(self) -> bool:
+        """Continue the sites whose policies have requested a return; return whether any has."""
+        return sum(site.go_on() for site in self.sites) > 0
+
+    def served(self) -> Served:
+        """Return where and when the jobs started.
+
+        Raises
+        ------
+        WorkloadError
+            If a job never starts.
+        """
+        n_jobs, dtype = self.jobs.number.size, self.grid.until.dtype
+        where, start = np.full(n_jobs, -1, np.int64), np.zeros(n_jobs, dtype)
+        local_starts = []
+        for site in self.sites:
+            origin, starts = site.rows()
+            n_stuck = int((starts == never(dtype)).sum())
+            if n_stuck:
+                raise WorkloadError(
+                    f"site {site.name}: {site.policy} never starts {plural(n_stuck, 'job')}"
+                )
+            local, meta = origin >= 0, -1 - origin[origin < 0]
+            local_starts.append(np.empty(site.n_local, dtype))
+            local_starts[-1][origin[local]] = starts[local]
+            where[meta], start[meta] = site.place, starts[~local]
+        nothing = np.zeros(n_jobs, np.int64)
+        return Served(where, start, local_starts, nothing, nothing.astype(dtype))
+
+
+def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Grid:
+    """Return the tables of all sites, before their states exist."""
+    jobs, sites = prepared.jobs, prepared.sites
+    n_sites, n_jobs, dtype = len(sites), jobs.number.size, jobs.submit.dtype
+    codes = np.array([policy.code for policy in policies], np.int64)
+    plans = bool((codes == sending.SHORTEST_WAIT).any())
+    room = 2 * (n_jobs + max(each.workload.job.size for each in sites)) + 2 if plans else 0
+    draw = np.zeros(n_jobs)
+    for g, policy in enumerate(policies):
+        if policy.code == sending.RANDOM:
+            own = jobs.scheduler == g
+            draw[own] = policy.rng.random(int(own.sum()))
+    by_scheduler = len(policies), n_sites
+    return sending.Grid(
+        functions=np.zeros(n_sites, np.int64),
+        memories=np.zeros(n_sites, np.int64),
+        at=np.zeros((n_sites, 5), np.int64),
+        until=np.zeros((n_sites, 1), dtype),
+        shown=np.zeros((n_sites, 2), np.int64),
+        remaining=np.zeros((n_sites, 1), dtype),
+        inbox_time=np.empty((n_sites, n_jobs), dtype),
+        inbox_job=np.empty((n_sites, n_jobs), np.int64),
+        plan_time=np.empty((n_sites, room), dtype),
+        plan_level=np.empty((n_sites, room), np.int64),
+        plan_count=np.zeros((n_sites, 1), np.int64),
+        published=np.zeros(n_sites, dtype),
+        never_published=np.ones(n_sites, np.bool_),
+        every=np.array([each.site.publishes.every for each in sites], dtype),
+        size=np.array([each.rules.machine for each in sites], np.int64),
+        price=np.array([each.site.price for each in sites], np.float64),
+        scheduler=jobs.scheduler,
+        home=jobs.home,
+        number=jobs.number,
+        procs=jobs.procs,
+        submit=jobs.submit,
+        estimate=jobs.estimate,
+        delay=jobs.delay,
+        admitted=jobs.admitted,
+        draw=draw,
+        policy=codes,
+        sent=np.zeros(by_scheduler, dtype),
+        own_time=np.empty((*by_scheduler, room), dtype),
+        own_level=np.empty((*by_scheduler, room), np.int64),
+        own_count=np.zeros((*by_scheduler, 1), np.int64),
+    )
+
+
+class _CompiledSite:
+    """A site: a state with an inbox.
+
+    Parameters
+    ----------
+    place : int
+    prepared : PreparedSite
+    jobs : MetaJobs
+    grid : sending.Grid
+        Its rows are shared with the state.
+    """
+
+    def __init__(
+        self, place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid
+    ) -> None:
+        self.place, self.grid, self.name = place, grid, prepared.site.name
+        self.n_local, self.policy = prepared.workload.job.size, prepared.policy.name
+        n_rows = max(self.n_local + jobs.number.size, 1)
+        streams = _streams(place, prepared, jobs, grid, n_rows)
+        tables = _tables(n_rows, grid.until.dtype, prepared.rules.machine)
+        known = replace(tables, users=streams)
+        self.how: Any = compiled_form(prepared.policy, known, prepared.rules)
+        self.how.workload = tables
+        state = self.how.new_state()
+        self.how.workload = known  # the tables are filled in as the jobs arrive
+        self.state: State = self.how.begin(state._replace(users=streams))
+        self._enter()
+
+    def _enter(self) -> None:
+        """Let the kernels know the state."""
+        self._entry = sending.Entry(self.state)
+        self.grid.functions[self.place] = self._entry.function
+        self.grid.memories[self.place] = self._entry.memory
+
+    def go_on(self) -> bool:
+        """Continue where the policy has requested a return; return whether it has."""
+        asks = bool(self.grid.at[self.place, ASKS])
+        if asks:
+            self.state = self.how.go_on(self.state)
+            self.grid.at[self.place, ASKS] = 0
+            self._enter()
+        return asks
+
+    def rows(self) -> tuple[NDArray[np.int64], NDArray]:
+        """Return the jobs that have arrived, as in `Streams.origin`, and their starts."""
+        arrived = int(self.state.at[ARRIVED])
+        return self.state.users.origin[:arrived], self.state.start[:arrived]
+
+
+def _streams(
+    place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid, n_rows: int
+) -> Streams:
+    """Return the two streams of a site."""
+    w, dtype = prepared.workload, grid.until.dtype
+    unknown = np.full(jobs.number.size, -1, np.int64)
+    run, estimate = jobs.run[place], jobs.estimate[place]
+    return Streams(
+        Table(w.submit, w.run, w.estimate, w.procs, w.user, w.queue, w.job),
+        Table(jobs.submit, run, estimate, jobs.procs, jobs.user, unknown, jobs.number),
+        grid.inbox_time[place],
+        grid.inbox_job[place],
+        np.empty(n_rows, np.int64),
+        grid.at[place],
+        np.zeros(2, dtype),
+        grid.until[place],
+        grid.shown[place],
+        grid.remaining[place],
+        grid.plan_time[place],
+        grid.plan_level[place],
+        grid.plan_count[place],
+        prepared.in_order,
+    )
+
+
+def _tables(n_rows: int, dtype: np.dtype, machine: int) -> Workload:
+    """Return tables for the jobs of a site, which are filled in as they arrive."""
+    times: dict[str, Any] = {
+        name: np.empty(n_rows, dtype) for name in ("submit", "run", "estimate", "wait")
+    }
+    numbers: dict[str, Any] = {
+        name: np.full(n_rows, -1, np.int64) for name in ("row", "job", "user", "queue")
+    }
+    return Workload(
+        **times,
+        **numbers,
+        procs=np.full(n_rows, machine, np.int64),  # upper limit until the jobs arrive
+        killed=np.zeros(n_rows, np.bool_),
+        left_out=0,
+    )

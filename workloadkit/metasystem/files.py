@@ -1,0 +1,137 @@
+"""Read the description of a metasystem from JSON."""
+
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from workloadkit.errors import FormatError, among
+from workloadkit.io.files import Source, source_path, text_chunks
+from workloadkit.metasystem.description import (
+    Access,
+    InvalidFieldError,
+    JobSource,
+    Link,
+    MetaScheduler,
+    Metasystem,
+    Publishes,
+    Site,
+    Waits,
+)
+
+#: Version of the format.
+VERSION = 1
+
+_WHAT = "is not the description of a metasystem"
+_LONGEST = 1 << 24  # [bytes]
+
+#: The parts within a part: fields that hold an object, or a list of objects.
+_PARTS: dict[type, dict[str, type]] = {
+    Metasystem: {"sites": Site, "links": Link, "meta_schedulers": MetaScheduler},
+    Site: {"jobs": JobSource, "access": Access, "publishes": Publishes, "waits": Waits},
+    MetaScheduler: {"jobs": JobSource},
+}
+
+
+def read_metasystem(source: Source) -> Metasystem:
+    r"""Read the description of a metasystem.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input. Paths of logs in it are relative to its folder.
+
+    Returns
+    -------
+    Metasystem
+
+    Raises
+    ------
+    FormatError
+        With the field and its value; for a file that is missing, no JSON or of another version.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b'{"sites": [{"name": "a", "procs": 64}, {"name": "b", "procs": 0}]}'
+    >>> read_metasystem(io.BytesIO(text))
+    Traceback (most recent call last):
+    ...
+    workloadkit.errors.FormatError: <stream>, field sites[1].procs: it must be a whole number ...
+    """
+    path = source_path(source)
+    text = bytearray()
+    for chunk in text_chunks(source):
+        text += chunk
+        if len(text) > _LONGEST:
+            raise FormatError(path, f"{_WHAT}: it has more than {_LONGEST >> 20} MiB")
+    try:
+        data = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise FormatError(path, f"{_WHAT}: {error.msg}", line=error.lineno) from None
+    except _RepeatedKeyError as error:
+        raise FormatError(path, "repeated key", text=str(error)) from None
+    except (ValueError, RecursionError):  # not UTF-8, or numbers of thousands of digits
+        raise FormatError(path, f"{_WHAT}: no JSON") from None
+    if not isinstance(data, dict):
+        raise FormatError(path, f"{_WHAT}: no object", text=_shown(data))
+    if data.pop("format", VERSION) != VERSION:
+        raise FormatError(path, f"unsupported version of the format, not {VERSION}", field="format")
+    folder = Path(path).parent if isinstance(source, str) or hasattr(source, "__fspath__") else None
+    made: Metasystem = _made(Metasystem, data, path, "", folder)
+    return made
+
+
+def _made(kind: Any, data: Any, path: str, place: str, folder: Path | None) -> Any:
+    """Return the part that an object describes."""
+    if not isinstance(data, dict):
+        raise FormatError(path, "no object", field=place, text=_shown(data))
+    prefix = f"{place}." if place else ""
+    known = {field.name: field for field in fields(kind)}
+    for key in data:
+        if key not in known:
+            raise FormatError(
+                path, f"unknown key; {among(key[:60], known)}", field=f"{prefix}{key[:60]}"
+            )
+    for name, field in known.items():
+        if field.default is MISSING and name not in data:
+            raise FormatError(path, f"{name} is missing", field=place or None)
+    values = dict(data)
+    for name, part in _PARTS.get(kind, {}).items():
+        where, value = f"{prefix}{name}", values.get(name)
+        if isinstance(value, list):
+            values[name] = tuple(
+                _made(part, item, path, f"{where}[{i}]", folder) for i, item in enumerate(value)
+            )
+        elif name in values and part in (Site, Link, MetaScheduler):
+            raise FormatError(path, "no list", field=where, text=_shown(value))
+        elif value is not None:
+            values[name] = _made(part, value, path, where, folder)
+            if kind is MetaScheduler:
+                values[name] = (values[name],)
+    try:
+        made = kind(**values)
+    except InvalidFieldError as error:
+        raise FormatError(
+            path, error.words, field=f"{prefix}{error.field}", text=_shown(error.value)
+        ) from None
+    if kind is JobSource and folder is not None and made.log is not None:
+        object.__setattr__(made, "log", str(folder / made.log))
+    return made
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:100]
+
+
+class _RepeatedKeyError(Exception):
+    """A key that occurs twice in one object."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RepeatedKeyError(key)
+        found[key] = value
+    return found

@@ -1,0 +1,1 @@
+"""Compiled code of metasystems: slots in plans, sites that receive jobs, meta-schedulers."""

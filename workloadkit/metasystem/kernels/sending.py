@@ -1,0 +1,257 @@
+"""Built-in meta-schedulers in the compiled engine: they choose a site for each job in turn.
+
+Sites are advanced only when they publish: all that happens in between depends on nothing that a
+meta-scheduler does later.
+"""
+
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import DISABLE_JIT, bare, chosen_by_type, inline, kernel, native
+from workloadkit._kernels.memory import lay_out, pack
+from workloadkit._kernels.reference import by_reference
+from workloadkit.metasystem.kernels.slots import earliest_slot, take_slot
+from workloadkit.metasystem.kernels.streams import ASKS, SENT, TAKEN, go
+
+# Codes of policies; only those after RANDOM look at what sites publish.
+HOME, RANDOM, LEAST_WORK, SHORTEST_WAIT, CHEAPEST = range(5)
+
+
+class Grid(NamedTuple):
+    """The sites and the jobs of meta-schedulers.
+
+    Parameters
+    ----------
+    functions, memories : ndarray of int64, shape (n_sites,)
+        Addresses of the native function of each site, and of its state.
+    at, until, shown, remaining, inbox_time, inbox_job, plan_time, plan_level, plan_count : ndarray
+        As in `streams.Streams`; a row for each site.
+    published, every : ndarray, shape (n_sites,)
+        When each site published last, and its interval. [s]
+    never_published : ndarray of bool, shape (n_sites,)
+    size : ndarray of int64, shape (n_sites,)
+        Processors.
+    price : ndarray of float64, shape (n_sites,)
+    scheduler, home, number, procs : ndarray of int64, shape (n_jobs,)
+    submit : ndarray, shape (n_jobs,)
+        [s]
+    estimate, delay : ndarray, shape (n_sites, n_jobs)
+        [s]
+    admitted : ndarray of bool, shape (n_sites, n_jobs)
+    draw : ndarray of float64, shape (n_jobs,)
+        Random numbers from 0 to 1.
+    policy : ndarray of int64, shape (n_schedulers,)
+        Their codes.
+    sent : ndarray, shape (n_schedulers, n_sites)
+        Work that each has sent to a site and that is not in its publication. [processor-seconds]
+    own_time, own_level, own_count : ndarray, shape (n_schedulers, n_sites, n)
+        Published plans with the jobs that each has sent since.
+    """
+
+    functions: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    at: NDArray[np.int64]
+    until: NDArray
+    shown: NDArray[np.int64]
+    remaining: NDArray
+    inbox_time: NDArray
+    inbox_job: NDArray[np.int64]
+    plan_time: NDArray
+    plan_level: NDArray[np.int64]
+    plan_count: NDArray[np.int64]
+    published: NDArray
+    never_published: NDArray[np.bool_]
+    every: NDArray
+    size: NDArray[np.int64]
+    price: NDArray[np.float64]
+    scheduler: NDArray[np.int64]
+    home: NDArray[np.int64]
+    number: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    submit: NDArray
+    estimate: NDArray
+    delay: NDArray
+    admitted: NDArray[np.bool_]
+    draw: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    sent: NDArray
+    own_time: NDArray
+    own_level: NDArray[np.int64]
+    own_count: NDArray[np.int64]
+
+
+#: States by the addresses that stand for them, without the compiler.
+_interpreted: WeakValueDictionary[int, "Entry"] = WeakValueDictionary()
+
+
+class Entry:
+    """A site as kernels call it, by addresses; it must be kept while they do.
+
+    Parameters
+    ----------
+    state : State
+        With `Streams` in place of users.
+    """
+
+    def __init__(self, state: Any) -> None:
+        self.state, self.function, self.memory = state, 0, id(self)
+        if DISABLE_JIT:
+            _interpreted[self.memory] = self
+            return
+        self._packed = np.frombuffer(bytearray(pack(*lay_out(state))), np.int8)
+        self._code = native(go, (state,), is_cached=True)
+        self.function, self.memory = self._code.address, self._packed.ctypes.data
+
+
+def go_one(function: int, memory: int) -> None:
+    """Advance and survey a site, by addresses."""
+    go(_interpreted[memory].state)
+
+
+@chosen_by_type(go_one, "bare")
+def _compiled_go_one(function: Any, memory: Any) -> Any:
+    from workloadkit._kernels.native_calls import call_with
+
+    return lambda function, memory: call_with(function, memory)
+
+
+@kernel
+def send_all(grid, first):
+    """Decide for the jobs from `first` on; return the first that is left, as a site requires it."""
+    return _send_all(by_reference(grid), first)
+
+
+@kernel
+def finish(grid):
+    """Advance all sites to `until`."""
+    _finish(by_reference(grid))
+
+
+@bare
+def _finish(grid):
+    for m in range(grid.size.size):
+        if grid.at[m, ASKS] == 0:
+            go_one(grid.functions[m], grid.memories[m])
+
+
+@bare
+def _send_all(grid, first):
+    job = first
+    while job < grid.submit.size:
+        now, g = grid.submit[job], grid.scheduler[job]
+        code = grid.policy[g]
+        if code > RANDOM and not _all_publish(grid, now):
+            break
+        m = _choose(grid, code, job, now)
+        _send(grid, m, job, now)
+        if code > RANDOM:
+            grid.sent[g, m] += grid.procs[job] * grid.estimate[m, job]
+            if grid.own_time.size > 0:
+                _take(grid, g, m, job, now + grid.delay[m, job])
+        job += 1
+    return job
+
+
+@bare
+def _all_publish(grid, now):
+    """Let all sites publish that are due; return whether no one requires a return."""
+    for m in range(grid.size.size):
+        every = grid.every[m]
+        time = now - now % every if every > 0 else now
+        if grid.never_published[m] or time > grid.published[m]:
+            grid.until[m, 0] = time
+            go_one(grid.functions[m], grid.memories[m])
+            if grid.at[m, ASKS] != 0:
+                return False
+            grid.published[m], grid.never_published[m] = time, False
+            _receive(grid, m)
+    return True
+
+
+@inline
+def _receive(grid, m):
+    """Note what a site has published, and which jobs are not in it."""
+    for g in range(grid.policy.size):
+        grid.sent[g, m] = 0
+        if grid.own_time.size > 0:
+            n_steps = grid.plan_count[m, 0]
+            grid.own_count[g, m, 0] = n_steps
+            for step in range(n_steps):
+                grid.own_time[g, m, step] = grid.plan_time[m, step]
+                grid.own_level[g, m, step] = grid.plan_level[m, step]
+    for place in range(grid.at[m, TAKEN], grid.at[m, SENT]):
+        job = grid.inbox_job[m, place]
+        g = grid.scheduler[job]
+        grid.sent[g, m] += grid.procs[job] * grid.estimate[m, job]
+        if grid.own_time.size > 0:
+            _take(grid, g, m, job, grid.inbox_time[m, place])
+
+
+@inline
+def _start(grid, g, m, job, arrival):
+    """Return the predicted start of a job."""
+    time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
+    return earliest_slot(time, level, count, grid.procs[job], grid.estimate[m, job], arrival)
+
+
+@inline
+def _take(grid, g, m, job, arrival):
+    """Take the slot of a job in a meta-scheduler's plan of a site."""
+    time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
+    procs, estimate = grid.procs[job], grid.estimate[m, job]
+    begin = earliest_slot(time, level, count, procs, estimate, arrival)
+    take_slot(time, level, count, begin, estimate, procs)
+
+
+@inline
+def _choose(grid, code, job, now):
+    """Return the site for a job."""
+    if code == HOME:
+        return grid.home[job]
+    if code == RANDOM:
+        return _drawn(grid, job)
+    g, best, least, load_of_best = grid.scheduler[job], -1, 0.0, 0.0
+    for m in range(grid.size.size):
+        if grid.admitted[m, job]:
+            load = (grid.remaining[m, 0] + grid.sent[g, m]) / grid.size[m]
+            value = load
+            if code == SHORTEST_WAIT:
+                value = float(_start(grid, g, m, job, now + grid.delay[m, job]))
+            elif code == CHEAPEST:
+                value = grid.price[m] * grid.procs[job] * grid.estimate[m, job] / 3600
+            tie = code == CHEAPEST and value == least and load < load_of_best
+            if best < 0 or value < least or tie:
+                best, least, load_of_best = m, value, load
+    return best
+
+
+@inline
+def _drawn(grid, job):
+    """Return the site that a random number draws."""
+    n_admitting = 0
+    for m in range(grid.size.size):
+        n_admitting += grid.admitted[m, job]
+    which, m = int(grid.draw[job] * n_admitting), 0
+    while which > 0 or not grid.admitted[m, job]:
+        which -= grid.admitted[m, job]
+        m += 1
+    return m
+
+
+@inline
+def _send(grid, m, job, now):
+    """Put a job into the inbox of a site, in the order of (arrival, job number)."""
+    time, jobs, at = grid.inbox_time, grid.inbox_job, grid.at
+    arrival, place = now + grid.delay[m, job], at[m, SENT]
+    number = grid.number[job]
+    while place > at[m, TAKEN] and (
+        time[m, place - 1] > arrival
+        or (time[m, place - 1] == arrival and grid.number[jobs[m, place - 1]] > number)
+    ):
+        time[m, place], jobs[m, place] = time[m, place - 1], jobs[m, place - 1]
+        place -= 1
+    time[m, place], jobs[m, place] = arrival, job
+    at[m, SENT] += 1

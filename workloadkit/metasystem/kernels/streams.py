@@ -1,0 +1,240 @@
+"""The jobs of a site in the compiled engine: local ones in a table, meta jobs in an inbox.
+
+The two streams are merged as the jobs arrive, by submit time and job number, local jobs first. They
+take the place of users in the state of a simulation; each job gets the next row of the state's
+tables when it arrives. A site goes on to just before a given time, and can then be surveyed.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.metasystem.kernels.slots import earliest_slot, free_from, start_plan, take_slot
+from workloadkit.simulation.events import allocate, arrive
+from workloadkit.simulation.loop import _next_instant, _policy_asks, _take_instant
+from workloadkit.simulation.machine.pool import FREE
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING
+
+# Places in Streams.at: local jobs that have arrived; meta jobs in the inbox, and those of them that
+# have arrived; the first row that may wait; whether the policy requests a return.
+N_LOCAL, SENT, TAKEN, LOW, ASKS = range(5)
+
+# Places in Streams.work: that of all jobs that have arrived, and that of those that have ended.
+OF_ARRIVED, OF_ENDED = range(2)
+
+
+class Table(NamedTuple):
+    """Jobs that arrive; times in seconds.
+
+    Parameters
+    ----------
+    submit : ndarray, shape (n_jobs,)
+        Not of meta jobs, whose arrivals are in the inbox.
+    run, estimate : ndarray, shape (n_jobs,)
+    procs, user, queue, number : ndarray of int64, shape (n_jobs,)
+    """
+
+    submit: NDArray
+    run: NDArray
+    estimate: NDArray
+    procs: NDArray[np.int64]
+    user: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+class Streams(NamedTuple):
+    """The local and the meta jobs of a site: a part of the state.
+
+    Parameters
+    ----------
+    local, meta : Table
+    inbox_time : ndarray, shape (n_meta,)
+        Arrivals of the meta jobs that are sent to the site, ascending. [s]
+    inbox_job : ndarray of int64, shape (n_meta,)
+    origin : ndarray of int64, shape (n_rows,)
+        The job in each row of the state's tables: i for a local one, -1 - i for a meta job.
+    at : ndarray of int64, shape (5,)
+    work : ndarray, shape (2,)
+        [processor-seconds]
+    until : ndarray, shape (1,)
+        The site goes on to just before this time. [s]
+    shown : ndarray of int64, shape (2,)
+        When surveyed: free processors, waiting jobs.
+    remaining : ndarray, shape (1,)
+        When surveyed: remaining work by the estimates. [processor-seconds]
+    plan_time, plan_level, plan_count : ndarray
+        When surveyed: see `slots`; without room if no plan is published.
+    in_order : bool
+        Whether no job overtakes another.
+    """
+
+    local: Table
+    meta: Table
+    inbox_time: NDArray
+    inbox_job: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    at: NDArray[np.int64]
+    work: NDArray
+    until: NDArray
+    shown: NDArray[np.int64]
+    remaining: NDArray
+    plan_time: NDArray
+    plan_level: NDArray[np.int64]
+    plan_count: NDArray[np.int64]
+    in_order: bool
+
+
+@inline
+def _meta_is_next(streams, never):
+    """Whether the next job is from the inbox."""
+    at, local = streams.at, streams.local
+    if at[TAKEN] == at[SENT]:
+        return False
+    if at[N_LOCAL] == local.submit.size:
+        return True
+    sent, submit = streams.inbox_time[at[TAKEN]], local.submit[at[N_LOCAL]]
+    number = streams.meta.number[streams.inbox_job[at[TAKEN]]]
+    return sent < submit or (sent == submit and number < local.number[at[N_LOCAL]])
+
+
+@inline
+def next_coming(state, what, now):
+    """Return the next arrival."""
+    streams = state.users
+    at, soonest = streams.at, state.never
+    if at[N_LOCAL] < streams.local.submit.size:
+        soonest = streams.local.submit[at[N_LOCAL]]
+    if at[TAKEN] < at[SENT]:
+        soonest = min(soonest, streams.inbox_time[at[TAKEN]])
+    return soonest
+
+
+@bare
+def submission_is_due(state, what, now):
+    """Whether an arrival is due."""
+    return next_coming(state, what, now) <= now
+
+
+@inline
+def _copy(state, table, job, origin, now):
+    """Put a job into the next row of the tables."""
+    row, jobs = state.at[ARRIVED], state.jobs
+    jobs.submit[row], jobs.run[row] = now, table.run[job]
+    jobs.estimate[row], jobs.procs[row] = table.estimate[job], table.procs[job]
+    jobs.user[row], jobs.queue[row] = table.user[job], table.queue[job]
+    state.users.origin[row] = origin
+    state.users.work[OF_ARRIVED] += table.procs[job] * table.estimate[job]
+
+
+@bare
+def take_one(state, what, now):
+    """Let the next job arrive."""
+    streams = state.users
+    at = streams.at
+    if _meta_is_next(streams, state.never):
+        job = streams.inbox_job[at[TAKEN]]
+        at[TAKEN] += 1
+        _copy(state, streams.meta, job, -1 - job, now)
+    else:
+        job = at[N_LOCAL]
+        at[N_LOCAL] += 1
+        _copy(state, streams.local, job, job, now)
+    arrive(state, now)
+
+
+@bare
+def look_ahead(state, what, now):
+    """Do nothing, as no users plan."""
+
+
+@bare
+def act_on_all(state, what, now):
+    """Let all due jobs arrive."""
+    while next_coming(state, what, now) <= now:
+        take_one(state, what, now)
+
+
+@bare
+def act_on_submissions(state, what, now):
+    """Let all due jobs arrive."""
+    act_on_all(state, what, now)
+
+
+@bare
+def notify_user(state, job, now):
+    """Count the work of a job that has ended."""
+    jobs = state.jobs
+    state.users.work[OF_ENDED] += jobs.procs[job] * jobs.estimate[job]
+
+
+@bare
+def advance(state):
+    """Process all instants before a time, unless the policy requests a return."""
+    at, streams = state.at, state.users
+    until, now = streams.until[0], state.clock[0]
+    while True:
+        now = _next_instant(state, now)
+        if not now < until:
+            break
+        state.clock[0] = now
+        _take_instant(state, now)
+        allocate(state, at[N_SEEN], now)
+        at[N_SEEN] = at[ARRIVED]
+        if _policy_asks(state, 0, now):
+            streams.at[ASKS] = 1
+            break
+
+
+@bare
+def survey(state):
+    """Show the state just before a time."""
+    at, jobs, streams = state.at, state.jobs, state.users
+    now = streams.until[0]
+    of_running = remaining = streams.work[OF_ENDED] * 0
+    for place in range(at[N_RUNNING]):
+        job = state.planned_jobs[place]
+        of_running += jobs.procs[job] * jobs.estimate[job]
+        remaining += jobs.procs[job] * max(state.planned_ends[place] - now, 0)
+    if at[N_WAITING] > 0:
+        remaining += streams.work[OF_ARRIVED] - streams.work[OF_ENDED] - of_running
+    streams.remaining[0] = remaining
+    streams.shown[0], streams.shown[1] = state.machine.level[FREE], at[N_WAITING]
+    if streams.plan_time.size > 0:
+        _make_plan(state, now)
+
+
+@bare
+def _make_plan(state, now):
+    """Plan the free processors, as `Plan` does."""
+    at, jobs, streams = state.at, state.jobs, state.users
+    time, level, count = streams.plan_time, streams.plan_level, streams.plan_count
+    start_plan(time, level, count, now, state.machine.level[FREE])
+    for place in range(at[N_RUNNING] - 1, -1, -1):
+        end, job = state.planned_ends[place], state.planned_jobs[place]
+        free_from(time, level, count, max(end, now), jobs.procs[job])
+    row, after = streams.at[LOW], now
+    while row < at[ARRIVED] and state.start[row] != state.never:
+        row += 1
+    streams.at[LOW] = row
+    while row < at[ARRIVED]:
+        if state.start[row] == state.never:
+            procs, estimate = jobs.procs[row], jobs.estimate[row]
+            begin = earliest_slot(time, level, count, procs, estimate, after)
+            take_slot(time, level, count, begin, estimate, procs)
+            if streams.in_order:
+                after = begin
+        row += 1
+
+
+def go(state: Any) -> None:
+    """Advance a site, and survey it: the native function of its state."""
+    advance(state)
+    survey(state)
+
+
+register_functions(Streams, sys.modules[__name__])

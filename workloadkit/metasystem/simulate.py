@@ -1,0 +1,175 @@
+"""Simulate a metasystem."""
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workloadkit.custom import is_custom
+from workloadkit.errors import ParameterError, check_choice
+from workloadkit.metasystem.description import InvalidFieldError, Metasystem
+from workloadkit.metasystem.files import read_metasystem
+from workloadkit.metasystem.jobs import Prepared, prepare
+from workloadkit.metasystem.plain import play_plain
+from workloadkit.metasystem.policies import MetaPolicy, parse
+from workloadkit.metasystem.result import MetaSchedule
+from workloadkit.provenance import seed_of
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
+from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.policy import plain_form
+
+#: Schedulers of sites in the compiled engine. The others need all jobs, or their users, in advance.
+SCHEDULERS = (
+    *("fcfs", "easy", "conservative", "reservations", "sjf", "ljf", "smallest", "largest"),
+    "f1",
+)
+
+
+def simulate_metasystem(
+    system: Metasystem | str | os.PathLike[str],
+    *,
+    engine: str | None = None,
+    rng: np.random.Generator | int | None = None,
+    policies: Mapping[str, str | MetaPolicy] | None = None,
+) -> MetaSchedule:
+    """Simulate meta-schedulers that send jobs to several sites, next to the local jobs of these.
+
+    At one instant, sites publish their state first; meta-schedulers then decide for the jobs
+    submitted to them; last, the sites process their events and start jobs, as in
+    `workloadkit.simulate`. A meta-scheduler sees only what sites published and what it sent itself.
+
+    Parameters
+    ----------
+    system : Metasystem, str or path
+        A description, or the path of one.
+    engine : {"compiled", "python"}, optional
+        By default the compiled one if all parts have a compiled form.
+    rng : Generator or int, optional
+        Seed in place of that of the description.
+    policies : mapping of str to str or MetaPolicy, optional
+        Policies of meta-schedulers by their names, in place of those of the description.
+
+    Returns
+    -------
+    MetaSchedule
+
+    Raises
+    ------
+    FormatError, ParameterError, WorkloadError
+        If the description, a log or a policy is invalid, or a job never starts.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace
+    >>> from workloadkit.metasystem import JobSource, MetaScheduler, Site
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [1, 1, 1]})
+    >>> system = Metasystem(
+    ...     sites=[Site("a", procs=1), Site("b", procs=1)],
+    ...     meta_schedulers=[MetaScheduler("grid", "least-work", [JobSource(log=log)])],
+    ... )
+    >>> schedule = simulate_metasystem(system)
+    >>> schedule.jobs[["site", "start"]].to_numpy().tolist()
+    [['a', 0], ['b', 1], ['a', 10]]
+    """
+    if not isinstance(system, Metasystem):
+        system = read_metasystem(system)
+    if rng is not None:
+        system = replace(system, seed=seed_of(rng))
+    chosen = _policies(system, policies or {})
+    _check_published(system, chosen)
+    prepared = prepare(system)
+    if any(policy.co_allocates for policy in chosen):
+        _check_reservable(prepared)
+    return play(prepared, chosen, engine)
+
+
+def play(
+    prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | None = None
+) -> MetaSchedule:
+    """Simulate a metasystem whose jobs are known; see `simulate_metasystem`."""
+    which = _engine(prepared, policies, engine)
+    for policy, seed in zip(policies, prepared.seed.spawn(len(policies)), strict=True):
+        object.__setattr__(policy, "rng", np.random.default_rng(seed))
+    if which == "compiled":
+        from workloadkit.metasystem.compiled import play_compiled
+
+        return MetaSchedule(prepared, policies, play_compiled(prepared, policies))
+    return MetaSchedule(prepared, policies, play_plain(prepared, policies))
+
+
+def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Sequence[MetaPolicy]:
+    """Return the policies of the meta-schedulers, each a new object."""
+    names = [scheduler.name for scheduler in system.meta_schedulers]
+    for name in others:
+        check_choice("policies", name, names)
+    policies = []
+    for i, scheduler in enumerate(system.meta_schedulers):
+        policy = others.get(scheduler.name, scheduler.policy)
+        field = f"meta_schedulers[{i}].policy"
+        policy = parse(policy) if isinstance(policy, str) else policy
+        if not isinstance(policy, MetaPolicy):
+            raise InvalidFieldError(field, policy, "give a name or an instance of MetaPolicy")
+        for j, source in enumerate(scheduler.jobs):
+            if source.parts > 1 and not policy.co_allocates:
+                raise InvalidFieldError(
+                    f"meta_schedulers[{i}].jobs[{j}].parts",
+                    source.parts,
+                    f"policy {policy.name} does not co-allocate; take co-allocate or hold",
+                )
+        policies.append(copy.deepcopy(policy))
+    return policies
+
+
+def _check_published(system: Metasystem, policies: Sequence[MetaPolicy]) -> None:
+    """Check that sites publish what the meta-schedulers require."""
+    for policy in policies:
+        for i, site in enumerate(system.sites):
+            for what in policy.needs:
+                if what not in site.published:
+                    raise InvalidFieldError(
+                        f"sites[{i}].publishes.what",
+                        site.published,
+                        f"meta-scheduler {policy.name} requires {what!r}",
+                    )
+
+
+def _check_reservable(prepared: Prepared) -> None:
+    """Check that the schedulers of all sites plan around reservations."""
+    for i, each in enumerate(prepared.sites):
+        if each.site.waits is not None:
+            raise InvalidFieldError(
+                f"sites[{i}].waits",
+                each.site.waits,
+                "such a site does not run parts of jobs",
+            )
+        own = isinstance(each.policy, Scheduler)
+        scheduler = each.policy if own else plain_form(each.policy)
+        if not isinstance(scheduler, OrderedScheduler | ConservativeScheduler):
+            raise InvalidFieldError(
+                f"sites[{i}].scheduler",
+                each.policy.name,
+                "it does not plan around reservations; take easy, an order of it, or conservative",
+            )
+
+
+def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | None) -> str:
+    """Return the engine."""
+    if engine is not None:
+        check_choice("engine", engine, ("compiled", "python"))
+    own: list[Any] = [policy.name for policy in policies if policy.code < 0 or is_custom(policy)]
+    own += [f"site {each.site.name}" for each in prepared.sites if each.site.waits is not None]
+    own += [
+        each.policy.name
+        for each in prepared.sites
+        if is_custom(each.policy) or each.policy.name not in SCHEDULERS
+    ]
+    if engine == "compiled" and own:
+        raise ParameterError(
+            f"engine is 'compiled', and {own[0]} has no compiled form in a metasystem; take "
+            "engine='python'"
+        )
+    return engine or ("python" if own else "compiled")
