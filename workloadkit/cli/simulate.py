@@ -116,7 +116,7 @@ def simulate(
         raise ParameterError(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
-    check_outputs(output, json, gantt, queue, inputs=[trace, settings.outages])
+    check_outputs(output, json, gantt, queue, inputs=[trace, settings.outages, settings.machine])
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))

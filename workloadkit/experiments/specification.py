@@ -172,4 +172,4 @@ def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[st
 
 def _is_written(setting: Declared) -> bool:
     """Whether a setting can be written in a file; Python objects cannot."""
-    return setting.name not in ("uncounted", "machine", "engine", "rng")
+    return setting.name not in ("uncounted", "engine", "rng")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,12 @@ from workloadkit.errors import ParameterError, check_choice, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.machine.description import MachineDescription
+from workloadkit.settings.simulation import Memory
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit.trace import Trace
-
-#: Which memory jobs need: what they requested (field 10), what they used (field 7), or none.
-Memory = Literal["requested", "used", "none"]
 
 _SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
 
@@ -90,7 +88,7 @@ def requests_of(
     machine : MachineDescription, optional
         By default the one of the log.
     memory : {"requested", "used", "none"}, default "requested"
-        Which memory jobs need.
+        Which memory jobs need: what they requested (field 10), what they used (field 7), or none.
 
     Returns
     -------

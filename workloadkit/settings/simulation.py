@@ -17,6 +17,9 @@ Passes = Literal["instant", "event"]
 Interrupted = Literal["requeue", "lose"]
 UtilityAt = Literal["turnaround", "start"]
 Engine = Literal["compiled", "python"]
+Placement = Literal["first", "packed", "spread", "consecutive", "contiguous"]
+Claim = Literal["nodes", "amounts"]
+Memory = Literal["requested", "used", "none"]
 LoadBy = Literal["arrivals", "users"]
 
 #: What a sweep measures by default.
@@ -112,7 +115,32 @@ class Arriving(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Arriving):
+class OnMachine(Arriving):
+    """How jobs are served on a described machine."""
+
+    machine: Annotated[
+        Any,
+        Setting(
+            help="Machine of nodes and partitions: a file that describes it, or log for the "
+            "description next to the log. By default identical processors.",
+            more="In Python also a MachineDescription, or an object of a subclass of "
+            "`workloadkit.simulation.machine.hardware.Hardware`.",
+            metavar="FILE",
+            read=str,
+        ),
+    ] = None
+    memory: Annotated[
+        Memory,
+        Setting(
+            help="Memory that jobs need on a machine with memory: as requested, as used, or none.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "requested"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(OnMachine):
     """The settings of `check_schedule`: those of the simulation that is checked."""
 
     policy: Annotated[
@@ -158,14 +186,6 @@ class Measured(Served):
             option=None,
         ),
     ] = ()
-    machine: Annotated[
-        Any,
-        Setting(
-            help="A machine other than a number of identical processors: an object of a subclass "
-            "of `workloadkit.simulation.machine.hardware.Hardware`.",
-            option=None,
-        ),
-    ] = None
     predictor: Annotated[
         Any,
         Setting(
@@ -192,9 +212,27 @@ class Measured(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulate(Arriving, Measured):
+class Simulate(OnMachine, Measured):
     """The settings of `simulate`."""
 
+    placement: Annotated[
+        Placement,
+        Setting(
+            help="Nodes that a job takes: first by number; packed, those with the fewest free "
+            "processors; spread, with the most; consecutive, from the smallest run of neighbours "
+            "that holds it; contiguous, one run only.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "packed"
+    claim: Annotated[
+        Claim,
+        Setting(
+            help="A reservation is of certain nodes, or of amounts: the sums over its nodes.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "nodes"
     interrupted: Annotated[
         Interrupted,
         Setting(

@@ -6,9 +6,13 @@ the simulator except the conversion of a log into jobs.
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
@@ -16,11 +20,12 @@ from workloadkit.io.outages import Outages, read_outages
 from workloadkit.provenance import provenance
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of, takes
-from workloadkit.settings.simulation import Arriving, Overrun
+from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.case import interruptions_of, make_case
-from workloadkit.simulation.claims import CheckReport
+from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
+from workloadkit.simulation.claims import CheckReport, ScheduleClaim
 from workloadkit.simulation.feasible import (
+    Listed,
     each_is_there_once,
     every_job_starts,
     listed_jobs,
@@ -33,14 +38,23 @@ from workloadkit.simulation.feasible import (
     submit_times_are_the_logs,
     with_stopped_runs,
 )
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.shutdowns import settle
+from workloadkit.simulation.on_nodes import (
+    jobs_have_nodes,
+    no_node_is_used_twice,
+    partitions_suffice,
+    places_of,
+    pools_suffice,
+    requests_are_met,
+)
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.selection import identity_of
-from workloadkit.simulation.workload import machine_size, overrun_of
+from workloadkit.simulation.selection import identity_of, machine_named
+from workloadkit.simulation.workload import Workload, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
 
@@ -67,6 +81,14 @@ def check_schedule(
       those of the jobs that run through its instant. Runs stopped by outages or by a custom
       scheduler count if a Schedule contains them; they must lie between the job's submission and
       its start.
+
+    These apply to a machine with a description:
+
+    - On nodes, the runs that a Schedule contains give each job its processors from its start to its
+      end. At no time are more processors, memory or GPUs of a node in use than it has. Nodes are
+      those that the job requests: features, partition, number of nodes, processors on each.
+    - No more of a pool is in use than there is, and no partition uses more processors than it has.
+      Jobs are within the limits of their partitions.
 
     These apply to a policy:
 
@@ -129,16 +151,21 @@ def check_schedule(
     if not isinstance(schedule, Schedule):
         check_trace(schedule, "schedule")
     said = schedule.parameters if isinstance(schedule, Schedule) else {}
-    known = {name: said[name] for name in settings_of(Check) if name in said and name != "outages"}
+    known = {
+        name: said[name] for name in settings_of(Check) if name in said and name not in _NOT_KEPT
+    }
     asked = Check.of(settings, keywords if settings else known | keywords)
     named = _policy_named(asked.policy, said)
     name = named if isinstance(named, str) else named.name
     recorded = name == "recorded"
-    machine = _machine(trace, schedule, asked, recorded=recorded)
+    hardware = _described(trace, schedule, asked)
+    machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
     # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
     overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)
     simulated = asked.into(Arriving, overrun=overrun)
-    as_workload = AsWorkload(machine or MAX_PROCS, simulated, of_any_size=recorded)
+    as_workload = AsWorkload(
+        machine or MAX_PROCS, simulated, of_any_size=recorded, described=hardware
+    )
     trace = as_workload.scaled(trace)
     workload, outages = as_workload.of(trace), asked.outages
     if isinstance(outages, str | os.PathLike):
@@ -168,7 +195,11 @@ def check_schedule(
         rule = rule_of(named, workload, case.row)
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
-    claims += claims_of(name, case, rule, changing=changing)
+    if hardware is None:
+        claims += claims_of(name, case, rule, changing=changing)
+    else:
+        claims += _claims_on(hardware, trace, workload, schedule, listed, at) if same_jobs else []
+        claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
@@ -195,6 +226,81 @@ def _machine(
     return None
 
 
+def _described(trace: Trace, schedule: Schedule | Trace, asked: Check) -> Described | None:
+    """Return the described machine of a schedule, if there is one."""
+    if asked.machine is None:
+        return schedule.described if isinstance(schedule, Schedule) else None
+    machine = machine_named(asked.machine, trace, memory=asked.memory)
+    if not isinstance(machine, Described):
+        raise ParameterError("machine: a check requires a machine that has a description")
+    return machine
+
+
+def _claims_on(
+    described: Described,
+    trace: Trace,
+    workload: Workload,
+    schedule: Schedule | Trace,
+    listed: Listed,
+    at: NDArray[np.int64],
+) -> Iterator[ScheduleClaim]:
+    """Check the rules of a described machine."""
+    machine, requests = described.description, described.requests(trace)
+    if any(partition.procs for partition in machine.partitions):
+        yield partitions_suffice(workload, listed, at, requests, machine)
+    if machine.pools:
+        yield pools_suffice(workload, listed, at, requests, machine)
+    if not machine.nodes:
+        return
+    if not isinstance(schedule, Schedule):
+        why = "a log does not contain the nodes of jobs; check a Schedule"
+        yield ScheduleClaim("no node is used twice at one time", "not applicable", why)
+        return
+    on_nodes = np.array([bool(run.nodes) for run in schedule.runs], dtype=bool)
+    runs = [run for run, its in zip(schedule.runs, on_nodes, strict=True) if its]
+    places = places_of(runs, at)
+    yield jobs_have_nodes(workload, listed, at, places)
+    yield requests_are_met(workload, requests, machine, places)
+    yield no_node_is_used_twice(workload, requests, machine, places)
+
+
+def _by_partition(
+    described: Described,
+    trace: Trace,
+    name: str,
+    policy: Policy | str,
+    case: ScheduleCase | None,
+    workload: Workload,
+    listed: Listed,
+    at: NDArray[np.int64],
+) -> Iterator[ScheduleClaim]:
+    """Check the rules of a policy in each partition; on nodes its passes are not repeated."""
+    if case is None:
+        yield from claims_of(name, None, None, changing=False)
+        return
+    if described.has_nodes:
+        why = "on nodes, passes are not repeated; only the rules for every schedule were checked"
+        yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
+        return
+    found = []
+    passes: Passes = "event" if case.by_event else "instant"
+    for part in described.parts(trace, workload):
+        its = workload.take(part.jobs)
+        one = make_case(
+            its, listed, at[part.jobs], part.hardware.procs, passes, reacting=case.reacting
+        )
+        claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False)
+        found.append([replace(claim, why=f"{part.name}: {claim.why}") for claim in claims])
+    for of_rule in zip(*found, strict=True):
+        worst = min(of_rule, key=lambda claim: _FROM_WORST.index(claim.verdict))
+        sure = all(claim.determines for claim in of_rule)
+        why = worst.why if worst.verdict == "refuted" else "; ".join(claim.why for claim in of_rule)
+        yield replace(worst, why=why, determines=sure)
+
+
+_FROM_WORST = ("refuted", "not applicable", "proved")
+
+
 def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:
     """Return the policy, or the name of a custom one as recorded in a Schedule.
 
@@ -216,6 +322,9 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
         found["outages"] = outages and f"{outages.name} (sha256 {outages.digest})"
     return found
 
+
+#: Settings that a Schedule records in another form.
+_NOT_KEPT = ("outages", "machine")
 
 #: Settings of the load, which notes contain only if they were used.
 _OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")

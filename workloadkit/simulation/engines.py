@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.machine.outages import NumberedProcessors, Runs
+from workloadkit.simulation.machine.outages import JoinedRuns, NumberedProcessors, Runs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
@@ -103,6 +104,38 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
     estimate = predict(workload, *predictor_rng(rules))
     planned = replace(workload, estimate=estimate, limit=workload.estimate)
     return _finished(play_compiled(policy, planned, replace(rules, predictor=None)), name, rules)
+
+
+def joined(workload: Workload, played: Sequence[tuple[Part, EngineResult]]) -> EngineResult:
+    """Return the results of the machines that served the jobs of a workload."""
+    if len(played) == 1:
+        return played[0][1]
+
+    def merged(values: Sequence[Any]) -> Any:
+        """Return the values of all jobs, None where some are unknown."""
+        if any(some is None for some in values):
+            return None
+        every = np.empty(workload.submit.size, np.result_type(*values))
+        for (part, _), some in zip(played, values, strict=True):
+            every[part.jobs] = some
+        return every
+
+    results = [result for _, result in played]
+    outcomes = [result.outcome for result in results]
+    names = ("run", "estimate", "killed", "limit")
+    changed = {x: merged([getattr(result.workload, x) for result in results]) for x in names}
+    columns = {x: merged([outcome.columns[x] for outcome in outcomes]) for x in outcomes[0].columns}
+    columns["partition"] = merged([np.full(part.jobs.size, part.name) for part, _ in played])
+    history = {part.name: result.outcome.history for part, result in played}
+    return EngineResult(
+        replace(workload, **changed),
+        Outcome(
+            merged([outcome.start for outcome in outcomes]),
+            columns,
+            {name: decided for name, decided in history.items() if decided},
+        ),
+        runs=JoinedRuns.of([(result.runs, part.jobs) for part, result in played]),
+    )
 
 
 def play_users_plain(

@@ -1,5 +1,6 @@
 """Run the selected parts of a simulation, and make a log of the submitted jobs."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -7,6 +8,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engines import (
     EngineResult,
+    joined,
     play_log_compiled,
     play_plain,
     play_users_compiled,
@@ -14,12 +16,14 @@ from workloadkit.simulation.engines import (
     submitted,
     with_changes,
 )
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.selection import SimulationParts, check_synthetic, name_of
 from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.users.simulated_users import SimulatedUsers
+from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 
@@ -45,11 +49,26 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
+    machine = parts.rules.hardware
+    if not isinstance(machine, Described):
+        return trace, unscaled, _serve(parts, settings, workload)
+    played = []
+    for part in machine.parts(trace, workload):
+        its = replace(
+            parts, rules=replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)
+        )
+        played.append((part, _serve(its, settings, workload.take(part.jobs))))
+    play = joined(workload, played)
+    return trace, unscaled, play._replace(history=machine.assumed(trace))
+
+
+def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
+    """Run the jobs of a workload on one machine."""
     if parts.engine == "compiled":
         policy: Any = parts.policy
-        return trace, unscaled, play_log_compiled(policy, parts.name, workload, parts.rules)
+        return play_log_compiled(policy, parts.name, workload, parts.rules)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
-    return trace, unscaled, EngineResult(with_changes(workload, jobs), outcome, runs=runs)
+    return EngineResult(with_changes(workload, jobs), outcome, runs=runs)
 
 
 def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
@@ -62,6 +81,12 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
             "run times, sizes or the machine"
         )
     simulated_users = _simulated_users(parts, settings)
+    assumed: dict[str, Any] = {}
+    if isinstance(parts.rules.hardware, Described):
+        assert simulated_users.of_log is not None  # as was checked
+        machine = parts.rules.hardware.one(*simulated_users.of_log, who=name_of(behaviour))
+        assumed = parts.rules.hardware.assumed(simulated_users.of_log[0])
+        parts = replace(parts, rules=replace(parts.rules, hardware=machine))
     if parts.engine == "compiled":
         policy: Any = parts.policy
         play = play_users_compiled(policy, parts.name, parts.rules, simulated_users)
@@ -73,7 +98,8 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
     )
     of_log = not isinstance(behaviour, Community)
     trace = parts.as_workload.scaled(unscaled) if of_log else unscaled
-    return trace, unscaled, play._replace(workload=workload, notes=notes)
+    history = {**play.history, **assumed}
+    return trace, unscaled, play._replace(workload=workload, notes=notes, history=history)
 
 
 def _simulated_users(parts: SimulationParts, settings: Simulate) -> SimulatedUsers:

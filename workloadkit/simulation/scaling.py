@@ -1,6 +1,7 @@
 """Scaling of a log's load: run times, sizes, machine."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ class AsWorkload:
     utility_at : {"turnaround", "start"}
     of_any_size : bool
         Whether jobs larger than the machine are kept.
+    described : object, optional
+        A machine that has a description: it admits the jobs that fit it.
     waits_count : bool
         Whether recorded waits decide, too, whether times are whole seconds: users who react to
         them submit jobs at fractions of a second.
@@ -35,10 +38,11 @@ class AsWorkload:
     settings: Arriving = USUAL
     utility_at: UtilityAt = "turnaround"
     of_any_size: bool = False
+    described: Any = None
     waits_count: bool = False
 
     @classmethod
-    def by(cls, settings: Simulate, machine: int, **others: bool) -> "AsWorkload":
+    def by(cls, settings: Simulate, machine: int, **others: Any) -> "AsWorkload":
         """Return the rules of these settings; the number of processors may be scaled."""
         kept = settings.into(Arriving, procs=None, outages=None)
         return cls(machine, kept, settings.utility_at, **others)
@@ -57,6 +61,9 @@ class AsWorkload:
             utility_at=self.utility_at,
             of_any_size=self.of_any_size,
         )
+        if self.described is not None:
+            drops = self.settings.oversize == "drop"
+            workload = self.described.admit(scaled, workload, drops=drops)
         if not self.waits_count or workload.wait.dtype.kind == "i":
             return workload
         names = ("submit", "run", "estimate")

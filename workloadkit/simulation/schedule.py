@@ -57,17 +57,21 @@ class Schedule(Displayed):
         Further results of the scheduler for each job, such as its partition.
     history : mapping of str to object
         Decisions of the scheduler over time, and counts of users who react; `until` is the end of
-        the period in which users submit jobs, if there is one.
+        the period in which users submit jobs, if there is one. On a described machine `requests`
+        counts the requests of jobs that were assumed, such as unknown memory, or not modelled.
     warmup, cooldown : float
         If either is positive, the metrics exclude jobs submitted outside the log's window, or
         within this time after its first or before its last submission. [s]
     runs : sequence of Run
         With outages: which processors ran which job and when, including stopped runs, in the order
-        of the ends. Without: the runs that a custom scheduler stopped.
+        of the ends. On a machine of nodes: the nodes of each job, and the processors on each, in
+        the order of the ends. Without: the runs that a custom scheduler stopped.
     uncounted : sequence of int
         Users whose jobs the metrics exclude.
     unscaled : Trace, optional
         The log before its run times and sizes were scaled, if they were.
+    described : object, optional
+        The machine, if it has a description.
     """
 
     source: Trace
@@ -82,6 +86,7 @@ class Schedule(Displayed):
     runs: Sequence[Run] = ()
     uncounted: Sequence[int] = ()
     unscaled: Trace | None = None
+    described: Any = None
 
     @property
     def end(self) -> NDArray:

@@ -3,6 +3,7 @@
 import os
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
+from workloadkit.io.machine import read_machine
 from workloadkit.io.outages import Outages, read_outages
+from workloadkit.machine.description import MachineDescription
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.settings import Simulate
@@ -22,6 +25,7 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
@@ -103,7 +107,7 @@ def select_parts(
     overrun = overrun_of(trace, settings.overrun)
     settings = replace(settings, overrun=overrun)
     policy, behaviour = _policy(scheduler), _behaviour(users)
-    population, machine = settings.population, settings.machine
+    population, machine = settings.population, _machine(settings, trace)
     predictor = _predictor(settings.predictor)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
@@ -112,6 +116,9 @@ def select_parts(
         who = who.prepare(trace)
     recorded = isinstance(policy, RecordedSchedule)
     _check_parts(policy, behaviour, machine, predictor)
+    if isinstance(machine, Described):
+        _check_described(policy, behaviour, machine)
+        machine = replace(machine, plans_many=_plans_many(policy))
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
     if engine == "compiled" and own:
@@ -124,7 +131,7 @@ def select_parts(
         raise ParameterError(
             "outages apply to plain processors: give outages or a machine, not both"
         )
-    procs = _processors(trace, behaviour, who, settings, recorded=recorded)
+    procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
         _warn_of_jobs_before_window(trace)
@@ -140,6 +147,8 @@ def select_parts(
     for name, part in (("machine", machine), ("predictor", predictor)):
         if part is not None:
             chosen[name] = identity_of(part)
+    if isinstance(machine, Described):
+        chosen["machine"] = f"{machine.name} (sha256 {machine.digest})"
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
     if own or any(map(draws, (policy, behaviour, who, predictor))):
@@ -165,11 +174,58 @@ def select_parts(
             replace(settings, overrun=overrun),
             hardware.procs,
             of_any_size=recorded,
+            described=machine if isinstance(machine, Described) else None,
             waits_count=recorded and not isinstance(behaviour, OpenUsers),
         ),
         procs is not None,
         chosen | parameters,
     )
+
+
+def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
+    """Return a machine that is given by its description, a file or a name; others unchanged."""
+    name = "machine"
+    if isinstance(machine, str) and machine == "log":
+        machine = trace.machine if trace is not None else None
+        if machine is None:
+            raise ParameterError(
+                "machine is 'log', and there is no description of a machine next to the log"
+            )
+    elif isinstance(machine, str | os.PathLike):
+        name = Path(machine).name
+        machine = read_machine(machine)
+    if isinstance(machine, MachineDescription):
+        return Described.of(machine, name=name, **how)
+    return machine
+
+
+def _machine(settings: Simulate, trace: Trace | None) -> Any:
+    """Return the machine of a simulation; None for identical processors."""
+    how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
+    machine = machine_named(settings.machine, trace, **how)
+    changed = [x for x in how if x in settings.changed]
+    if changed and not isinstance(machine, Described):
+        raise ParameterError(f"{changed[0]} applies to a machine that has a description")
+    return machine
+
+
+def _plans_many(policy: Any) -> bool:
+    """Whether a built-in policy makes more than one reservation."""
+    name, depth = getattr(policy, "name", ""), getattr(policy, "depth", 1)
+    return (
+        name in ("conservative", "selective") or max(depth, getattr(policy, "reservations", 1)) > 1
+    )
+
+
+def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
+    """Check that a machine of nodes can serve a policy and users."""
+    if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
+        who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
+        raise ParameterError(
+            f"{who} submit their own jobs: a described machine serves the jobs of a log"
+        )
+    if machine.has_nodes and not getattr(policy, "serves_nodes", True):
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support machines of nodes")
 
 
 def _is_plain(behaviour: Any) -> bool:
@@ -189,14 +245,15 @@ def _processors(
     behaviour: Any,
     population: Any,
     settings: Simulate,
+    machine: Hardware | None,
     *,
     recorded: bool,
 ) -> int | None:
     """Return the processors of the machine; None where the recorded schedule needs none."""
-    if settings.machine is not None:
+    if machine is not None:
         if settings.procs is not None or "scale_machine" in settings.scales:
             raise ParameterError("machine sets the number of processors; do not give procs as well")
-        return int(settings.machine.procs)
+        return int(machine.procs)
     header = trace.header if trace is not None else Header()
     if isinstance(population, ResampledUsers):
         header = population.header_of(trace)
@@ -220,9 +277,11 @@ def _warn_of_partitions(trace: Trace) -> None:
     used = n_jobs >= _LEAST_SHARE * partition.size
     if used.sum() > 1:
         each = (f"{n:,} in {number:.0f}" for number, n in zip(numbers, n_jobs, strict=True))
+        described = trace.machine is not None and trace.machine.partitions
+        advice = "; machine='log' (--machine log) simulates them as described" if described else ""
         warnings.warn(
             f"{trace.name}: its partitions ({', '.join(each)}) are simulated as one machine, on "
-            "which any job may use any processor",
+            f"which any job may use any processor{advice}",
             WorkloadWarning,
             stacklevel=4,
         )
@@ -280,7 +339,8 @@ def _check_parts(policy: Any, behaviour: Any, machine: Any, predictor: Any) -> N
     """Check that the parts are valid and fit together."""
     if machine is not None and not isinstance(machine, Hardware):
         raise ParameterError(
-            f"machine is {machine!r}; give an object of workloadkit.simulation.machine"
+            f"machine is {machine!r}; give a path, a MachineDescription, or an object of "
+            "workloadkit.simulation.machine"
         )
     if machine is not None and getattr(policy, "one_pool", False):
         raise ParameterError(

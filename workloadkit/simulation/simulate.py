@@ -15,6 +15,7 @@ from workloadkit.settings.setting import takes
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import EngineResult
 from workloadkit.simulation.execution import execute
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selection import SimulationParts, select_parts, uncounted_users
@@ -110,6 +111,7 @@ def report(
         play.runs,
         uncounted_users(settings.uncounted),
         unscaled,
+        parts.rules.hardware if isinstance(parts.rules.hardware, Described) else None,
     )
 
 

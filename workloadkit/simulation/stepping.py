@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, WorkloadError, check_count, plural
 from workloadkit.settings import Simulate
 from workloadkit.simulation.execution import execute
+from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.policies.stepped import Decisions, NoDecisionError, Stepped
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selection import select_parts
@@ -86,6 +87,12 @@ class SteppedSimulation:
         self._settings = Simulate.of(settings, keywords)
         rule = Stepped(backfill=backfill, spare=spare, strict=strict)
         self._parts = select_parts(trace, rule, users, self._settings)
+        machine = self._parts.rules.hardware
+        if isinstance(machine, Described) and len(machine.groups) > 1:
+            raise ParameterError(
+                f"the machine has {len(machine.groups)} partitions that share no nodes: each has a "
+                "queue of its own, and the decisions are those of one queue"
+            )
         self._decisions: list[tuple[int, ...]] = []
         self._paused: Any = None
         self._begin()

@@ -34,6 +34,10 @@ class Hardware:
         """The machine without outages, for policies that simulate."""
         return self
 
+    def serving(self, workload: Any) -> "Hardware":
+        """Return the machine for the jobs of a workload, in the compiled engine."""
+        return self
+
     def plain(self) -> Any:
         """Return a `machine.plain.Machine` for one simulation in the plain-Python engine."""
         raise NotImplementedError

@@ -134,3 +134,57 @@ class Runs(Sequence[Run]):
             interrupted=bool(history.stopped[place]),
             row=int(job if self.rows is None else self.rows[job]),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedRuns(Sequence[Run]):
+    """Runs on several machines, in the order of their ends.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of all machines, one after the other; each is made on access.
+    order : ndarray of int64
+    """
+
+    runs: Sequence[tuple[Sequence[Run], NDArray[np.int64]]]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, runs: Sequence[tuple[Sequence[Run], NDArray[np.int64]]]) -> Sequence[Run]:
+        """Return the runs of several machines, each with the rows of its jobs in the schedule."""
+        ends = [_ends(some) for some, _ in runs]
+        return cls(runs, np.argsort(np.concatenate(ends), kind="stable"))
+
+    def __len__(self) -> int:
+        return self.order.size
+
+    @overload
+    def __getitem__(self, which: int) -> Run: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Run]: ...
+
+    def __getitem__(self, which: int | slice) -> Run | list[Run]:
+        if isinstance(which, int):
+            return self._run(int(self.order[which]))
+        return [self._run(place) for place in self.order[which].tolist()]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def _run(self, place: int) -> Run:
+        for runs, rows in self.runs:
+            if place < len(runs):
+                run = runs[place]
+                return run._replace(row=int(rows[run.row]))
+            place -= len(runs)
+        raise IndexError(place)
+
+
+def _ends(runs: Sequence[Run]) -> NDArray:
+    """Return the ends of runs."""
+    if isinstance(runs, Runs):
+        ends: NDArray = runs.history.end[: len(runs)]
+        return ends
+    return np.array([run.end for run in runs])

@@ -78,6 +78,8 @@ class Run(NamedTuple):
     row : int
         Row of the job in the schedule's `jobs`, as job numbers may repeat; -1 during the
         simulation.
+    nodes : tuple of (int, int)
+        On a machine of nodes: their numbers, from 1, and the processors on each.
     """
 
     job: int | None
@@ -86,6 +88,7 @@ class Run(NamedTuple):
     processors: tuple[int, ...]
     interrupted: bool
     row: int = -1
+    nodes: tuple[tuple[int, int], ...] = ()
 
 
 class Machine:

@@ -41,6 +41,8 @@ class Job:
         Points (time since its submission [s], value) of its utility function; none without one.
     group, partition : int, optional
         Its group and partition in the log.
+    row : int
+        Its place among the jobs of the user's log, -1 for none.
     interruptions : int
         Number of times that an outage or the scheduler stopped it.
     lost : bool
@@ -49,8 +51,6 @@ class Job:
         Processors × seconds of its stopped runs. [s]
     arrival : int
         Its place in the order of arrival, from 0.
-    row : int
-        Its place among the jobs of the user's log, -1 for none.
     prediction : int or float
         What it was planned with at its arrival: the estimate, or the predictor's. [s]
     notes : dict of str to object
@@ -72,13 +72,13 @@ class Job:
     utility: tuple[Point, ...] = ()
     group: int | None = None
     partition: int | None = None
+    row: int = -1
     start: Any = None
     end: Any = None
     interruptions: int = 0
     lost: bool = False
     lost_work: Any = 0
     arrival: int = 0
-    row: int = -1
     prediction: Any = None
     notes: dict[str, Any] = field(default_factory=dict)
     view: Any = None

@@ -26,7 +26,8 @@ class CompiledPolicy:
 
     def __init__(self, workload: Workload, rules: Rules) -> None:
         self.workload, self.rules = workload, rules
-        self.hardware: Any = rules.hardware or OnePool(rules.machine)
+        hardware: Any = rules.hardware or OnePool(rules.machine)
+        self.hardware = hardware.serving(workload)
         self.rng = np.random.default_rng(rules.seed)
         self.kept: Any = ()  # what native functions refer to
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import count, repeat
 from typing import ClassVar
 
 from workloadkit.simulation.engine import Job, User
@@ -37,4 +37,4 @@ class Replay(User):
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
         utility = repeat(()) if w.utilities is None else map(w.utilities.of, range(w.submit.size))
         groups = (repeat(None) if c is None else c.tolist() for c in (w.group, w.partition))
-        return map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups)
+        return map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups, count())

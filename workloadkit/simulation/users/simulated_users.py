@@ -18,6 +18,11 @@ class SimulatedUsers(Protocol):
     """
 
     @property
+    def of_log(self) -> tuple[Trace, Workload] | None:
+        """The log of the users, and its jobs; None for users without a log."""
+        ...
+
+    @property
     def n_jobs(self) -> int:
         """Expected number of jobs."""
         ...

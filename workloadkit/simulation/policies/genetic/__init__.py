@@ -71,6 +71,7 @@ class Genetic(QueuePriority):
     """
 
     name: ClassVar[str] = "genetic"
+    serves_nodes: ClassVar[bool] = False
     draws: ClassVar[bool] = True
 
     window: int = 50

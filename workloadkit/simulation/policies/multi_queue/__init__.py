@@ -48,6 +48,7 @@ class MultiQueue:
     """
 
     name: ClassVar[str] = "multi-queue"
+    serves_nodes: ClassVar[bool] = False
 
     partitions: int = 4
 

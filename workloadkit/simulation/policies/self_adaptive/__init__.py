@@ -85,6 +85,7 @@ class SelfAdaptive:
     """
 
     name: ClassVar[str] = "self-adaptive"
+    serves_nodes: ClassVar[bool] = False
 
     threshold: float = 10.0
     weeks: int = 1

@@ -65,6 +65,7 @@ class Slack(QueuePriority):
     """
 
     name: ClassVar[str] = "slack"
+    serves_nodes: ClassVar[bool] = False
 
     factor: float = 1.0
     cost: str = "wait"

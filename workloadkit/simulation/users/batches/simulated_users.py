@@ -36,6 +36,11 @@ class SimulatedBatchUsers:
     present: Present
 
     @property
+    def of_log(self) -> tuple[Trace, Workload]:
+        """The log of the users, and its jobs."""
+        return self.trace, self.present.workload
+
+    @property
     def n_jobs(self) -> int:
         """Expected number of jobs."""
         activities, users = self.present.activities, self.present.users

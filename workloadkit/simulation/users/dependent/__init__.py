@@ -111,6 +111,11 @@ class SimulatedDependentUsers:
     successors: "Successors"
 
     @property
+    def of_log(self) -> tuple[Trace, Workload]:
+        """The log of the users, and its jobs."""
+        return self.trace, self.workload
+
+    @property
     def n_jobs(self) -> int:
         """Expected number of jobs."""
         return self.workload.submit.size

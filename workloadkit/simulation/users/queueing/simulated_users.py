@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class SimulatedQueueUsers:
     procs: int | Given
     jobs: int | None
     until: float | None
+
+    of_log: ClassVar[None] = None
 
     @property
     def n_jobs(self) -> int:

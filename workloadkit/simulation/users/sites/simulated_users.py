@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, inf
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,8 @@ class SimulatedSiteUsers:
     leave: float
     fairness: float
     users_in_python: Callable[[SiteContext], list[User]]
+
+    of_log: ClassVar[None] = None
 
     @property
     def n_jobs(self) -> int:

@@ -1,0 +1,225 @@
+"""Nodes and pools: their state in the compiled engine.
+
+The place of a job is a list of *parts*, each of one node, written at its start and kept, so that
+the history of all runs costs nothing more. See `nodes_ledger`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.simulation.machine.ledger import FREE, PLANNED
+from workloadkit.simulation.machine.placement import PLACEMENTS
+from workloadkit.simulation.machine.shapes import CORES, Shape
+from workloadkit.simulation.state import Jobs
+
+# Columns of NodesState.table: the fields of `Shape`, and whether only processors matter.
+PROCS, PER_NODE, FEWEST, MOST, PER_PROC, ON_NODE, ON_NODE_GPUS, WHOLE, KINDS, LIMITED, SIMPLE = (
+    range(11)
+)
+
+# Rows of NodesState.free and pools after FREE and SPARE: what is free in both.
+LEAST = 2
+
+# Rows of NodesState.refused: shapes that do not fit now; that do not fit besides the reservation.
+NOW, LATE = range(2)
+
+# Places in NodesState.at: counters of the changes that end refusals, now and late; parts and runs
+# written; the job whose place is chosen, -1 for none, and its number of nodes; existing claims.
+SINCE_NOW, SINCE_LATE, N_PARTS, N_RUNS, CHOSEN, N_CHOSEN, N_CLAIMS = range(7)
+
+FIRST, PACKED, SPREAD, CONSECUTIVE, CONTIGUOUS = range(len(PLACEMENTS))
+
+
+class NodeHistory(NamedTuple):
+    """Runs of jobs on nodes, in the order in which these were released.
+
+    Parameters
+    ----------
+    node, procs : ndarray of int64, shape (room,)
+        The parts: a node, and the processors on it.
+    job, first, last : ndarray of int64, shape (room,)
+        By run: its job, and its parts, node[first:last].
+    start, end : ndarray, shape (room,)
+        [s]
+    """
+
+    node: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    job: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    start: NDArray
+    end: NDArray
+
+
+class NodeScratch(NamedTuple):
+    """Work arrays.
+
+    Parameters
+    ----------
+    order, other, room : ndarray of int64, shape (n_nodes,)
+        Nodes in order; the same, to be sorted; the room of each node.
+    run, size : ndarray of int64, shape (n_nodes + 1,)
+        Begins of the runs of neighbours in `order`, and their room.
+    number : ndarray of int64, shape (most cores + 2,)
+        Nodes by free cores, or by room.
+    node, taken : ndarray of int64, shape (n_nodes,)
+        The place that was found.
+    """
+
+    order: NDArray[np.int64]
+    other: NDArray[np.int64]
+    room: NDArray[np.int64]
+    run: NDArray[np.int64]
+    size: NDArray[np.int64]
+    number: NDArray[np.int64]
+    node: NDArray[np.int64]
+    taken: NDArray[np.int64]
+
+
+class NodesState(NamedTuple):
+    """Nodes and pools.
+
+    Parameters
+    ----------
+    level, shadow : ndarray
+        As in `pool.PoolState`: free processors by row.
+    free : ndarray of int64, shape (4, n_nodes, n_resources)
+        Free cores and, if they matter, memory and GPUs of each node, by row: FREE, SPARE, LEAST,
+        and another one.
+    capacity : ndarray of int64, shape (n_nodes, n_resources)
+    pools : ndarray of int64, shape (4, n_pools)
+        Free amounts, by row.
+    spare : ndarray of int64, shape (n_resources + n_pools,)
+        What a reservation by amounts leaves: sums over nodes, and of pools.
+    kind : ndarray of int64, shape (n_nodes,)
+        Type of each node.
+    table : ndarray of int64, shape (n_shapes, 11)
+        See the names of its columns.
+    of_pools : ndarray of int64, shape (n_shapes, n_pools)
+    shape : ndarray of int64
+        The shape of each job of the log.
+    row : ndarray of int64, shape (n_jobs,), or None
+        As in `pools.PoolsState`.
+    refused : ndarray of int64, shape (2, n_shapes)
+        Value of the counter at the last refusal of each shape.
+    first, last : ndarray of int64, shape (n_jobs,)
+        The parts of each job, in the history.
+    history : NodeHistory
+    scratch : NodeScratch
+    placement : int
+    by_amounts : bool
+    unsteady : bool
+        Whether the reservation of a job may change though no job has ended: its nodes depend on
+        what other jobs hold at the shadow time.
+    at : ndarray of int64, shape (7,)
+        See the names of its places.
+    """
+
+    level: NDArray[np.int64]
+    shadow: NDArray
+    free: NDArray[np.int64]
+    capacity: NDArray[np.int64]
+    pools: NDArray[np.int64]
+    spare: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    table: NDArray[np.int64]
+    of_pools: NDArray[np.int64]
+    shape: NDArray[np.int64]
+    row: NDArray[np.int64] | None
+    refused: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    history: NodeHistory
+    scratch: NodeScratch
+    placement: int
+    by_amounts: bool
+    unsteady: bool
+    at: NDArray[np.int64]
+
+
+def new_nodes(
+    site: Any, jobs: Jobs, row: NDArray[np.int64] | None, n_planned: int = 0
+) -> NodesState:
+    """Return nodes, all free, with `n_planned` rows for a profile of processors.
+
+    Parameters
+    ----------
+    site : NodeSite
+    jobs : Jobs
+    row : ndarray of int64, shape (n_jobs,), optional
+        Place in the log of each job of the state; by default the jobs are those of the log.
+    """
+    dtype = jobs.submit.dtype
+    capacity, shapes = np.array(site.capacity, np.int64), site.shapes
+    counts = _counts_more(capacity, shapes.table)
+    capacity = capacity if counts else np.ascontiguousarray(capacity[:, :1])
+    n_nodes, n_resources = capacity.shape
+    n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), jobs.submit.size
+    free, pools = np.empty((4, n_nodes, n_resources), np.int64), np.empty((4, n_pools), np.int64)
+    free[FREE], pools[FREE] = capacity, site.pools
+    level = np.empty(max(PLANNED + n_planned, 4), np.int64)
+    level[FREE] = capacity[:, CORES].sum()
+    most = int(capacity[:, CORES].max())
+    sizes = (n_nodes,) * 3 + (n_nodes + 1,) * 2 + (most + 2,) + (n_nodes,) * 2
+    scratch = NodeScratch(*(np.empty(size, np.int64) for size in sizes))
+    table = _table(shapes.table, site.only_processors, n_nodes)
+    by_amounts, is_first = site.claim == "amounts", site.placement == "first"
+    room_of_runs = n_nodes * scratch.number.size  # more than an instant may record
+    at = np.zeros(7, np.int64)
+    at[CHOSEN] = -1
+    at[[SINCE_NOW, SINCE_LATE]] = 1
+    return NodesState(
+        level=level,
+        shadow=np.empty(1, dtype),
+        free=free,
+        capacity=capacity,
+        pools=pools,
+        spare=np.empty(n_resources + n_pools, np.int64),
+        kind=np.array(site.kinds, np.int64),
+        table=table,
+        of_pools=shapes.pools,
+        shape=shapes.of_job,
+        row=row,
+        refused=np.zeros((2, n_shapes), np.int64),
+        first=np.empty(n_jobs, np.int64),
+        last=np.empty(n_jobs, np.int64),
+        history=_new_history(2 * n_jobs + room_of_runs, n_jobs + room_of_runs, dtype),
+        scratch=scratch,
+        placement=PLACEMENTS.index(site.placement),
+        by_amounts=by_amounts,
+        unsteady=n_nodes > 1 and not (site.is_one_pool or (not by_amounts and is_first)),
+        at=at,
+    )
+
+
+def _counts_more(capacity: NDArray[np.int64], table: NDArray[np.int64]) -> bool:
+    """Whether memory or GPUs matter: jobs need them, and nodes may lack them."""
+    shape = Shape._fields
+    memory = table[:, [shape.index("memory"), shape.index("node_memory")]]
+    gpus = table[:, shape.index("gpus")]
+    return bool(memory.any() or gpus.any())
+
+
+def _table(table: NDArray[np.int64], simple: NDArray[np.bool_], n_nodes: int) -> NDArray[np.int64]:
+    """Return the shapes with two more columns."""
+    limited = (table[:, FEWEST] > 1) | (table[:, MOST] < np.minimum(table[:, PROCS], n_nodes))
+    return np.ascontiguousarray(np.column_stack([table, limited, simple]).astype(np.int64))
+
+
+def enlarged(history: NodeHistory) -> NodeHistory:
+    """Return a history of twice the size."""
+    larger = _new_history(2 * history.node.size, 2 * history.job.size, history.start.dtype)
+    for values, before in zip(larger, history, strict=True):
+        values[: before.size] = before
+    return larger
+
+
+def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> NodeHistory:
+    """Return an empty history of this size."""
+    node, procs = (np.empty(n_parts, np.int64) for _ in range(2))
+    job, first, last = (np.empty(n_runs, np.int64) for _ in range(3))
+    start, end = (np.empty(n_runs, dtype) for _ in range(2))
+    return NodeHistory(node, procs, job, first, last, start, end)

@@ -1,0 +1,323 @@
+"""Compiled placement on nodes, by the rules of `placement`.
+
+Arrays are looked up before loops: in loops that write, the compiler would look them up each time.
+"""
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.nodes import (
+    CHOSEN,
+    CONSECUTIVE,
+    CONTIGUOUS,
+    FEWEST,
+    FIRST,
+    KINDS,
+    LIMITED,
+    MOST,
+    ON_NODE,
+    ON_NODE_GPUS,
+    PACKED,
+    PER_NODE,
+    PER_PROC,
+    PROCS,
+    SIMPLE,
+    SPREAD,
+    WHOLE,
+)
+from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
+
+# With fewer different numbers of free cores, nodes are searched by each of them; else sorted.
+FEW_SIZES = 10
+
+
+@inline
+def pools_suffice(machine, row, shape):
+    """Whether the pools have what a job needs."""
+    pools, need = machine.pools, machine.of_pools
+    for pool in range(need.shape[1]):
+        if pools[row, pool] < need[shape, pool]:
+            return False
+    return True
+
+
+@inline
+def room_of(machine, row, shape, node):
+    """Return how many processors of a job fit on a node."""
+    table, free = machine.table, machine.free
+    room = free[row, node, CORES]
+    if room <= 0 or table[shape, KINDS] >> machine.kind[node] & 1 == 0:
+        return 0
+    if table[shape, WHOLE] != 0 and room < machine.capacity[node, CORES]:
+        return 0
+    room = min(room, table[shape, PER_NODE])
+    if free.shape[2] > 1:
+        memory = free[row, node, MEMORY]
+        if memory < table[shape, ON_NODE] or free[row, node, GPUS] < table[shape, ON_NODE_GPUS]:
+            return 0
+        if room * table[shape, PER_PROC] > memory:  # a division takes long
+            room = memory // table[shape, PER_PROC]
+    return room
+
+
+@bare
+def can_place(machine, row, shape):
+    """Whether a job fits on a level."""
+    table, n_nodes = machine.table, machine.kind.size
+    if not pools_suffice(machine, row, shape):
+        return False
+    left = table[shape, PROCS]
+    if table[shape, SIMPLE] != 0:
+        for node in range(n_nodes):
+            left -= machine.free[row, node, CORES]
+            if left <= 0:
+                return True
+        return False
+    if machine.placement == CONTIGUOUS:
+        return find_place(machine, row, shape) > 0
+    if table[shape, LIMITED] != 0:
+        n_nodes, _ = _gather(machine, row, shape)
+        _count_rooms(machine, n_nodes)
+        return _can_follow(machine, shape, left, n_nodes, 0)
+    for node in range(n_nodes):
+        left -= room_of(machine, row, shape, node)
+        if left <= 0:
+            return True
+    return False
+
+
+@bare
+def find_place(machine, row, shape):
+    """Find where a job is placed; return on how many nodes, 0 if it does not fit."""
+    machine.at[CHOSEN] = -1
+    if not pools_suffice(machine, row, shape):
+        return 0
+    table, placement, scratch = machine.table, machine.placement, machine.scratch
+    if table[shape, LIMITED] == 0:
+        if placement == FIRST:
+            return _take_first(machine, row, shape)
+        if placement in (PACKED, SPREAD) and scratch.number.size <= FEW_SIZES:
+            return _take_by_free(machine, row, shape)
+    count, total = _gather(machine, row, shape)
+    if total < table[shape, PROCS]:
+        return 0
+    if placement == CONTIGUOUS:
+        return _fill_run(machine, shape, count)
+    if placement in (PACKED, SPREAD):
+        _sort_by_free(machine, row, count)
+        order = scratch.other
+    elif placement == CONSECUTIVE:
+        _sort_by_runs(machine, table[shape, PROCS], count)
+        order = scratch.other
+    else:
+        order = scratch.order
+    if table[shape, LIMITED] != 0:
+        return _fill_limited(machine, shape, order, count)
+    room, node, taken, left = scratch.room, scratch.node, scratch.taken, table[shape, PROCS]
+    place = 0
+    while left > 0:
+        node[place] = order[place]
+        taken[place] = min(room[order[place]], left)
+        left -= taken[place]
+        place += 1
+    return place
+
+
+@inline
+def _take_first(machine, row, shape):
+    """Take nodes by number, without a limit of their number."""
+    node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
+    count = 0
+    for number in range(machine.kind.size):
+        room = room_of(machine, row, shape, number)
+        if room > 0:
+            node[count] = number
+            taken[count] = min(room, left)
+            left -= taken[count]
+            count += 1
+            if left == 0:
+                return count
+    return 0
+
+
+@inline
+def _take_by_free(machine, row, shape):
+    """Take nodes by their free cores, the fewest or the most first, without such a limit."""
+    node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
+    free, packed, most = machine.free, machine.placement == PACKED, machine.scratch.number.size - 2
+    count = 0
+    for step in range(1, most + 1):
+        cores = step if packed else most + 1 - step
+        for number in range(machine.kind.size):
+            if free[row, number, CORES] == cores:
+                room = room_of(machine, row, shape, number)
+                if room > 0:
+                    node[count] = number
+                    taken[count] = min(room, left)
+                    left -= taken[count]
+                    count += 1
+                    if left == 0:
+                        return count
+    return 0
+
+
+@inline
+def _gather(machine, row, shape):
+    """Collect the nodes with room, by number; return their number and all their room."""
+    order, rooms = machine.scratch.order, machine.scratch.room
+    count, total = 0, 0
+    for node in range(machine.kind.size):
+        room = room_of(machine, row, shape, node)
+        rooms[node] = room
+        if room > 0:
+            order[count] = node
+            count += 1
+            total += room
+    return count, total
+
+
+@inline
+def _sort_by_free(machine, row, count):
+    """Sort the collected nodes by free cores, the fewest or the most first; by number if equal."""
+    scratch, free, packed = machine.scratch, machine.free, machine.placement == PACKED
+    order, other, begin = scratch.order, scratch.other, scratch.number
+    most = begin.size - 2
+    for cores in range(begin.size):
+        begin[cores] = 0
+    for place in range(count):
+        cores = free[row, order[place], CORES]
+        begin[(cores if packed else most - cores) + 1] += 1
+    for cores in range(1, begin.size):
+        begin[cores] += begin[cores - 1]
+    for place in range(count):
+        cores = free[row, order[place], CORES]
+        cores = cores if packed else most - cores
+        other[begin[cores]] = order[place]
+        begin[cores] += 1
+
+
+@inline
+def _find_runs(machine, count):
+    """Find the runs of neighbours among the collected nodes; return their number."""
+    scratch = machine.scratch
+    order, room, run, size = scratch.order, scratch.room, scratch.run, scratch.size
+    n_runs = 0
+    for place in range(count):
+        if place == 0 or order[place] > order[place - 1] + 1:
+            run[n_runs], size[n_runs] = place, 0
+            n_runs += 1
+        size[n_runs - 1] += room[order[place]]
+    run[n_runs] = count
+    return n_runs
+
+
+@inline
+def _best_run(size, n_runs, left):
+    """Return the smallest run that holds so much, else the largest; -1 if none is left."""
+    best = -1
+    for run in range(n_runs):
+        if size[run] > 0:
+            if best < 0:
+                best = run
+            elif size[best] >= left:
+                if left <= size[run] < size[best]:
+                    best = run
+            elif size[run] > size[best]:
+                best = run
+    return best
+
+
+@inline
+def _sort_by_runs(machine, left, count):
+    """Sort the collected nodes: the smallest run that holds the job, or the largest first."""
+    scratch = machine.scratch
+    order, other, run, size = scratch.order, scratch.other, scratch.run, scratch.size
+    n_runs, sorted_ = _find_runs(machine, count), 0
+    while sorted_ < count:
+        best = _best_run(size, n_runs, left)
+        left -= size[best]
+        size[best] = 0
+        for place in range(run[best], run[best + 1]):
+            other[sorted_] = order[place]
+            sorted_ += 1
+
+
+@inline
+def _fill_run(machine, shape, count):
+    """Take neighbours from the smallest run that holds a job; return how many, 0 for none."""
+    scratch, left = machine.scratch, machine.table[shape, PROCS]
+    run, size = scratch.run, scratch.size
+    n_runs = _find_runs(machine, count)
+    while True:
+        best = _best_run(size, n_runs, left)
+        if best < 0 or size[best] < left:
+            return 0
+        size[best] = 0
+        for begin in range(run[best], run[best + 1]):
+            taken = _fill_from(machine, shape, begin, run[best + 1])
+            if taken > 0:
+                return taken
+
+
+@inline
+def _fill_from(machine, shape, begin, end):
+    """Take neighbours from one on; return how many, 0 if they do not suffice."""
+    table, scratch = machine.table, machine.scratch
+    left = table[shape, PROCS]
+    for count in range(end - begin):
+        node = scratch.order[begin + count]
+        number = min(scratch.room[node], left - max(table[shape, FEWEST] - count - 1, 0))
+        if number <= 0 or count == table[shape, MOST]:
+            return 0
+        scratch.node[count], scratch.taken[count] = node, number
+        left -= number
+        if left == 0:
+            return count + 1 if count + 1 >= table[shape, FEWEST] else 0
+    return 0
+
+
+@inline
+def _count_rooms(machine, n_nodes):
+    """Count the first collected nodes by their room."""
+    scratch = machine.scratch
+    count = scratch.number
+    for room in range(count.size):
+        count[room] = 0
+    for place in range(n_nodes):
+        count[scratch.room[scratch.order[place]]] += 1
+
+
+@inline
+def _can_follow(machine, shape, left, n_nodes, n_taken):
+    """Whether the rest of a job fits on the counted nodes, as far as it may use them."""
+    table, count = machine.table, machine.scratch.number
+    if table[shape, FEWEST] - n_taken > min(left, n_nodes):
+        return False
+    most, room = table[shape, MOST] - n_taken, count.size - 1
+    while left > 0 and most > 0 and room > 0:
+        number = min(count[room], most)
+        left -= number * room
+        most -= number
+        room -= 1
+    return left <= 0
+
+
+@inline
+def _fill_limited(machine, shape, order, n_nodes):
+    """Take nodes in order, if the rest can be placed on those behind; return how many, or 0."""
+    table, scratch, left, n_taken = machine.table, machine.scratch, machine.table[shape, PROCS], 0
+    count, rooms = scratch.number, scratch.room
+    _count_rooms(machine, n_nodes)
+    for place in range(n_nodes):
+        room = rooms[order[place]]
+        count[room] -= 1
+        number = min(room, left - max(table[shape, FEWEST] - n_taken - 1, 0))
+        if (
+            number > 0
+            and n_taken < table[shape, MOST]
+            and _can_follow(machine, shape, left - number, n_nodes - place - 1, n_taken + 1)
+        ):
+            scratch.node[n_taken], scratch.taken[n_taken] = order[place], number
+            left -= number
+            n_taken += 1
+            if left == 0:
+                return n_taken if n_taken >= table[shape, FEWEST] else 0
+    return 0

@@ -1,0 +1,308 @@
+"""Machines of nodes in the plain-Python engine.
+
+With ``claim="nodes"``, a reservation is a *claim* on certain nodes from some second on, and a job
+fits if there is room for it on what is free and not claimed until its planned end. With
+``claim="amounts"``, the reservation of the first job takes the sums of what its nodes give.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import WorkloadError
+from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
+from workloadkit.simulation.machine.plain import Machine, Pool, Run
+from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
+from workloadkit.simulation.plain.job import Job, JobView
+
+#: Processors of a job by node.
+Place = Mapping[int, int]
+
+
+class NodeSite(NamedTuple):
+    """Nodes, what jobs need of them, and how they are placed.
+
+    Parameters
+    ----------
+    capacity : sequence of (int, int, int)
+        Cores, memory [KB] and GPUs of each node.
+    kinds : sequence of int
+        Type of each node.
+    pools : sequence of int
+        Amounts of the pools.
+    shapes : Shapes
+    placement, claim : str
+    """
+
+    capacity: Sequence[tuple[int, int, int]]
+    kinds: Sequence[int]
+    pools: Sequence[int]
+    shapes: Shapes
+    placement: str
+    claim: str
+
+    @property
+    def only_processors(self) -> NDArray[np.bool_]:
+        """Which shapes fit wherever enough processors are free."""
+        cores, kinds = max(node[CORES] for node in self.capacity), set(self.kinds)
+        only = self.shapes.need_processors_only(cores, sum(1 << kind for kind in kinds))
+        return only & (self.placement != CONTIGUOUS)
+
+    @property
+    def is_one_pool(self) -> bool:
+        """Whether reservations by amounts are those of one pool."""
+        return self.claim == "amounts" and bool(self.only_processors.all())
+
+    def shape(self, job: Job | JobView) -> Shape:
+        """Return what a job needs of nodes."""
+        return self.shapes.shape(self._number(job))
+
+    def of_pools(self, job: Job | JobView) -> list[int]:
+        """Return what a job needs of the pools."""
+        amounts: list[int] = self.shapes.pools[self._number(job)].tolist()
+        return amounts
+
+    def _number(self, job: Job | JobView) -> int:
+        record = job if isinstance(job, Job) else job._record
+        return int(self.shapes.of_job[record.row])
+
+    def amounts(self, job: Job | JobView, place: Place) -> dict[int, tuple[int, int, int]]:
+        """Return what a job takes of each of its nodes."""
+        shape = self.shape(job)
+        if shape.whole:
+            return {node: self.capacity[node] for node in place}
+        return {
+            node: (procs, shape.node_memory + procs * shape.memory, shape.gpus)
+            for node, procs in place.items()
+        }
+
+
+class NodeLevel:
+    """What is free on nodes and of pools.
+
+    Parameters
+    ----------
+    site : NodeSite
+    places : mapping of JobView to Place
+        Of the running jobs.
+    live : NodeLevel, optional
+        The present level, of which this one is a copy.
+
+    Attributes
+    ----------
+    free : int
+        Free processors.
+    nodes : list of list of int
+        Free cores, memory and GPUs of each node.
+    pools : list of int
+        Free amounts of pools.
+    spare : list of int or None
+        What a reservation by amounts leaves: sums over the nodes, and of pools.
+    """
+
+    __slots__ = ("free", "live", "nodes", "places", "pools", "site", "spare")
+
+    def __init__(
+        self, site: NodeSite, places: Mapping[JobView, Place], live: "NodeLevel | None" = None
+    ) -> None:
+        self.site, self.places, self.live = site, places, live
+        nodes: Iterable[Iterable[int]] = site.capacity if live is None else live.nodes
+        self.nodes: list[list[int]] = [list(node) for node in nodes]
+        self.pools: list[int] = list(site.pools if live is None else live.pools)
+        self.free: int = sum(node[CORES] for node in self.nodes) if live is None else live.free
+        self.spare: list[int] | None = None
+
+    def place(self, job: Job | JobView) -> Place | None:
+        """Return where a job would be placed, None if it does not fit."""
+        site = self.site
+        if any(a > b for a, b in zip(site.of_pools(job), self.pools, strict=True)):
+            return None
+        return find_place(site.shape(job), self.nodes, site.capacity, site.kinds, site.placement)
+
+    def fits(self, job: Job | JobView) -> bool:
+        """Whether a job fits; behind a reservation by amounts, whether its amounts are spare."""
+        if self.spare is None or self.live is None:
+            return self.place(job) is not None
+        place = self.live.place(job)
+        return place is not None and all(
+            a <= b for a, b in zip(self._sums(job, place), self.spare, strict=True)
+        )
+
+    def take(self, job: JobView) -> None:
+        """Reserve for a job, or take the amounts of one that is about to start."""
+        level = self if self.spare is None or self.live is None else self.live
+        place = level.place(job)
+        assert place is not None  # it fits
+        free = self.spare or [*map(sum, zip(*self.nodes, strict=True)), *self.pools]
+        self.spare = [a - b for a, b in zip(free, self._sums(job, place), strict=True)]
+
+    def _sums(self, job: Job | JobView, place: Place) -> list[int]:
+        """Return what a job takes: sums over its nodes, and of pools."""
+        taken = self.site.amounts(job, place).values()
+        return [*map(sum, zip(*taken, strict=True)), *self.site.of_pools(job)]
+
+    def give_back(self, job: JobView) -> None:
+        """Return what a running job holds."""
+        self.change(job, self.places[job], 1)
+
+    def change(self, job: JobView, place: Place, sign: int) -> None:
+        """Return (1) or take (-1) what a job takes in a place."""
+        for node, amounts in self.site.amounts(job, place).items():
+            free = self.nodes[node]
+            self.free += sign * amounts[CORES]
+            for resource, amount in enumerate(amounts):
+                free[resource] += sign * amount
+        for pool, amount in enumerate(self.site.of_pools(job)):
+            self.pools[pool] += sign * amount
+
+    def least(self, others: Iterable["NodeLevel"]) -> "NodeLevel":
+        """Return what is free in this level and in others."""
+        found = NodeLevel(self.site, self.places, self)
+        for other in others:
+            pairs = zip(found.nodes, other.nodes, strict=True)
+            found.nodes = [list(map(min, mine, its)) for mine, its in pairs]
+            found.pools = list(map(min, found.pools, other.pools))
+        return found
+
+    def copy(self) -> "NodeLevel":
+        """Return a copy."""
+        return NodeLevel(self.site, self.places, self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether as much is free."""
+        return isinstance(other, NodeLevel) and (self.nodes, self.pools) == (
+            other.nodes,
+            other.pools,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        """Describe the level."""
+        return f"{len(self.nodes)} nodes with {self.free} free processors"
+
+
+class _Claim(NamedTuple):
+    """A place that is reserved for a job from `begin` until `end`.
+
+    If `strictly`, a job that ends at `begin` is in its way, too.
+    """
+
+    begin: Any
+    end: Any
+    place: Place
+    strictly: bool
+
+    def is_in_the_way(self, begin: Any, end: Any) -> bool:
+        """Whether it begins during some time."""
+        return begin < self.begin < end or (self.strictly and self.begin == end)
+
+
+class NodeMachine(Machine):
+    """Nodes and pools that are always available.
+
+    Parameters
+    ----------
+    site : NodeSite
+    numbers : sequence of int
+        Number of each node, from 1, in the machine that the site belongs to.
+    """
+
+    def __init__(self, site: NodeSite, numbers: Sequence[int]) -> None:
+        self._places: dict[JobView, Place] = {}
+        self._nodes = NodeLevel(site, self._places)
+        super().__init__(self._nodes.free, None if site.is_one_pool else self._nodes)
+        self._numbers, self._by_nodes = numbers, site.claim == "nodes"
+        self._claims: dict[JobView, _Claim] = {}
+
+    def changes_ahead(self, now: Any) -> bool:
+        """Whether reservations are of certain nodes."""
+        return self._by_nodes
+
+    def fits(self, job: JobView, now: Any) -> bool:
+        """Whether there is room for a job until its planned end, on what is not claimed."""
+        return self._place_now(job, now) is not None
+
+    def _place_now(self, job: JobView, now: Any) -> Place | None:
+        """Return where a job can start now, None for nowhere.
+
+        One whose reservation has begun starts in its own place or not at all.
+        """
+        own = self._claims.get(job)
+        if isinstance(self.level, Pool):
+            return self._nodes.place(job)
+        if own is not None and own.begin <= now:
+            rest = self.level.copy()
+            rest.change(job, own.place, -1)
+            free = min(*(amount for node in rest.nodes for amount in node), *rest.pools, 0) >= 0
+            return own.place if free else None
+        place: Place | None = self._least(job, now, now).place(job)
+        return place
+
+    def start(self, job: JobView, now: Any) -> None:
+        """Start a job where there is room until its planned end, else anywhere."""
+        place = self._place_now(job, now) or self._nodes.place(job)
+        assert place is not None  # it fits
+        self._claims.pop(job, None)
+        self._places[job] = place
+        self._nodes.change(job, place, -1)
+        if self.level is not self._nodes:
+            self.level.take(job)
+
+    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+        """Release the place of a job."""
+        self._nodes.give_back(job)
+        if self.level is not self._nodes:
+            self.level.give_back(job)
+        place = self._places.pop(job)
+        nodes = tuple((self._numbers[node], procs) for node, procs in sorted(place.items()))
+        self.runs.append((job, Run(job.number, job.start, now, (), interrupted, nodes=nodes)))
+
+    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
+        """Claim nodes for a job, from the earliest possible second on; return that second."""
+        self.release(job)
+        ends = {running.start + running.estimate for running in self._places}
+        ends.update(claim.end for claim in self._claims.values())
+        for time in [now, *sorted(end for end in ends if end > now)]:
+            place = self._least(job, time, now, is_free=False).place(job)
+            if place is not None:
+                self._claims[job] = _Claim(time, time + job.estimate, place, strictly)
+                return time
+        return inf
+
+    def _least(self, job: JobView, begin: Any, now: Any, *, is_free: bool = True) -> NodeLevel:
+        """Return what is available to a job from `begin` on, for its estimate.
+
+        By the plans, running jobs that have outlived their estimates end now; what they hold is
+        not free (`is_free`) now.
+        """
+        end = begin + job.estimate
+        claims = [claim for other, claim in self._claims.items() if other is not job]
+        starts = [claim.begin for claim in claims if claim.is_in_the_way(begin, end)]
+        levels = [self._planned(job, time, now) for time in [begin, *starts]]
+        return levels[0].least([*levels[1:], *([self.level] if is_free else [])])
+
+    def _planned(self, job: JobView, time: Any, now: Any) -> NodeLevel:
+        """Return the level planned for some second, without the claim of a job."""
+        level: NodeLevel = self.level.copy()
+        for running in self._places:
+            if max(running.start + running.estimate, now) <= time:
+                level.give_back(running)
+        for other, claim in self._claims.items():
+            if other is not job and claim.begin <= time < claim.end:
+                level.change(other, claim.place, -1)
+        return level
+
+    def release(self, job: JobView | None) -> None:
+        """Cancel the reservation of a job, or all."""
+        if job is None:
+            self._claims.clear()
+        else:
+            self._claims.pop(job, None)
+
+    def without_outages(self) -> Machine:
+        """Raise an error: its jobs are those of one simulation."""
+        raise WorkloadError("a machine of nodes cannot be simulated within a simulation")

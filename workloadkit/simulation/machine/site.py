@@ -1,0 +1,101 @@
+"""A machine of nodes for one log, for both engines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
+from workloadkit.simulation.machine.outages import Runs
+from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes(Hardware):
+    """Nodes that serve the jobs of one log.
+
+    Parameters
+    ----------
+    procs : int
+    site : NodeSite
+    numbers : sequence of int
+        Number of each node in the machine that it belongs to, from 1.
+    row : ndarray of int64, optional
+        Place in the log of each job of the simulation; by default the jobs are those of the log.
+    """
+
+    site: NodeSite
+    numbers: Sequence[int]
+    row: NDArray[np.int64] | None = None
+
+    def plain(self) -> NodeMachine:
+        """Return the machine for one simulation in the plain-Python engine."""
+        return NodeMachine(self.site, self.numbers)
+
+    def serving(self, workload: Any) -> "Nodes":
+        """Return the machine for the jobs of a workload."""
+        users = workload.users
+        return self if users is None else replace(self, row=users.tables.row)
+
+    def compiled(self, jobs: Any, n_planned: int) -> Any:
+        """Return the machine's part of the compiled state."""
+        from workloadkit.simulation.machine import nodes_ledger  # noqa: F401 acts for it
+        from workloadkit.simulation.machine.nodes import new_nodes
+
+        if n_planned == 0 or self.site.claim == "amounts":
+            return new_nodes(self.site, jobs, self.row, n_planned)
+        from workloadkit.simulation.machine.nodes_claims import new_claimed
+
+        return new_claimed(new_nodes(self.site, jobs, self.row), jobs)
+
+    def go_on(self, state: State) -> State:
+        """Return the state with room for what the next instant may record."""
+        from workloadkit._kernels.compile import in_python
+        from workloadkit.simulation.machine.nodes import enlarged
+        from workloadkit.simulation.machine.nodes_ledger import lacks_room
+
+        nodes = getattr(state.machine, "nodes", state.machine)
+        if in_python(lacks_room)(nodes):
+            nodes = nodes._replace(history=enlarged(nodes.history))
+        if nodes is not state.machine and hasattr(state.machine, "nodes"):
+            nodes = state.machine._replace(nodes=nodes)
+        return state._replace(machine=nodes)
+
+    def runs(self, state: State) -> "NodeRuns":
+        """Return the runs of jobs, with the jobs as places."""
+        from workloadkit.simulation.machine.nodes import N_RUNS
+
+        nodes = getattr(state.machine, "nodes", state.machine)
+        return NodeRuns(nodes.history, int(nodes.at[N_RUNS]), nodes=self.numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRuns(Runs):
+    """Runs on nodes, in the order in which these were released; each is made on access.
+
+    Parameters
+    ----------
+    nodes : sequence of int
+        Number of each node.
+    """
+
+    nodes: Sequence[int] = ()
+
+    def _run(self, place: int) -> Run:
+        history = self.history
+        parts = range(history.first[place], history.last[place])
+        job = history.job[place]
+        held = ((self.nodes[history.node[part]], int(history.procs[part])) for part in parts)
+        return Run(
+            job=int(job if self.numbers is None else self.numbers[job]),
+            start=history.start[place].item(),
+            end=history.end[place].item(),
+            processors=(),
+            interrupted=False,
+            row=int(job if self.rows is None else self.rows[job]),
+            nodes=tuple(sorted(held)),
+        )

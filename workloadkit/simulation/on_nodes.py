@@ -1,0 +1,233 @@
+"""Rules for schedules on described machines: nodes, pools and partitions are not overused.
+
+The rules are checked with the description, the requests of the jobs and the runs that a schedule
+lists. They share no code with the simulator.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import plural
+from workloadkit.machine.description import MachineDescription
+from workloadkit.machine.requests import Requests
+from workloadkit.simulation.claims import (
+    ScheduleClaim,
+    as_instants,
+    refuted,
+    seconds,
+    use_of,
+)
+from workloadkit.simulation.feasible import Listed
+from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.workload import Workload
+
+_RESOURCES = ("processors", "KB of memory", "GPUs")
+
+
+class Places(NamedTuple):
+    """The runs of jobs on nodes: one entry for each node of each run.
+
+    Parameters
+    ----------
+    row : ndarray of int64, shape (n_entries,)
+        Place of the job in the workload.
+    node, procs : ndarray of int64, shape (n_entries,)
+        A node, from 0, and the processors on it.
+    start, end : ndarray, shape (n_entries,)
+        [s]
+    """
+
+    row: NDArray[np.int64]
+    node: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    start: NDArray
+    end: NDArray
+
+
+def places_of(runs: Sequence[Run], at: NDArray[np.int64]) -> Places:
+    """Return the places of the jobs of a workload; `at` is the place of each in the schedule."""
+    place = np.full(max(at.max(initial=-1) + 1, 1), -1)
+    place[at] = np.arange(at.size)
+    found = [
+        (int(place[run.row]), node - 1, procs, run.start, run.end)
+        for run in runs
+        for node, procs in run.nodes
+    ]
+    row, node, procs, start, end = (
+        np.array(column) for column in zip(*(found or [(0, 0, 0, 0, 0)]), strict=True)
+    )
+    return Places(*(column[: len(found)] for column in (row, node, procs, start, end)))
+
+
+def jobs_have_nodes(
+    workload: Workload, listed: Listed, at: NDArray[np.int64], places: Places
+) -> ScheduleClaim:
+    """Check that each job runs on nodes, with its processors, from its start to its end."""
+    text = "each job has its processors on nodes from its start to its end"
+    procs = np.bincount(places.row, places.procs, minlength=at.size).astype(np.int64)
+    start, end = listed.start[at], listed.start[at] + listed.run[at]
+    first, last = (np.full(at.size, np.nan) for _ in range(2))
+    first[places.row], last[places.row] = places.start, places.end
+    wrong = (procs != workload.procs) | (first != start) | (last != end)
+    pairs = places.row * (places.node.max(initial=0) + 1) + places.node
+    again = np.ones(pairs.size, dtype=bool)
+    again[np.unique(pairs, return_index=True)[1]] = False
+    wrong[places.row[again]] = True
+    if wrong.any():
+        job = int(np.argmax(wrong))
+        held = f"{plural(procs[job], 'processor')} of {workload.procs[job]:,}"
+        why = f"job {workload.job[job]} has {held}, from {seconds(first[job])}"
+        return refuted(text, why, int(wrong.sum()))
+    return ScheduleClaim(text, "proved", f"{plural(at.size, 'job')} on {places.row.size:,} nodes")
+
+
+def requests_are_met(
+    workload: Workload, requests: Requests, machine: MachineDescription, places: Places
+) -> ScheduleClaim:
+    """Check features, partitions, numbers of nodes and processors on each node."""
+    text = "nodes are those that jobs request, within the limits of their partitions"
+    row = workload.row
+    kind = np.repeat(np.arange(len(machine.nodes)), [node.count for node in machine.nodes])
+    eligible = requests.eligible[row]
+    wrong = np.zeros(row.size, dtype=bool)
+    wrong[places.row[~eligible[places.row, kind[places.node]]]] = True
+    cap = requests.per_node[row]
+    wrong[places.row[(cap[places.row] > 0) & (places.procs > cap[places.row])]] = True
+    count = np.bincount(places.row, minlength=row.size)
+    nodes = np.minimum(requests.nodes[row], workload.procs)
+    wrong |= (nodes > 0) & (count != nodes)
+    part = requests.partition[row]
+    for number, limit in enumerate(machine.partitions):
+        its = part == number
+        least = np.minimum(limit.min_nodes or 1, workload.procs)
+        wrong |= its & (count < least)
+        for most, amount in (
+            (limit.max_nodes, count),
+            (limit.max_procs, workload.procs),
+            (limit.max_time, workload.estimate),
+        ):
+            if most is not None:
+                wrong |= its & (amount > most)
+    if wrong.any():
+        job = int(np.argmax(wrong))
+        held = ", ".join(map(str, (places.node[places.row == job] + 1).tolist()[:9]))
+        return refuted(text, f"job {workload.job[job]} runs on nodes {held}", int(wrong.sum()))
+    return ScheduleClaim(text, "proved", plural(row.size, "job"))
+
+
+def no_node_is_used_twice(
+    workload: Workload, requests: Requests, machine: MachineDescription, places: Places
+) -> ScheduleClaim:
+    """Check that on no node more processors, memory or GPUs are in use than it has."""
+    text = "no processor, memory or GPU of a node is used twice at one time"
+    counts = [node.count for node in machine.nodes]
+    row, jobs = workload.row[places.row], np.bincount(places.row, minlength=workload.row.size)
+    whole = requests.exclusive[row]
+    gpus = -(-requests.gpus[row] // jobs[places.row])
+    memory = requests.node_memory[row] + requests.memory[row] * places.procs
+    peaks = []
+    for resource, (each, there) in enumerate(
+        (
+            (places.procs, [node.cores for node in machine.nodes]),
+            (memory, [node.memory or np.inf for node in machine.nodes]),
+            (gpus, [node.gpus for node in machine.nodes]),
+        )
+    ):
+        capacity = np.repeat(np.array(there, dtype=float), counts)
+        taken = np.where(whole, capacity[places.node], each)
+        known = np.isfinite(capacity[places.node]) & (taken > 0)
+        which = Places(*(column[known] for column in places))
+        over = _overused(which, taken[known], capacity)
+        if over is not None:
+            node, time, used = over
+            why = f"{used:,.0f} of {capacity[node]:,.0f} {_RESOURCES[resource]} on node {node + 1}"
+            return ScheduleClaim(text, "refuted", f"{why} at {seconds(time)}")
+        if known.any():
+            peaks.append(_RESOURCES[resource])
+    what = ", ".join(peaks)
+    return ScheduleClaim(text, "proved", f"{what} of {plural(machine.n_nodes, 'node')}")
+
+
+def _overused(places: Places, taken: NDArray, capacity: NDArray) -> tuple[int, float, float] | None:
+    """Return a node on which more is in use than it has, when, and how much.
+
+    At one instant ends come before starts. A run of no length needs what it takes in addition to
+    the runs through its instant.
+    """
+    if not taken.size:
+        return None
+    start, end = as_instants(places.start.astype(float), places.end.astype(float))
+    lasting = end > start
+    node = np.concatenate([places.node[lasting]] * 2)
+    time = np.concatenate([start[lasting], end[lasting]])
+    change = np.concatenate([taken[lasting], -taken[lasting]])
+    order = np.lexsort((change, time, node))  # ends first
+    node, time, change = node[order], time[order], change[order]
+    used = np.cumsum(change)  # what is taken of a node is returned before the next one
+    over = np.flatnonzero(used > capacity[node] + 1e-6)
+    if over.size:
+        return int(node[over[0]]), float(time[over[0]]), float(used[over[0]])
+    for entry in np.flatnonzero(~lasting):
+        on, now = places.node[entry], start[entry]
+        through = lasting & (places.node == on) & (start < now) & (now < end)
+        total = taken[entry] + taken[through].sum()
+        if total > capacity[on] + 1e-6:
+            return int(on), float(now), float(total)
+    return None
+
+
+def pools_suffice(
+    workload: Workload,
+    listed: Listed,
+    at: NDArray[np.int64],
+    requests: Requests,
+    machine: MachineDescription,
+) -> ScheduleClaim:
+    """Check that no more of a pool is in use than there is."""
+    text = "no more of a pool is in use than there is"
+    start = listed.start[at]
+    start, end = as_instants(start.astype(float), (start + listed.run[at]).astype(float))
+    peaks = []
+    for pool, (name, amount) in enumerate(machine.pools.items()):
+        taken = requests.pools[workload.row, pool]
+        use = use_of(start, end, taken)
+        peak = int(use.after.max(initial=0))
+        moment = np.flatnonzero(end == start)
+        peak = max(peak, int((use.through[use.begin[moment]] + taken[moment]).max(initial=0)))
+        if peak > amount:
+            return ScheduleClaim(text, "refuted", f"{peak:,} of {amount:,} {name}")
+        peaks.append(f"{name} at most {peak:,} of {amount:,}")
+    return ScheduleClaim(text, "proved", ", ".join(peaks))
+
+
+def partitions_suffice(
+    workload: Workload,
+    listed: Listed,
+    at: NDArray[np.int64],
+    requests: Requests,
+    machine: MachineDescription,
+) -> ScheduleClaim:
+    """Check that no partition without nodes uses more processors than it has."""
+    text = "no partition uses more processors than it has"
+    start = listed.start[at]
+    start, end = as_instants(start.astype(float), (start + listed.run[at]).astype(float))
+    part, peaks = requests.partition[workload.row], []
+    if (part < 0).any() and len(machine.partitions) > 1:
+        job = workload.job[np.argmax(part < 0)]
+        return refuted(text, f"job {job} has no partition", int((part < 0).sum()))
+    for number, partition in enumerate(machine.partitions):
+        its = part == number
+        if partition.procs is None or not its.any():
+            continue
+        procs, moment = workload.procs[its], np.flatnonzero(start[its] == end[its])
+        use = use_of(start[its], end[its], procs)
+        peak = int(use.after.max(initial=0))
+        peak = max(peak, int((use.through[use.begin[moment]] + procs[moment]).max(initial=0)))
+        if peak > partition.procs:
+            why = f"{peak:,} of {partition.procs:,} in partition {partition.name}"
+            return ScheduleClaim(text, "refuted", why)
+        peaks.append(f"{partition.name} at most {peak:,} of {partition.procs:,}")
+    return ScheduleClaim(text, "proved", ", ".join(peaks))
