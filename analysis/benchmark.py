@@ -1,6 +1,5 @@
 """The results of the benchmark as a page."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -133,10 +132,7 @@ def _scores(results: BenchmarkResults, kind: str, baseline: str) -> Section | No
     rows = {}
     for entry in order:
         mine = scores[scores["entry"] == entry].set_index("metric")
-        rows[entry] = [count(n_cases[entry])] + [
-            with_interval(*mine.loc[name, ["score", "low", "high"]], _form_of_score(name))
-            for name in metrics
-        ]
+        rows[entry] = [count(n_cases[entry]), *(shown_score(mine.loc[name]) for name in metrics)]
     titles = ["cases", *map(_title, metrics)]
     text = pd.DataFrame.from_dict(rows, orient="index", columns=titles)
     text.index.name = None
@@ -146,15 +142,14 @@ def _scores(results: BenchmarkResults, kind: str, baseline: str) -> Section | No
     finding = f"Without runs of {baseline} there are no scores."
     if best.size:
         row = scores[(scores["entry"] == best.index[0]) & (scores["metric"] == MAIN)].iloc[0]
-        size = with_interval(row["score"], row["low"], row["high"], number)
         finding = (
-            f"{best.index[0]} has the lowest {_title(MAIN)}: {size} times that of {baseline}, over "
-            f"{plural(most, 'case')}."
+            f"{best.index[0]} has the lowest {_title(MAIN)}: {shown_score(row)} times that of "
+            f"{baseline}, over {plural(most, 'case')}."
         )
     caption = (
         f"Geometric means over the cases of the ratio to {baseline} in the same run, with 95 % "
-        "intervals over the runs; less is better, except for throughput. Cases in which a metric of an entry is 0 "
-        "are left out."
+        "intervals over the runs; less is better, except for throughput. Cases in which a metric "
+        "of an entry is 0 are left out."
     )
     if kind == "metasystems":
         caption += f" The added wait is the difference from {baseline}."
@@ -178,8 +173,10 @@ def _title(name: str) -> str:
     return _TITLES.get(name, metric_title(name))
 
 
-def _form_of_score(name: str) -> Callable[[float], str]:
-    return _signed_duration if name == "added_wait" else number
+def shown_score(row: Any) -> str:
+    """Format a row of the scores: the score with its interval."""
+    form = _signed_duration if row.get("metric", row.name) == "added_wait" else number
+    return with_interval(row["score"], row["low"], row["high"], form)
 
 
 def _signed_duration(seconds: float) -> str:
@@ -223,7 +220,9 @@ def _cases(results: BenchmarkResults) -> Section | None:
     for place, rows in table.groupby(keys, sort=False):
         metrics = [name for name in results.metrics if rows[name].notna().any()]
         best[", ".join(place)] = {
-            _title(name): _named(rows.loc[rows[f"{name}_best"] == 1, "entry"].tolist())
+            _title(name): _named(
+                rows[rows[f"{name}_best"] == 1].sort_values(name, kind="stable")["entry"].tolist()
+            )
             for name in _DRAWN
         }
         for row in rows.sort_values(MAIN, kind="stable").to_dict("records"):
@@ -256,7 +255,7 @@ def _cases(results: BenchmarkResults) -> Section | None:
         (
             Table(
                 "best",
-                "Entries of which none is significantly better, by metric.",
+                "Entries of which none is significantly better, by metric, the best first.",
                 text,
                 text,
                 words=True,
@@ -358,7 +357,7 @@ def _workloads(results: BenchmarkResults) -> Section:
     titles = ["workload", *(name.replace("_", " ") for name in FEATURES)]
     text = pd.DataFrame.from_dict(rows, orient="index", columns=titles)
     explained = "; ".join(f"{name.replace('_', ' ')}: {what}" for name, what in FEATURES.items())
-    tables = ()
+    tables: tuple[Table, ...] = ()
     if rows:
         caption = f"Means of the features over the runs. {_upper(explained)}."
         tables = (Table("features", caption, pd.DataFrame(data), text),)

@@ -57,7 +57,9 @@ def micro(types: tuple[str, ...], n_jobs: int, rng: np.random.Generator) -> Trac
     jobs of a bag: the longest run time, times up to three, rounded up.
     """
     shares = np.array([1 / TYPES[name].work for name in types])
-    kind, run, procs, size, requested = [], [], [], [], []
+    kind: list[int] = []
+    size: list[int] = []
+    run, procs, requested = [], [], []
     while sum(size) < n_jobs:
         name = types[rng.choice(len(types), p=shares / shares.sum())]
         one = TYPES[name]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.benchmark.entries import METRICS
+from workloadkit.benchmark.entries import LARGER_IS_BETTER, METRICS
 from workloadkit.benchmark.features import FEATURES, features_of
 from workloadkit.benchmark.suite import canonical as in_the_form
 from workloadkit.errors import ParameterError, WorkloadError, among
@@ -42,7 +42,8 @@ def nearest_cases(
     -------
     DataFrame
         One row per case on a machine, the nearest first: `workload system users distance`;
-        `entries`, those of which none is significantly better; and the features.
+        `entries`, those of which none is significantly better, the best first; and the
+        features.
 
     Raises
     ------
@@ -70,12 +71,14 @@ def nearest_cases(
     for case, workload in certificate["workloads"].items():
         if set(FEATURES) <= set(workload["features"]):
             place = dict(zip(("workload", "system", "users"), case.split("."), strict=True))
+            sign = -1 if metric in LARGER_IS_BETTER else 1
             best = [
-                row["entry"]
+                (sign * row[metric][0], row["entry"])
                 for row in certificate["results"]
                 if row["case"] == case and row[metric][_BEST] == 1
             ]
-            rows.append({**place, "entries": best, **workload["features"]})
+            names = [name for _, name in sorted(best)]
+            rows.append({**place, "entries": names, **workload["features"]})
     found = pd.DataFrame(rows)
     features = found[[*FEATURES]].to_numpy(np.float64)
     spread = features.std(axis=0)

@@ -25,6 +25,7 @@ import hashlib
 import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,7 +38,7 @@ from workloadkit.simulation.engine import JobView, Scheduler
 #: Version of the protocol.
 PROTOCOL = 1
 
-#: Longest time of a run, by default. [s]
+#: Longest time of a run. [s]
 TIME_LIMIT = 60.0
 
 
@@ -108,15 +109,15 @@ def _line(job: JobView, time: Any) -> str:
 
 
 @contextmanager
-def scheduler_of(command: str, *, time_limit: float = TIME_LIMIT) -> Iterator[ProcessScheduler]:
-    """Start a process and yield its scheduler; the process ends with the context.
+def scheduler_of(command: str) -> Iterator[ProcessScheduler]:
+    """Start a process and yield its scheduler.
+
+    The process ends with the context, and is killed after `TIME_LIMIT`.
 
     Parameters
     ----------
     command : str
         Split as by a shell, but run without one.
-    time_limit : float
-        After this time the process is killed. [s]
 
     Raises
     ------
@@ -124,8 +125,6 @@ def scheduler_of(command: str, *, time_limit: float = TIME_LIMIT) -> Iterator[Pr
         If it cannot be started, or was killed; with the last line of its standard error, if its
         answers end.
     """
-    import tempfile
-
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         try:
             process = subprocess.Popen(
@@ -145,14 +144,14 @@ def scheduler_of(command: str, *, time_limit: float = TIME_LIMIT) -> Iterator[Pr
             late = True
             process.kill()
 
-        timer = Timer(time_limit, stop)
+        timer = Timer(TIME_LIMIT, stop)
         timer.daemon = True
         timer.start()
         try:
             yield ProcessScheduler(process)
         except RefusedError as error:
             if late:
-                raise RefusedError(f"the run takes more than {time_limit:g} s") from None
+                raise RefusedError(f"the run takes more than {TIME_LIMIT:g} s") from None
             errors.seek(0)
             said = errors.read().strip().splitlines()
             raise RefusedError(f"{error}: {said[-1]}" if said else str(error)) from None

@@ -183,7 +183,7 @@ class _CaseResults:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of the table."""
-        found = [{**self.place, "entry": entry} for entry in self.entries]
+        found: list[dict[str, Any]] = [{**self.place, "entry": x} for x in self.entries]
         for metric, values in self.values.items():
             better = self.better(metric)
             best, worst = 1 + better.sum(axis=0), len(self.entries) - better.sum(axis=1)

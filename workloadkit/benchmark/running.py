@@ -138,7 +138,7 @@ def _run(placed: tuple[int, _Task]) -> _Done:
     task = placed[1]
     made = task.case.run(task.run, task.seed)
     features = {} if isinstance(made, Metasystem) else features_of(made, task.case.procs)
-    found = _Done(_digest(made), features)
+    found = _Done(digest_of_run(made), features)
     for entry in task.entries:
         try:
             played = play(entry, task.case, made, task.run, task.seed)
@@ -150,7 +150,7 @@ def _run(placed: tuple[int, _Task]) -> _Done:
     return found
 
 
-def _digest(made: Trace | Metasystem) -> str:
+def digest_of_run(made: Trace | Metasystem) -> str:
     """Return the digest of the jobs of a run."""
     if isinstance(made, Trace):
         return digest_of(*(made.column(name) for name in _COLUMNS))

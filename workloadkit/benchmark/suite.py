@@ -7,7 +7,7 @@ of what they make is a new `VERSION`.
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,11 +101,8 @@ def canonical(trace: Trace, procs: int, name: str, *, load: float | None = LOAD)
     return Trace.from_columns(columns, header=header, name=name)
 
 
-def _micro(*types: str) -> Callable[[np.random.Generator], Trace]:
-    def draw(rng: np.random.Generator) -> Trace:
-        return micro(types, JOBS, rng)
-
-    return draw
+def _micro(types: tuple[str, ...], rng: np.random.Generator) -> Trace:
+    return micro(types, JOBS, rng)
 
 
 def _lublin(rng: np.random.Generator) -> Trace:
@@ -116,17 +113,20 @@ def _cirne(rng: np.random.Generator) -> Trace:
     return cirne(JOBS, PROCS, rng)
 
 
-def _resampled(log: Trace) -> Callable[[np.random.Generator], Trace]:
-    """Return what draws weeks of users of a log, about as many jobs as the other workloads have."""
+def _resampled(path: str, rng: np.random.Generator) -> Trace:
+    """Draw weeks of users of a log, about as many jobs as the other workloads have."""
+    log = _log(path)
+    jobs = log.within_window()
+    weeks = np.ptp(jobs.column("submit")) / 604_800
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)  # of jobs that are left out
+        return resample(log, weeks=max(1, round(JOBS * weeks / jobs.n_jobs)), rng=rng)
 
-    def draw(rng: np.random.Generator) -> Trace:
-        jobs = log.within_window()
-        weeks = np.ptp(jobs.column("submit")) / 604_800
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WorkloadWarning)  # of jobs that are left out
-            return resample(log, weeks=max(1, round(JOBS * weeks / jobs.n_jobs)), rng=rng)
 
-    return draw
+@cache
+def _log(path: str) -> Trace:
+    """Return a log, or the sample if the path is empty; each process reads it once."""
+    return read_native(path, strict=False) if path else load_sample()
 
 
 class ArchiveLog(NamedTuple):
@@ -170,16 +170,17 @@ ARCHIVE = {
 @cache
 def workloads() -> dict[str, Workload]:
     """Return the workloads that need no files, by name."""
-    sample = load_sample()
-    procs = sample.header.procs or 0
+    types = {name: partial(_micro, (name,)) for name in TYPES}
+    mixed, sample = partial(_micro, tuple(TYPES)), partial(_resampled, "")
+    procs = _log("").header.procs or 0
     found = [
-        Workload("compute", "bags of small, long jobs", PROCS, _micro("compute")),
-        Workload("communication", "large, tightly coupled jobs", PROCS, _micro("communication")),
-        Workload("device", "short jobs that hold a device's processors", PROCS, _micro("device")),
-        Workload("mixed", "all three types", PROCS, _micro(*TYPES), reacting=True),
+        Workload("compute", "bags of small, long jobs", PROCS, types["compute"]),
+        Workload("communication", "large, tightly coupled jobs", PROCS, types["communication"]),
+        Workload("device", "short jobs that hold a device's processors", PROCS, types["device"]),
+        Workload("mixed", "all three types", PROCS, mixed, reacting=True),
         Workload("lublin", "model of Lublin and Feitelson, estimates of Tsafrir", PROCS, _lublin),
         Workload("cirne", "model of Cirne and Berman", PROCS, _cirne),
-        Workload("sample", "built-in sample, resampled", procs, _resampled(sample), reacting=True),
+        Workload("sample", "built-in sample, resampled", procs, sample, reacting=True),
     ]
     return {one.name: one for one in found}
 
@@ -197,17 +198,18 @@ def archived(folder: Path) -> dict[str, Workload]:
         paths = sorted(folder.glob(f"{log.name}.swf*"))
         if not paths:
             continue
-        trace = read_native(str(paths[0]), strict=False)
+        path = str(paths[0])
+        trace = _log(path)
         if trace.digest != log.digest:
             warnings.warn(
-                f"{paths[0]} is left out: its text has sha256 {trace.digest}, not that of "
+                f"{path} is left out: its text has sha256 {trace.digest}, not that of "
                 f"{log.name}, {log.digest}",
                 WorkloadWarning,
                 stacklevel=2,
             )
             continue
         summary = f"{log.name}, resampled"
-        found[name] = Workload(name, summary, log.procs, _resampled(trace), reacting=True)
+        found[name] = Workload(name, summary, log.procs, partial(_resampled, path), reacting=True)
     return found
 
 

@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import note, progress, write_message
+from workloadkit.cli.messages import note, progress
 from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.cli.shared_options import add_command
 from workloadkit.errors import ParameterError, WorkloadError, plural
@@ -141,7 +141,8 @@ def run(
     write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)
     if not any(str(target) == "-" for target in (output, json)):
         _show(found[0])
-    _stop_if_refused(found[0])
+    if found[0].refused:
+        raise typer.Exit(1)
 
 
 def _entries(
@@ -209,11 +210,11 @@ def _played(
 
 
 def _show(results: "BenchmarkResults") -> None:
-    """Print the scores on stdout."""
-    from analysis.benchmark import MAIN
-    from analysis.formats import metric_title, number, with_interval
+    """Print the scores on stdout, and why entries are refused."""
+    from analysis.benchmark import MAIN, shown_score
+    from analysis.formats import metric_title
 
-    scores = results.scores
+    scores, texts = results.scores, []
     for _, rows in scores.groupby("kind", sort=False) if len(scores) else ():
         shown = ("mean_wait", MAIN)
         table = rows.pivot(index="entry", columns="metric", values="score")
@@ -221,19 +222,11 @@ def _show(results: "BenchmarkResults") -> None:
         cells = [["Entry", "Cases", *(f"{metric_title(name)} / {baseline}" for name in shown)]]
         for entry in table[MAIN].sort_values(kind="stable").index:
             mine = rows[rows["entry"] == entry].set_index("metric")
-            values = [
-                with_interval(*mine.loc[name, ["score", "low", "high"]], number) for name in shown
-            ]
-            cells.append([entry, str(mine["cases"].iloc[0]), *values])
-        typer.echo(aligned(cells, words={0}))
-        typer.echo()
-
-
-def _stop_if_refused(results: "BenchmarkResults") -> None:
-    for name, why in results.refused.items():
-        write_message(f"refused: {name}: {why}")
-    if results.refused:
-        raise typer.Exit(1)
+            values = [shown_score(mine.loc[name]) for name in shown]
+            cells.append([entry, str(mine["cases"].max()), *values])
+        texts.append(aligned(cells, words={0}))
+    texts += [f"refused: {name}: {why}" for name, why in results.refused.items()]
+    typer.echo("\n\n".join(texts))
 
 
 def workloads(
