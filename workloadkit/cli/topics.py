@@ -70,6 +70,8 @@ least-work                the least remaining work per processor, as
                           published and sent since
 shortest-wait             the earliest predicted start, by the published
                           plan of free processors and what was sent since
+earliest-end              the earliest predicted end: that start and the
+                          estimate on the site
 cheapest                  the lowest price by the estimate; of equal prices
                           the least remaining work
 redundant:sites=2         SITES sites with the least remaining work; the job
