@@ -233,6 +233,18 @@ class Simulate(OnMachine, Measured):
             rare=True,
         ),
     ] = "nodes"
+    reservations: Annotated[
+        Any,
+        Setting(
+            help="Requests for reservations, see `workloadkit reservations`. A job whose request is "
+            "accepted runs inside; others wait in the queue.",
+            more="A path, an object of ReservationRequests, or log for the requests next to the "
+            "log. A request gets the first start from its earliest to its latest at which running "
+            "jobs, by their estimates, and accepted requests leave enough processors.",
+            metavar="FILE",
+            read=str,
+        ),
+    ] = None
     interrupted: Annotated[
         Interrupted,
         Setting(

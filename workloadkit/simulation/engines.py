@@ -16,6 +16,7 @@ from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import JoinedRuns, NumberedProcessors, Runs
 from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.simulated_users import SimulatedUsers
@@ -77,7 +78,14 @@ def play_plain(
     start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs
     rows = {job.view: row for row, job in enumerate(jobs)} if stored else {}
     runs = [run._replace(row=rows[view]) for view, run in stored]
-    return jobs, Outcome(start, columns, scheduler.history()), runs
+    outcome = Outcome(start, columns, scheduler.history())
+    if isinstance(hardware, ReservablePool):
+        every = sorted([*jobs, *simulation.inside], key=attrgetter("submit", "number"))
+        place = {job.row: i for i, job in enumerate(every)}
+        places = np.array([place[job.row] for job in jobs], np.int64)
+        answer = np.array(simulation.hardware.answer, hardware.dtype)
+        jobs, outcome = every, hardware.whole(outcome, places, len(every), answer)
+    return jobs, outcome, runs
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
@@ -88,7 +96,12 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
     state = how.play(how.new_state())
     columns = {**how.columns(state), **how.hardware.columns(state)}
     outcome = Outcome(state.start, columns, how.history(state))
-    jobs = state.jobs
+    jobs, hardware = state.jobs, how.hardware
+    if isinstance(hardware, ReservablePool):
+        places, answer = hardware.arrived(state), state.users.answer
+        outcome = outcome._replace(start=state.start[: places.size])
+        outcome = hardware.whole(outcome, places, workload.submit.size, answer)
+        return EngineResult(hardware.served(workload, outcome), outcome)
     played = replace(workload, run=jobs.run, estimate=jobs.prediction, limit=jobs.limit)
     return EngineResult(played, outcome, {}, {}, how.hardware.runs(state))
 
