@@ -134,8 +134,7 @@ def correct_outlived(state, now):
         if estimate[job] == before:
             place -= 1
         else:
-            remove_end(ends, jobs, state.at[N_RUNNING], start[job] + before, job)
-            insert_end(ends, jobs, state.at[N_RUNNING] - 1, start[job] + estimate[job], job)
+            insert_end(ends, jobs, place, start[job] + estimate[job], job)  # instead of it
             corrected = True
     if corrected:
         plans_void(state, 0, now)

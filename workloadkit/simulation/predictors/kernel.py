@@ -42,14 +42,12 @@ class Memory(NamedTuple):
         Most of the last jobs that count; fewest that are necessary.
     by_job : bool
         Whether groups are of one user, size and request.
-    table : ndarray of int64
+    table : ndarray of int32
         First jobs of groups by hash, -1 for none; the size is a power of two.
-    group : ndarray of int64, shape (n_jobs,)
-        First job of each job's group.
-    n_ended, last : ndarray of int64, shape (n_jobs,)
-        By first job of a group: number of its ended jobs, and the last of them.
-    before : ndarray of int64, shape (n_jobs,)
-        The job of its group that ended before each ended job.
+    last : ndarray of int32, shape (n_jobs,)
+        By first job of a group: the last of its ended jobs, -1 for none.
+    link : ndarray of int32, shape (n_jobs,)
+        The first job of a job's group; once it has ended, the one of its group that ended before.
     total, weight : ndarray of float64, shape (n_jobs,)
         By first job: weighted sum of all run times, and of the weights; only for their mean.
     draws : ndarray of float64, shape (n_jobs,)
@@ -67,11 +65,9 @@ class Memory(NamedTuple):
     window: int
     least: int
     by_job: bool
-    table: NDArray[np.int64]
-    group: NDArray[np.int64]
-    n_ended: NDArray[np.int64]
-    last: NDArray[np.int64]
-    before: NDArray[np.int64]
+    table: NDArray[np.int32]
+    last: NDArray[np.int32]
+    link: NDArray[np.int32]
     total: NDArray[np.float64]
     weight: NDArray[np.float64]
     draws: NDArray[np.float64]
@@ -102,11 +98,9 @@ def new_memory(
         window=window,
         least=least,
         by_job=by_job,
-        table=np.full(1 << (2 * n_learned).bit_length(), -1),
-        group=np.empty(n_learned, np.int64),
-        n_ended=np.zeros(n_learned, np.int64),
-        last=np.full(n_learned, -1),
-        before=np.empty(n_learned, np.int64),
+        table=np.full(1 << (n_learned + n_learned // 8).bit_length(), -1, np.int32),
+        last=np.full(n_learned, -1, np.int32),
+        link=np.empty(n_learned, np.int32),
         total=np.zeros(n_sums),
         weight=np.zeros(n_sums),
         draws=np.empty(0) if draws is None else draws,
@@ -128,9 +122,8 @@ def plan(state, job, now):
     elif what == OF_LIMIT:
         expected *= memory.number
     else:
-        group = memory.group[job] = _group_of(memory, jobs, job)
-        if memory.n_ended[group] >= memory.least:
-            expected = min(_expected(memory, jobs, group), expected)
+        group = memory.link[job] = _group_of(memory, jobs, job)
+        expected = min(_expected(memory, jobs, group, limit), expected)
     jobs.estimate[job] = max(expected, 1.0)
 
 
@@ -157,15 +150,18 @@ def _group_of(memory, jobs, job):
 
 
 @bare
-def _expected(memory, jobs, group):
-    """Return the prediction from the ended jobs of a group."""
+def _expected(memory, jobs, group, limit):
+    """Return the prediction from the ended jobs of a group; the limit where too few have ended."""
+    job = memory.last[group]
     if memory.what == MEAN_OF_ALL:
-        return memory.total[group] / memory.weight[group]
-    run, recent = jobs.run, memory.recent
-    count, job = min(memory.n_ended[group], memory.window), memory.last[group]
-    for place in range(count):
-        recent[place] = run[job]
-        job = memory.before[job]
+        return float(limit) if job < 0 else memory.total[group] / memory.weight[group]
+    run, recent, count = jobs.run, memory.recent, 0
+    while job >= 0 and count < memory.window:
+        recent[count] = run[job]
+        job = memory.link[job]
+        count += 1
+    if count < memory.least:
+        return float(limit)
     if memory.what == QUANTILE:
         _sort(recent, count)
         return float(recent[math.ceil(memory.number * count) - 1])
@@ -191,11 +187,10 @@ def _sort(values, count):
 def learn(state, job, now):
     """Record a job that has ended."""
     memory, run = state.predictor, state.jobs.run[job]
-    if memory.group.size == 0:
+    if memory.link.size == 0:
         return
-    group = memory.group[job]
-    memory.before[job], memory.last[group] = memory.last[group], job
-    memory.n_ended[group] += 1
+    group = memory.link[job]
+    memory.link[job], memory.last[group] = memory.last[group], job
     if memory.what == MEAN_OF_ALL:
         memory.total[group] = memory.total[group] * memory.number + run
         memory.weight[group] = memory.weight[group] * memory.number + 1.0
@@ -203,19 +198,25 @@ def learn(state, job, now):
 
 @bare
 def correct(state, job, now):
-    """Correct the estimate of a job that has outlived it, if it is below the limit."""
+    """Correct the estimate of a job that has outlived it, if it is below the limit.
+
+    Steps that end by now are taken at once.
+    """
     memory, jobs = state.predictor, state.jobs
-    estimate, limit = jobs.estimate[job], jobs.limit[job]
+    start, estimate, limit = jobs.start[job], jobs.estimate[job], jobs.limit[job]
     if estimate >= limit:
         return
     longer = limit
     if memory.rule == DOUBLED:
         longer = 2 * estimate
+        while longer < limit and start + longer <= now:
+            longer *= 2
     elif memory.rule == BY_INCREMENTS:
         prediction, increments = jobs.prediction[job], memory.increments
         for place in range(increments.size):
-            if prediction + increments[place] > estimate:
-                longer = prediction + increments[place]
+            step = prediction + increments[place]
+            if step > estimate and start + step > now:
+                longer = step
                 break
     jobs.estimate[job] = min(longer, limit)
 
