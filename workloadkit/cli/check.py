@@ -58,7 +58,9 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    check_outputs(json, inputs=[trace, schedule, settings.outages, settings.machine])
+    check_outputs(
+        json, inputs=[trace, schedule, settings.outages, settings.machine, settings.reservations]
+    )
     log, given = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
     with progress(f"checking {given.name}"):
         report = wk.check_schedule(log, given, settings)

@@ -116,7 +116,8 @@ def simulate(
         raise ParameterError(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
-    check_outputs(output, json, gantt, queue, inputs=[trace, settings.outages, settings.machine])
+    files = (settings.outages, settings.machine, settings.reservations)
+    check_outputs(output, json, gantt, queue, inputs=[trace, *files])
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
@@ -177,7 +178,7 @@ def simulate(
 
 def _show(schedule: "Schedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, metric, metric_title, number, share
+    from analysis.formats import count, duration, metric, metric_title, number, share
     from workloadkit.errors import plural
 
     values = schedule.metrics
@@ -191,6 +192,12 @@ def _show(schedule: "Schedule") -> None:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
         written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+    if answers := schedule.history.get("reservations"):
+        written["reservations"] = count(answers["requests"])
+        written["offered later"] = count(answers["offered_later"])
+        written["refused"] = count(answers["refused"])
+        written["mean delay"] = duration(answers["mean_delay"])
+        written["mean wait in queue"] = duration(answers["mean_wait_in_queue"])
     if schedule.predicted:
         written["prediction accuracy"] = share(values["prediction_accuracy"])
         written["under-predicted"] = share(values["under_predicted"])

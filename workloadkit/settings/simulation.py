@@ -116,7 +116,7 @@ class Arriving(Served):
 
 @dataclass(frozen=True, kw_only=True)
 class OnMachine(Arriving):
-    """How jobs are served on a described machine."""
+    """How jobs are served on a described machine, or inside reservations."""
 
     machine: Annotated[
         Any,
@@ -137,6 +137,18 @@ class OnMachine(Arriving):
             rare=True,
         ),
     ] = "requested"
+    reservations: Annotated[
+        Any,
+        Setting(
+            help="Requests for reservations, see `workloadkit reservations`. A job whose request "
+            "is accepted runs inside; others wait in the queue.",
+            more="A path, or an object of ReservationRequests. A request gets the first start "
+            "from its earliest to its latest at which running jobs, by their estimates, and "
+            "accepted requests leave enough processors.",
+            metavar="FILE",
+            read=str,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,18 +245,6 @@ class Simulate(OnMachine, Measured):
             rare=True,
         ),
     ] = "nodes"
-    reservations: Annotated[
-        Any,
-        Setting(
-            help="Requests for reservations, see `workloadkit reservations`. A job whose request is "
-            "accepted runs inside; others wait in the queue.",
-            more="A path, an object of ReservationRequests, or log for the requests next to the "
-            "log. A request gets the first start from its earliest to its latest at which running "
-            "jobs, by their estimates, and accepted requests leave enough processors.",
-            metavar="FILE",
-            read=str,
-        ),
-    ] = None
     interrupted: Annotated[
         Interrupted,
         Setting(

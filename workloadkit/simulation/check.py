@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.io.outages import Outages, read_outages
+from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.provenance import provenance
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of, takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.answers import reservations_are_kept
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
 from workloadkit.simulation.feasible import (
@@ -89,6 +91,13 @@ def check_schedule(
       those that the job requests: features, partition, number of nodes, processors on each.
     - No more of a pool is in use than there is, and no partition uses more processors than it has.
       Jobs are within the limits of their partitions.
+
+    These apply to requests for reservations, with a Schedule that contains the answers:
+
+    - Each accepted reservation begins when it suits, and its job with it. At no time are more
+      processors in use or reserved than the machine has.
+    - Each answer is found again: the first start, from the earliest to the latest, with room among
+      the jobs that run when the request is made and the requests accepted before; else none.
 
     These apply to a policy:
 
@@ -172,6 +181,9 @@ def check_schedule(
         outages = read_outages(outages)
     shutdowns = settle(outages, machine) if outages is not None and machine is not None else []
     changing = outages is not None or "outages" in said
+    requests = asked.reservations
+    if isinstance(requests, str | os.PathLike):
+        requests = read_reservations(requests)
 
     listed = listed_jobs(schedule)
     runs, stopped = with_stopped_runs(listed, schedule)
@@ -195,7 +207,11 @@ def check_schedule(
         rule = rule_of(named, workload, case.row)
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
-    if hardware is None:
+    if requests is not None or "reservations" in said:
+        claims += _around_reservations(
+            workload, schedule, requests, overrun, at if same_jobs else None
+        )
+    elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing)
     else:
         claims += _claims_on(hardware, trace, workload, schedule, listed, at) if same_jobs else []
@@ -264,6 +280,25 @@ def _claims_on(
     yield no_node_is_used_twice(workload, requests, machine, places)
 
 
+def _around_reservations(
+    workload: Workload,
+    schedule: Schedule | Trace,
+    requests: ReservationRequests | None,
+    overrun: Overrun,
+    at: NDArray[np.int64] | None,
+) -> Iterator[ScheduleClaim]:
+    """Check reservations; the passes around them are not repeated."""
+    known = isinstance(schedule, Schedule) and "reservations" in schedule.history
+    if requests is not None and known and at is not None:
+        assert isinstance(schedule, Schedule)
+        yield from reservations_are_kept(workload, schedule, requests, overrun, at)
+    else:
+        why = "the check requires the requests, and a Schedule of all jobs with the answers"
+        yield ScheduleClaim("reservations are kept", "not applicable", why)
+    why = "with reservations, passes are not repeated"
+    yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
+
+
 def _by_partition(
     described: Described,
     trace: Trace,
@@ -324,7 +359,7 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
 
 
 #: Settings that a Schedule records in another form.
-_NOT_KEPT = ("outages", "machine")
+_NOT_KEPT = ("outages", "machine", "reservations")
 
 #: Settings of the load, which notes contain only if they were used.
 _OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")

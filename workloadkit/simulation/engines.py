@@ -57,9 +57,10 @@ def play_plain(
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
     scheduler.name = name
-    hardware = rules.hardware or OnePool(rules.machine)
+    hardware: Any = rules.hardware or OnePool(rules.machine)
+    machine = hardware.plain()
     simulation = Simulation(
-        hardware.plain(),
+        machine,
         scheduler,
         users,
         overrun=rules.overrun,
@@ -83,8 +84,9 @@ def play_plain(
         every = sorted([*jobs, *simulation.inside], key=attrgetter("submit", "number"))
         place = {job.row: i for i, job in enumerate(every)}
         places = np.array([place[job.row] for job in jobs], np.int64)
-        answer = np.array(simulation.hardware.answer, hardware.dtype)
-        jobs, outcome = every, hardware.whole(outcome, places, len(every), answer)
+        answer = np.array(machine.answer, hardware.dtype)
+        submit = np.array([job.submit for job in every], hardware.dtype)
+        jobs, outcome = every, hardware.whole(outcome, places, submit, answer)
     return jobs, outcome, runs
 
 
@@ -100,7 +102,7 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
     if isinstance(hardware, ReservablePool):
         places, answer = hardware.arrived(state), state.users.answer
         outcome = outcome._replace(start=state.start[: places.size])
-        outcome = hardware.whole(outcome, places, workload.submit.size, answer)
+        outcome = hardware.whole(outcome, places, workload.submit, answer)
         return EngineResult(hardware.served(workload, outcome), outcome)
     played = replace(workload, run=jobs.run, estimate=jobs.prediction, limit=jobs.limit)
     return EngineResult(played, outcome, {}, {}, how.hardware.runs(state))

@@ -177,7 +177,7 @@ def select_parts(
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
     if asked is not None:
-        parameters["reservations"] = _identified(asked)
+        parameters["reservations"] = asked.identity
     if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
     if recorded:  # no estimate is raised, nothing is killed
@@ -334,7 +334,15 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return the recorded settings, without the parts."""
     values = settings.recorded
-    for name in ("population", "machine", "predictor", "utility_at", "outages", "reservations", "uncounted"):
+    for name in (
+        "population",
+        "machine",
+        "predictor",
+        "utility_at",
+        "outages",
+        "reservations",
+        "uncounted",
+    ):
         values.pop(name, None)  # parts, exclusions, and settings recorded in another form
     if recorded or not of_log:
         del values["oversize"], values["estimates"]
@@ -344,15 +352,11 @@ def _parameters(
     if procs is None:
         del values["procs"]
     if down is not None:
-        values |= {"outages": _identified(down), "interrupted": settings.interrupted}
+        text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
+        values |= {"outages": text, "interrupted": settings.interrupted}
     if skipped := uncounted_users(settings.uncounted):
         values["uncounted"] = skipped
     return values
-
-
-def _identified(file: Outages | ReservationRequests) -> str:
-    """Return what a file contains as it is recorded: its name and digest, or the text."""
-    return f"{file.name} (sha256 {file.digest})" if file.digest else file.text()
 
 
 def uncounted_users(uncounted: ArrayLike) -> list[int]:

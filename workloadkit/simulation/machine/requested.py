@@ -1,6 +1,7 @@
 """The requests for reservations that a simulation answers, for both engines."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from workloadkit.simulation.workload import Overrun, Workload
 #: Answer to a request without a start that suits.
 REFUSED = -1
 
-_INSIDE, _MAINTENANCE, _CANCELLED = 0, 2, 5  # kinds, and an answer, of the file
+_SIMULATED = _INSIDE, _MAINTENANCE = 0, 2  # kinds of the file
+_CANCELLED = 5  # an answer of it
 
 
 class RequestTable(NamedTuple):
@@ -55,55 +57,63 @@ def request_table(
     WorkloadError
         For a request that cannot be simulated.
     """
-    place_of = {number: place for place, number in enumerate(workload.job.tolist())}
-    asked = sorted(
-        (request for request in requests if request.answer != _CANCELLED),
-        key=lambda request: (request.asked, request.number),
+    table = requests.table.sort_values(["asked", "number"])
+    table = table[table["answer"] != _CANCELLED]
+    number, kind, needed, asked, earliest = (
+        table[name].to_numpy() for name in ("number", "kind", "procs", "asked", "earliest")
     )
-    dtype, submit = workload.submit.dtype, workload.submit
-    job = np.full(len(asked), UNKNOWN)
-    for i, request in enumerate(asked):
-        who = f"{requests.name}: reservation {request.number}"
-        if request.kind not in (_INSIDE, _MAINTENANCE):
-            kind = RESERVATION_KINDS.get(request.kind, "unknown")
-            raise WorkloadError(f"{who} is of kind {request.kind} ({kind}), which is not simulated")
-        if request.procs > procs:
-            raise WorkloadError(
-                f"{who} is of {request.procs} processors on a machine of {procs}"
-            )
-        if not request.jobs:
-            continue
-        if len(request.jobs) > 1 or request.kind == _MAINTENANCE:
-            raise WorkloadError(f"{who} lists jobs {request.jobs}; at most one job runs inside")
-        if request.jobs[0] not in place_of:
-            raise WorkloadError(f"{who} is of job {request.jobs[0]}, which is not simulated")
-        job[i] = place = place_of.pop(request.jobs[0])
-        if workload.procs[place] > request.procs:
-            raise WorkloadError(
-                f"{who} is of {request.procs} processors, and job {request.jobs[0]} needs "
-                f"{workload.procs[place]}"
-            )
-        if not request.asked <= submit[place] <= request.earliest:
-            raise WorkloadError(
-                f"{who} is made at {request.asked} s for {request.earliest} s, and job "
-                f"{request.jobs[0]} is submitted at {submit[place]} s, not between"
-            )
+    inside = [*table["jobs"]]
+    n_inside = np.array([len(jobs) for jobs in inside], np.int64)
+    job = np.array([jobs[0] if jobs else UNKNOWN for jobs in inside], np.int64)
+    has_job = n_inside > 0
+    order = np.argsort(workload.job, kind="stable")
+    place = order[np.searchsorted(workload.job, job, sorter=order).clip(max=order.size - 1)]
+    known = has_job & (workload.job[place] == job)
+    submit = workload.submit[place]
 
-    def times(values: list[Any]) -> NDArray:
-        return np.array(values, dtype)
+    def refuse(wrong: NDArray[np.bool_], why: Callable[[int], str]) -> None:
+        """Raise an error for the first wrong request, if there is one."""
+        for i in np.flatnonzero(wrong)[:1].tolist():
+            raise WorkloadError(f"{requests.name}: reservation {number[i]} {why(i)}")
 
-    duration = times([request.duration for request in asked])
-    run = np.where(job >= 0, workload.run[job], duration) if job.size else duration.copy()
+    def what(i: int) -> str:
+        return f"is of kind {kind[i]} ({RESERVATION_KINDS.get(int(kind[i]), 'unknown')})"
+
+    refuse(~np.isin(kind, _SIMULATED), lambda i: f"{what(i)}, which is not simulated")
+    refuse(
+        needed > procs, lambda i: f"is of {needed[i]} processors on a machine of {procs} processors"
+    )
+    refuse(
+        (n_inside > 1) | (has_job & (kind == _MAINTENANCE)),
+        lambda i: f"{what(i)} and lists jobs {inside[i]}; at most one runs in a reservation for it",
+    )
+    refuse(has_job & ~known, lambda i: f"is for job {job[i]}, which is not simulated")
+    again = np.ones(job.size, dtype=bool)
+    again[np.unique(job, return_index=True)[1]] = False
+    refuse(has_job & again, lambda i: f"is for job {job[i]}, as is an earlier one")
+    refuse(
+        has_job & (workload.procs[place] > needed),
+        lambda i: f"is of {needed[i]} processors; job {job[i]} needs {workload.procs[place[i]]}",
+    )
+    refuse(
+        has_job & ~((asked <= submit) & (submit <= earliest)),
+        lambda i: (
+            f"is requested at {asked[i]} s for {earliest[i]} s; job {job[i]} is submitted at "
+            f"{submit[i]} s, not between"
+        ),
+    )
+    dtype = workload.submit.dtype
+    latest, duration = (table[name].to_numpy(dtype) for name in ("latest", "duration"))
+    run = np.where(has_job, workload.run[place], duration)
     if overrun == "raise":
         duration = np.maximum(duration, run)
-    any_time = never(dtype)
     return RequestTable(
-        np.array([request.number for request in asked], np.int64),
-        times([request.asked for request in asked]),
-        times([request.earliest for request in asked]),
-        times([any_time if r.latest == UNKNOWN else r.latest for r in asked]),
-        duration,
-        np.minimum(run, duration),
-        np.array([request.procs for request in asked], np.int64),
-        job,
+        number=number,
+        asked=asked.astype(dtype),
+        earliest=earliest.astype(dtype),
+        latest=np.where(latest == UNKNOWN, never(dtype), latest),
+        duration=duration,
+        run=np.minimum(run, duration),
+        procs=needed,
+        job=np.where(has_job, place, UNKNOWN),
     )

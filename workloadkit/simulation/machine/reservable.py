@@ -94,17 +94,22 @@ class ReservablePool(Hardware):
         return replace(workload, run=run, killed=killed)
 
     def whole(
-        self, outcome: Any, places: NDArray[np.int64], n_jobs: int, answer: NDArray
+        self, outcome: Any, places: NDArray[np.int64], submit: NDArray, answer: NDArray
     ) -> Any:
         """Return the outcome of all jobs: of those at `places`, which arrived, and those inside."""
-        table = self._table
+        table, n_jobs = self._table, submit.size
         accepted = np.flatnonzero((table.job >= 0) & (answer != REFUSED))
         start = np.zeros(n_jobs, self.dtype)
         start[places], start[table.job[accepted]] = outcome.start, answer[accepted]
         reservation = np.full(n_jobs, -1)
         reservation[table.job[accepted]] = table.number[accepted]
         columns = {name: _spread(x, places, n_jobs) for name, x in outcome.columns.items()}
-        answers = {"number": table.number.tolist(), "start": answer.tolist()}
+        queued = reservation < 0
+        answers = {
+            "mean_wait_in_queue": float((start - submit)[queued].mean()) if queued.any() else 0.0,
+            "number": table.number.tolist(),
+            "start": answer.tolist(),
+        }
         return outcome._replace(
             start=start,
             columns={**columns, "reservation": reservation},

@@ -101,9 +101,7 @@ def new_reservable(procs: int, jobs: Jobs, n_requests: int, n_planned: int) -> R
     claims = AmountClaims(begin, end, np.zeros(n_jobs, np.bool_), left, by_begin, by_end)
     at = np.zeros(7, np.int64)
     at[FIRST_REQUEST] = n_jobs - n_requests
-    return ReservableState(
-        level, np.empty(1, dtype), claims, np.empty(n_requests, np.int64), at
-    )
+    return ReservableState(level, np.empty(1, dtype), claims, np.empty(n_requests, np.int64), at)
 
 
 @inline

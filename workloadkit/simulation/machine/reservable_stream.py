@@ -122,7 +122,9 @@ def _ask(state, request, now):
         return
     claim(state, row, begin, left)
     place, pending = machine.at[N_PENDING], machine.pending
-    while place > 0 and machine.claims.begin[machine.at[FIRST_REQUEST] + pending[place - 1]] <= begin:
+    while (
+        place > 0 and machine.claims.begin[machine.at[FIRST_REQUEST] + pending[place - 1]] <= begin
+    ):
         pending[place] = pending[place - 1]
         place -= 1
     pending[place] = request

@@ -339,7 +339,7 @@ class Simulation:
         self._events.add(time, MACHINE, rank, change, to)
 
     def request_at(self, time: Any, rank: int, act: Callable[[Any], None], on: Any) -> None:
-        """Schedule what happens to a reservation; within one second, the lowest rank comes first."""
+        """Schedule an event of a reservation; within one second, the lowest rank comes first."""
         self._events.add(time, REQUEST, rank, act, on)
 
     def after(self, seconds: Any) -> Any:
