@@ -28,6 +28,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
 if TYPE_CHECKING:
+    from analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
 
 EXAMPLES = """
@@ -149,6 +150,12 @@ def simulate(
             uncounted=rare,
         )
         summary = schedule.to_dict()
+        use = None
+        if schedule.described is not None:
+            from analysis.schedules import machine_use
+
+            use = machine_use(schedule)
+            summary["machine_use"] = use.to_dict()
     if settings.rng is not None and not resampled and "seed" not in schedule.parameters:
         write_message(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if settings.utility_at != "turnaround" and schedule.workload.utilities is None:
@@ -173,10 +180,10 @@ def simulate(
     if gantt or queue:
         _draw(schedule, gantt, queue)
     if "-" not in (str(output), str(json)):
-        _show(schedule)
+        _show(schedule, use)
 
 
-def _show(schedule: "Schedule") -> None:
+def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     """Print the metrics on stdout."""
     from analysis.formats import count, duration, metric, metric_title, number, share
     from workloadkit.errors import plural
@@ -192,6 +199,10 @@ def _show(schedule: "Schedule") -> None:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
         written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+    if use is not None:
+        utilization = use.resources["utilization"].drop("processors")
+        written |= {f"use of {name}": share(value) for name, value in utilization.items()}
+        written["free, unusable"] = share(use.unusable_share)
     if answers := schedule.history.get("reservations"):
         written["reservations"] = count(answers["requests"])
         written["offered later"] = count(answers["offered_later"])
