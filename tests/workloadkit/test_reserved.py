@@ -81,13 +81,13 @@ def test_random_cases_follow_the_definition(scheduler, policy, order):
 
 
 @slow_to_compile
-@pytest.mark.parametrize("times", [int, float])
 @pytest.mark.parametrize(
-    "scheduler",
+    ("scheduler", "times"),
     [
-        *_WITH_RESERVATIONS,
-        *("easy:spare=none", "easy:strict=yes", "easy:backfill=sjf"),
-        *("conservative:compression=start", "conservative:compression=none"),
+        *((scheduler, int) for scheduler in _WITH_RESERVATIONS),
+        *((f"easy:{rule}", int) for rule in ("spare=none", "strict=yes", "backfill=sjf")),
+        *((f"conservative:compression={kind}", int) for kind in ("start", "none")),
+        ("easy", float),
     ],
 )
 def test_engines_agree_for_all_policies(scheduler, times):

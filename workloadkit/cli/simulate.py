@@ -36,6 +36,7 @@ workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
+workloadkit simulate log.swf.gz --machine log -o out.swf --allocations out.swf.allocations
 workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 """
 
@@ -103,6 +104,15 @@ def simulate(
         figure_option("a Gantt chart of the week with the longest queue", panel=RARE),
     ] = None,
     queue: Annotated[Path | None, figure_option("the length of the queue", panel=RARE)] = None,
+    allocations: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=RARE,
+            help="Write the nodes of each job, with --machine.",
+        ),
+    ] = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users it serves.
@@ -111,6 +121,7 @@ def simulate(
     """
     import workloadkit as wk
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
+    from workloadkit.io.allocations import write_allocations
     from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
@@ -118,7 +129,9 @@ def simulate(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
     files = (settings.outages, settings.machine, settings.reservations)
-    check_outputs(output, json, gantt, queue, inputs=[trace, *files])
+    check_outputs(output, json, gantt, queue, allocations, inputs=[trace, *files])
+    if allocations and settings.machine is None:
+        raise ParameterError("--allocations requires --machine")
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
@@ -175,6 +188,9 @@ def simulate(
         )
     if output:
         write_log(schedule.trace(), output)
+    if allocations:
+        write_allocations(schedule.runs, allocations)
+        note(f"wrote {allocations}")
     if json:
         write_json(json, summary)
     if gantt or queue:

@@ -115,8 +115,8 @@ class Arriving(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnMachine(Arriving):
-    """How jobs are served on a described machine, or inside reservations."""
+class MachineSettings(Settings):
+    """A described machine, and what jobs need of it."""
 
     machine: Annotated[
         Any,
@@ -137,6 +137,36 @@ class OnMachine(Arriving):
             rare=True,
         ),
     ] = "requested"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placing(MachineSettings):
+    """How jobs are placed on the nodes of a described machine."""
+
+    placement: Annotated[
+        Placement,
+        Setting(
+            help="Nodes that a job takes: first by number; packed, those with the fewest free "
+            "processors; spread, with the most; consecutive, from the smallest run of neighbours "
+            "that holds it; contiguous, one run only.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "packed"
+    claim: Annotated[
+        Claim,
+        Setting(
+            help="A reservation is of certain nodes, or of amounts: the sums over its nodes.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "nodes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnMachine(MachineSettings, Arriving):
+    """How jobs are served on a described machine, or inside reservations."""
+
     reservations: Annotated[
         Any,
         Setting(
@@ -162,6 +192,17 @@ class Check(OnMachine):
             "self-adaptive, genetic and custom schedulers. By default none.",
             metavar="NAME",
             read=str,
+        ),
+    ] = None
+    allocations: Annotated[
+        Any,
+        Setting(
+            help="Nodes on which the jobs ran, as `simulate --allocations` writes them.",
+            more="A path, or a list of `workloadkit.io.allocations.Allocation`. By default those "
+            "of the Schedule, if it is one.",
+            metavar="FILE",
+            read=str,
+            goes_with="machine",
         ),
     ] = None
 
@@ -224,27 +265,9 @@ class Measured(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulate(OnMachine, Measured):
+class Simulate(Placing, OnMachine, Measured):
     """The settings of `simulate`."""
 
-    placement: Annotated[
-        Placement,
-        Setting(
-            help="Nodes that a job takes: first by number; packed, those with the fewest free "
-            "processors; spread, with the most; consecutive, from the smallest run of neighbours "
-            "that holds it; contiguous, one run only.",
-            goes_with="machine",
-            rare=True,
-        ),
-    ] = "packed"
-    claim: Annotated[
-        Claim,
-        Setting(
-            help="A reservation is of certain nodes, or of amounts: the sums over its nodes.",
-            goes_with="machine",
-            rare=True,
-        ),
-    ] = "nodes"
     interrupted: Annotated[
         Interrupted,
         Setting(
@@ -265,7 +288,7 @@ class Simulate(OnMachine, Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentSettings(Measured):
+class ExperimentSettings(Placing, Measured):
     """The settings of an experiment, common to all its simulations."""
 
     load_by: Annotated[

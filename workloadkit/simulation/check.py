@@ -6,7 +6,7 @@ the simulator except the conversion of a log into jobs.
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
+from workloadkit.io.allocations import read_allocations
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.provenance import provenance
@@ -41,6 +42,7 @@ from workloadkit.simulation.feasible import (
     with_stopped_runs,
 )
 from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.on_nodes import (
     jobs_have_nodes,
@@ -55,7 +57,7 @@ from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.selection import identity_of, machine_named
+from workloadkit.simulation.selection import described_machine, identity_of
 from workloadkit.simulation.workload import Workload, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
@@ -86,9 +88,10 @@ def check_schedule(
 
     These apply to a machine with a description:
 
-    - On nodes, the runs that a Schedule contains give each job its processors from its start to its
-      end. At no time are more processors, memory or GPUs of a node in use than it has. Nodes are
-      those that the job requests: features, partition, number of nodes, processors on each.
+    - On nodes, the runs that a Schedule or `allocations` contain give each job its processors from
+      its start to its end. At no time are more processors, memory or GPUs of a node in use than it
+      has. Nodes are those that the job requests: features, partition, number of nodes, processors
+      on each.
     - No more of a pool is in use than there is, and no partition uses more processors than it has.
       Jobs are within the limits of their partitions.
 
@@ -214,7 +217,8 @@ def check_schedule(
     elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing)
     else:
-        claims += _claims_on(hardware, trace, workload, schedule, listed, at) if same_jobs else []
+        placed = _placed(schedule, asked.allocations, listed)
+        claims += _claims_on(hardware, trace, workload, placed, listed, at) if same_jobs else []
         claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
@@ -246,21 +250,18 @@ def _described(trace: Trace, schedule: Schedule | Trace, asked: Check) -> Descri
     """Return the described machine of a schedule, if there is one."""
     if asked.machine is None:
         return schedule.described if isinstance(schedule, Schedule) else None
-    machine = machine_named(asked.machine, trace, memory=asked.memory)
-    if not isinstance(machine, Described):
-        raise ParameterError("machine: a check requires a machine that has a description")
-    return machine
+    return described_machine(asked.machine, trace, memory=asked.memory)
 
 
 def _claims_on(
     described: Described,
     trace: Trace,
     workload: Workload,
-    schedule: Schedule | Trace,
+    placed: Sequence[Run] | None,
     listed: Listed,
     at: NDArray[np.int64],
 ) -> Iterator[ScheduleClaim]:
-    """Check the rules of a described machine."""
+    """Check the rules of a described machine, with the runs that are known to be on nodes."""
     machine, requests = described.description, described.requests(trace)
     if any(partition.procs for partition in machine.partitions):
         yield partitions_suffice(workload, listed, at, requests, machine)
@@ -268,13 +269,11 @@ def _claims_on(
         yield pools_suffice(workload, listed, at, requests, machine)
     if not machine.nodes:
         return
-    if not isinstance(schedule, Schedule):
-        why = "a log does not contain the nodes of jobs; check a Schedule"
+    if placed is None:
+        why = "a log does not contain the nodes of jobs; check a Schedule, or give the allocations"
         yield ScheduleClaim("no node is used twice at one time", "not applicable", why)
         return
-    on_nodes = np.array([bool(run.nodes) for run in schedule.runs], dtype=bool)
-    runs = [run for run, its in zip(schedule.runs, on_nodes, strict=True) if its]
-    places = places_of(runs, at)
+    places = places_of(placed, at)
     yield jobs_have_nodes(workload, listed, at, places)
     yield requests_are_met(workload, requests, machine, places)
     yield no_node_is_used_twice(workload, requests, machine, places)
@@ -297,6 +296,21 @@ def _around_reservations(
         yield ScheduleClaim("reservations are kept", "not applicable", why)
     why = "with reservations, passes are not repeated"
     yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
+
+
+def _placed(schedule: Schedule | Trace, allocations: Any, listed: Listed) -> Sequence[Run] | None:
+    """Return the runs on nodes, with the place of each job in the schedule; None if unknown."""
+    if allocations is None:
+        if not isinstance(schedule, Schedule):
+            return None
+        return [run for run in schedule.runs if run.nodes]
+    if isinstance(allocations, str | os.PathLike):
+        allocations = read_allocations(allocations)
+    row = {job: i for i, job in enumerate(listed.job.tolist())}
+    for allocation in allocations:
+        if allocation.job not in row:
+            raise WorkloadError(f"allocations: job {allocation.job} is not in the schedule")
+    return [Run(a.job, a.start, a.end, (), False, row[a.job], tuple(a.nodes)) for a in allocations]
 
 
 def _by_partition(

@@ -226,6 +226,20 @@ def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
     return machine
 
 
+def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
+    """Return a machine that is given by its description, a file or a name.
+
+    Raises
+    ------
+    ParameterError
+        If it has no description.
+    """
+    found = machine_named(machine, trace, **how)
+    if not isinstance(found, Described):
+        raise ParameterError(f"machine is {machine!r}; give a machine that has a description")
+    return found
+
+
 def _machine(settings: Simulate, trace: Trace | None) -> Any:
     """Return the machine of a simulation; None for identical processors."""
     how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
