@@ -31,4 +31,3 @@ from .sweeps import plot_sweep as plot_sweep
 from .sweeps import plot_sweeps as plot_sweeps
 from .use_of_machine import MachineUse as MachineUse
 from .use_of_machine import machine_use as machine_use
-from .use_of_machine import recorded_use as recorded_use

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.schedules import gantt, machine_use, plot_gantt, recorded_use
+from analysis.operations.capacity import section
+from analysis.operations.use_of_parts import recorded_use
+from analysis.schedules import gantt, machine_use, plot_gantt
 from tests.commands import run_command
 from tests.small_logs import random_log
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
@@ -111,6 +113,9 @@ def test_recorded_use_is_that_of_the_same_schedule(schedule):
     assert (
         partitions["mean_wait"].tolist() == machine_use(schedule).partitions["mean_wait"].tolist()
     )
+    tables = {table.name: table for table in section(trace).tables}
+    assert tables["by_resource"].data.equals(resources)
+    assert tables["by_partition"].data.equals(partitions)
 
 
 def test_the_command_reports_the_use(tmp_path, capsys):
