@@ -598,7 +598,8 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
         (TOML.replace("[0.5, 0.8]", '["x"]'), ParameterError, "x.toml: loads is 'x'"),
         (TOML.replace("a.swf", "c.swf"), WorkloadError, "c.swf: no such file"),
         ('warmup = "soon"' + TOML, ParameterError, "warmup is 'soon'; it must be a time"),
-        ('machine = "x"' + TOML, ParameterError, "unknown key 'machine'"),
+        ('server = "x"' + TOML, ParameterError, "unknown key 'server'"),
+        ('machine = "x.json"' + TOML, WorkloadError, "x.json: no such file"),
         ('readings = "x"\nlogs = []\nschedulers = []', ParameterError, "readings are tables"),
         (
             'logs = ["a.swf", "a.swf"]\nschedulers = ["easy"]',
