@@ -303,7 +303,7 @@ def _placed(schedule: Schedule | Trace, allocations: Any, listed: Listed) -> Seq
     if allocations is None:
         if not isinstance(schedule, Schedule):
             return None
-        return [run for run in schedule.runs if run.nodes]
+        return [run for run in schedule.runs if run.nodes and not run.interrupted]
     if isinstance(allocations, str | os.PathLike):
         allocations = read_allocations(allocations)
     row = {job: i for i, job in enumerate(listed.job.tolist())}

@@ -14,7 +14,7 @@ from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.machine.outages import JoinedRuns, NumberedProcessors, Runs
+from workloadkit.simulation.machine.outages import JoinedRuns, Runs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
@@ -73,7 +73,7 @@ def play_plain(
     if rules.passes == "instant":
         jobs.sort(key=attrgetter("submit", "number"))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
-    if isinstance(hardware, NumberedProcessors) or any(job.interruptions for job in jobs):
+    if hardware.has_outages or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs

@@ -149,15 +149,14 @@ def select_parts(
         )
     down = _outages(settings.outages, trace, recorded=recorded)
     if down is not None and machine is not None:
-        raise ParameterError(
-            "outages apply to plain processors: give outages or a machine, not both"
-        )
+        machine = _with_outages(machine, down, policy, settings)
+        engine = "python"
     procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
         _warn_of_jobs_before_window(trace)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
-    if down is not None:
+    if down is not None and machine is None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
     asked = _requests(settings.reservations, trace)
     if asked is not None:
@@ -501,6 +500,22 @@ def _check_reservable(policy: Any, behaviour: Any, settings: Simulate) -> None:
             f"scheduler {name_of(policy)}: it does not support reservations; take one of "
             f"{', '.join(_WITH_RESERVATIONS)}"
         )
+
+
+def _with_outages(
+    machine: Any, outages: Outages, policy: Policy | Scheduler, settings: Simulate
+) -> Described:
+    """Return a machine of nodes with outages, which the plain-Python engine simulates."""
+    if not isinstance(machine, Described) or not all(group.kinds for group in machine.groups):
+        raise ParameterError("outages apply to plain processors, or to a machine of nodes")
+    if settings.claim == "amounts":
+        raise ParameterError("outages of nodes require claim='nodes' (--claim nodes)")
+    if settings.engine == "compiled":
+        raise ParameterError("outages of nodes: the compiled engine does not simulate them")
+    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
+    if scheduler.overcommits or not scheduler.bears_outages:
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
+    return replace(machine, outages=outages, requeues=settings.interrupted == "requeue")
 
 
 def _numbered(

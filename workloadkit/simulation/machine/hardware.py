@@ -24,6 +24,9 @@ class Hardware:
     #: Whether jobs may run for less than their run time.
     cuts_runs = False
 
+    #: Whether jobs may be stopped by outages.
+    has_outages = False
+
     #: Whether some jobs of the log are not submitted as usual.
     withholds = False
 
