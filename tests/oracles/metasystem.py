@@ -54,6 +54,55 @@ def planned_end(now, jobs, i):
     return now["began"][i] + jobs[i]["estimate"]
 
 
+def run_tasks(sites, jobs, policy, time):
+    """The site and the start of each job, where meta jobs are the tasks of an application.
+
+    A task has `after`, volumes by the places of the tasks that must have ended; only tasks without
+    any have a `submit`. `time(volume)` is how long a volume takes to the other site. The policy
+    "chosen" sends a task to its `chosen` site.
+    """
+    state = [{"queue": [], "running": [], "known": None} for _ in sites]
+    sent, arriving = [[] for _ in sites], [[] for _ in sites]
+    where, start, submitted, second = {}, {}, set(), 0
+    while len(start) < len(jobs):
+        for m, (site, now) in enumerate(zip(sites, state, strict=True)):
+            if site["every"] == 0 or second % site["every"] == 0:
+                now["known"] = published(site, now, jobs, second)
+                sent[m] = [(job, at) for job, at in sent[m] if at >= second]
+            arriving[m] += [
+                (second, i)
+                for i, job in enumerate(jobs)
+                if job["local"] == m and job["submit"] == second
+            ]
+        for ends in (False, True):  # first the tasks that are due, then those that ends release
+            for i, job in enumerate(jobs):
+                before = job.get("after", {})
+                over = all(j in start and start[j] + jobs[j]["run"] <= second for j in before)
+                due = over if before and ends else job["submit"] == second
+                if job["local"] is not None or i in submitted or not due:
+                    continue
+                submitted.add(i)
+                job["submit"] = second
+                delays = [
+                    max((time(v) * (where[j] != m) for j, v in before.items()), default=0)
+                    for m in range(len(sites))
+                ]
+                m = job.get("chosen")
+                if policy != "chosen":
+                    [m] = choose(sites, state, sent, jobs, job, policy, 1, delays)
+                arriving[m].append((second + delays[m], i))
+                sent[m].append((i, second + delays[m]))
+            for m, now in enumerate(state):
+                now["running"] = [i for i in now["running"] if start[i] + jobs[i]["run"] > second]
+                now["queue"] += sorted(i for at, i in arriving[m] if at == second)
+                arriving[m] = [(at, i) for at, i in arriving[m] if at != second]
+        for m, (site, now) in enumerate(zip(sites, state, strict=True)):
+            for i in one_pass(site, now, jobs, start, second):
+                start[i], where[i] = second, m
+        second += 1
+    return [where[i] for i in range(len(jobs))], [start[i] for i in range(len(jobs))]
+
+
 def published(site, now, jobs, second):
     """The free processors of each coming second for which jobs are planned, and the work."""
     now.setdefault("began", {})
@@ -98,7 +147,7 @@ class Plan:
         return other
 
 
-def choose(sites, state, sent, jobs, job, policy, k):
+def choose(sites, state, sent, jobs, job, policy, k, delays=(0, 0)):
     """The sites that a job is sent to."""
     fitting = [m for m, site in enumerate(sites) if job["procs"] <= site["procs"]]
 
@@ -110,7 +159,7 @@ def choose(sites, state, sent, jobs, job, policy, k):
         plan = state[m]["known"]["plan"].copy()
         for i, at in sent[m]:
             plan.place(jobs[i]["procs"], jobs[i]["estimate"], at)
-        return plan.earliest(job["procs"], job["estimate"], job["submit"])
+        return plan.earliest(job["procs"], job["estimate"], job["submit"] + delays[m])
 
     def price(m):
         return sites[m]["price"] * job["procs"] * job["estimate"] / 3600

@@ -53,7 +53,7 @@ def metasystem(
             metavar="DIR",
             show_default=False,
             help="Write into this folder the schedule of each site as SITE.swf.gz, the meta jobs "
-            "as jobs.csv, and what happened as events.csv.",
+            "as jobs.csv, applications as applications.csv, and what happened as events.csv.",
         ),
     ] = None,
     events: Annotated[
@@ -104,6 +104,8 @@ def _write_all(schedule: "MetaSchedule", folder: Path, share: float) -> None:
     for each in schedule.prepared.sites:
         write_log(schedule.trace(each.site.name), folder / f"{each.site.name}.swf.gz")
     write(folder / "jobs.csv", schedule.jobs.to_csv(index=False))
+    if len(schedule.applications):
+        write(folder / "applications.csv", schedule.applications.to_csv(index=False))
     sample = schedule.events(share=share, rng=schedule.prepared.system.seed)
     write(folder / "events.csv", sample.to_csv(index=False))
 
@@ -125,6 +127,7 @@ def _show(schedule: "MetaSchedule") -> None:
         row += [number(values["cost"])]
         rows.append(row + [count(values["sites"][name]) for name in names])
     typer.echo(aligned(rows, words={0, 1}))
+    _show_applications(found["meta_schedulers"])
     typer.echo()
     head = ["Site", "Scheduler", "Utilization", "Meta jobs", "Local jobs"]
     rows = [[*head, "Mean wait", "Without meta jobs", "Added"]]
@@ -136,6 +139,22 @@ def _show(schedule: "MetaSchedule") -> None:
         row += [duration(values["mean_wait"])]
         rows.append([*row, duration(values["mean_wait_alone"]), _signed(values["added_wait"])])
     typer.echo(aligned(rows, words={0, 1}))
+
+
+def _show_applications(schedulers: dict[str, Any]) -> None:
+    """Print the metrics of applications, if there are any."""
+    from analysis.formats import count, duration, number
+
+    rows = [["Meta-scheduler", "Applications", "Makespan", "Critical path", "Ratio", "Moved bytes"]]
+    for name, values in schedulers.items():
+        if "applications" in values:
+            row = [name, count(values["applications"]), duration(values["mean_makespan"])]
+            row += [duration(values["mean_critical_path"])]
+            row += [number(values["mean_schedule_length_ratio"]), number(values["moved"])]
+            rows.append(row)
+    if len(rows) > 1:
+        typer.echo()
+        typer.echo(aligned(rows, words={0}))
 
 
 def _signed(seconds: float) -> str:

@@ -35,6 +35,7 @@ class CompiledMetasystem:
     """
 
     def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
+        self.prepared = prepared
         self.jobs, self.grid = prepared.jobs, _new_grid(prepared, policies)
         self.sites = [
             _CompiledSite(m, each, prepared.jobs, self.grid)
@@ -78,7 +79,8 @@ class CompiledMetasystem:
             local_starts[-1][origin[local]] = starts[local]
             where[meta], start[meta] = site.place, starts[~local]
         nothing = np.zeros(n_jobs, np.int64)
-        return Served(where, start, local_starts, nothing, nothing.astype(dtype))
+        held = nothing.astype(dtype)
+        return Served(self.prepared, where, start, local_starts, nothing, held)
 
 
 def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Grid:

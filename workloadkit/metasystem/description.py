@@ -8,18 +8,34 @@ References
    schedulers", JSSPP 1999, sections 3 and 4.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
-from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
 from workloadkit.errors import ParameterError, among
-from workloadkit.fields import MAX_PROCS
 from workloadkit.metasystem import policies
+from workloadkit.metasystem.checks import (
+    COUNT,
+    NAME,
+    NOT_NEGATIVE,
+    NUMBERS,
+    POSITIVE,
+    SEED,
+    SHARE,
+    TEXT,
+    Checked,
+    InvalidFieldError,
+    check_distinct,
+    is_finite,
+    is_number,
+)
+from workloadkit.metasystem.graphs import Graph
 from workloadkit.parameters import read_duration
 from workloadkit.settings.simulation import Estimates, Oversize
 from workloadkit.simulation import schedulers
+from workloadkit.simulation import users as behaviours
+from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.trace import Trace
 
 #: What a site can publish: free processors; waiting jobs; remaining work by the estimates of the
@@ -32,79 +48,8 @@ LAWS = ("exponential", "constant")
 Overrun = Literal["raise", "kill"]
 
 
-class InvalidFieldError(ParameterError):
-    """A field of a description has an invalid value.
-
-    Parameters
-    ----------
-    field : str
-        Its place, such as ``sites[0].speed``.
-    value : object
-    words : str
-        What is wrong.
-    """
-
-    def __init__(self, field: str, value: object, words: str) -> None:
-        super().__init__(f"{field} is {value!r}; {words}")
-        self.field, self.value, self.words = field, value, words
-
-
-def _is_number(value: object, low: float, *, above: bool = False) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and (low < value if above else low <= value) and value <= inf  # type: ignore
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _name(value: object) -> bool:
-    return _text(value) and not set(str(value)) & set("/\\\0\n") and value not in (".", "..")
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _identifiers(value: object) -> bool:
-    return isinstance(value, tuple) and all(map(_whole, value))
-
-
-def _finite(value: object) -> bool:
-    return _is_number(value, 0) and value < inf  # type: ignore[operator]
-
-
-_NOT_NEGATIVE = _finite, "it must be a number, 0 or more"
-_POSITIVE = lambda value: _is_number(value, 0, above=True) and value < inf, "it must be positive"
-_COUNT = lambda value: _whole(value) and 1 <= value <= MAX_PROCS, "it must be a whole number from 1"
-_TEXT = _text, "it must be a text"
-_NAME = _name, "it must be a text that can name a file"
-_SHARE = lambda value: _is_number(value, 0) and value <= 1, "it must be from 0 to 1"
-_NUMBERS = _identifiers, "it must be a list of whole numbers"
-_SEED = lambda value: _whole(value) and value >= 0, "it must be a whole number, 0 or more"
-
-Check = tuple[Callable[[Any], bool], str]
-
-
-class _Checked:
-    """A part of a description that checks its fields; None is valid where it is the default."""
-
-    checks: ClassVar[dict[str, Check]] = {}
-
-    def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if isinstance(value, list):
-                value = tuple(value)
-                object.__setattr__(self, field.name, value)
-            valid, words = self.checks.get(field.name, (None, ""))
-            is_default = value is None and field.default is None
-            if valid is not None and not is_default and not valid(value):
-                raise InvalidFieldError(field.name, value, words)
-
-
 @dataclass(frozen=True)
-class Access(_Checked):
+class Access(Checked):
     """Which meta jobs a site admits; by default all that fit.
 
     Parameters
@@ -115,7 +60,7 @@ class Access(_Checked):
         Users and groups whose meta jobs it admits.
     """
 
-    checks: ClassVar = {"max_procs": _COUNT, "users": _NUMBERS, "groups": _NUMBERS}
+    checks: ClassVar = {"max_procs": COUNT, "users": NUMBERS, "groups": NUMBERS}
 
     max_procs: int | None = None
     users: tuple[int, ...] | None = None
@@ -123,7 +68,7 @@ class Access(_Checked):
 
 
 @dataclass(frozen=True)
-class Publishes(_Checked):
+class Publishes(Checked):
     """What a site publishes, and how often.
 
     Parameters
@@ -136,7 +81,7 @@ class Publishes(_Checked):
     """
 
     checks: ClassVar = {
-        "every": _NOT_NEGATIVE,
+        "every": NOT_NEGATIVE,
         "what": (
             lambda value: isinstance(value, tuple) and all(x in PUBLISHED for x in value),
             f"it must be a list of {', '.join(PUBLISHED)}",
@@ -161,8 +106,8 @@ class Publishes(_Checked):
 
 
 @dataclass(frozen=True)
-class JobSource(_Checked):
-    """Where jobs come from: a log, a model, or, for a meta-scheduler, the local jobs of a site.
+class JobSource(Checked):
+    """Where jobs come from: a log, a model, users without a log, an application graph, a site.
 
     Parameters
     ----------
@@ -171,7 +116,15 @@ class JobSource(_Checked):
     model : str, optional
         A model of `workloadkit.models` with its parameters, such as ``lublin:types=two``.
     site : str, optional
-        The site whose local jobs are submitted to the meta-scheduler instead.
+        Of a meta-scheduler: the site whose local jobs are submitted to it instead.
+    graph : Graph, optional
+        Of a meta-scheduler: an application whose tasks are jobs. In a file also the path of one,
+        see `read_graph`.
+    users : str or object, optional
+        Behaviour of the users, as in `workloadkit.simulate`, such as ``fluid``; by default they
+        submit by timestamps. Users without a log, such as ``think:users=9,think=600``, are local.
+    submit : sequence of float, default (0,)
+        When each application of the graph is submitted. [s]
     jobs : int, optional
         Number of jobs of the model.
     load : float, optional
@@ -184,28 +137,37 @@ class JobSource(_Checked):
         Site on which the run times of meta jobs are as they are; by default a site of speed 1. The
         policy `home` sends them to it.
     stage_in : float, default 0
-        Volume that is moved before a meta job arrives at another site than its home. [bytes]
+        Volume that is moved before a meta job, or a task without predecessors, arrives at another
+        site than its home. [bytes]
     parts : int, default 1
         Parts of each meta job, of about equally many processors, each for another site. They start
         together.
     """
 
     checks: ClassVar = {
-        "log": (lambda value: _text(value) or isinstance(value, Trace), "it must be a log"),
-        "model": _TEXT,
-        "site": _TEXT,
-        "jobs": _COUNT,
-        "load": _POSITIVE,
-        "where": _TEXT,
-        "share": _SHARE,
-        "home": _TEXT,
-        "stage_in": _NOT_NEGATIVE,
-        "parts": _COUNT,
+        "log": (lambda value: isinstance(value, str | Trace) and bool(value), "it must be a log"),
+        "model": TEXT,
+        "site": TEXT,
+        "graph": (lambda value: isinstance(value, Graph), "it must be a graph"),
+        "submit": (
+            lambda value: isinstance(value, tuple) and bool(value) and all(map(is_finite, value)),
+            "it must be a list of times",
+        ),
+        "jobs": COUNT,
+        "load": POSITIVE,
+        "where": TEXT,
+        "share": SHARE,
+        "home": TEXT,
+        "stage_in": NOT_NEGATIVE,
+        "parts": COUNT,
     }
 
     log: Any = None
     model: str | None = None
     site: str | None = None
+    graph: Graph | None = None
+    users: Any = None
+    submit: tuple[float, ...] | None = None
     jobs: int | None = None
     load: float | None = None
     where: str | None = None
@@ -216,9 +178,16 @@ class JobSource(_Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = [name for name in ("log", "model", "site") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise InvalidFieldError("log", self.log, "give one of log, model and site")
+        _check_named("users", self.users, behaviours.parse)
+        given = [x for x in ("log", "model", "site", "graph") if getattr(self, x) is not None]
+        if self.have_no_log:
+            if given:
+                name = given[0]
+                raise InvalidFieldError(name, getattr(self, name), "these users have no log")
+        elif len(given) != 1:
+            raise InvalidFieldError("log", self.log, "give one of log, model, site and graph")
+        elif not isinstance(self.behaviour, Behaviour | LogBehaviour | None):
+            raise InvalidFieldError("users", self.users, "it must be a behaviour of users")
         for name in ("jobs", "load"):
             if self.model is None and getattr(self, name) is not None:
                 raise InvalidFieldError(name, getattr(self, name), "it is for a model")
@@ -226,15 +195,39 @@ class JobSource(_Checked):
             raise InvalidFieldError("jobs", None, "a model needs the number of its jobs")
         if self.site is not None and self.home is not None:
             raise InvalidFieldError("home", self.home, f"the home of these jobs is {self.site}")
+        for name, default in _NOT_OF_GRAPHS.items():
+            if self.graph is not None and getattr(self, name) != default:
+                raise InvalidFieldError(name, getattr(self, name), "it is not for a graph")
+        if self.graph is None and self.submit is not None:
+            raise InvalidFieldError("submit", self.submit, "it is for a graph")
 
     @property
     def home_site(self) -> str | None:
         """The home of the jobs."""
         return self.home if self.site is None else self.site
 
+    @property
+    def behaviour(self) -> Any:
+        """What decides when jobs are submitted; None for their timestamps."""
+        if self.graph is not None:
+            return self.graph
+        users = behaviours.parse(self.users) if isinstance(self.users, str) else self.users
+        if isinstance(users, type) and issubclass(users, behaviours.BatchUser):
+            return behaviours.CustomUsers(users)
+        return None if isinstance(users, behaviours.OpenUsers) else users
+
+    @property
+    def have_no_log(self) -> bool:
+        """Whether these are users who need no log."""
+        return self.graph is None and isinstance(self.behaviour, Community)
+
+
+#: Fields that do not apply to graphs, with their defaults.
+_NOT_OF_GRAPHS = {"users": None, "where": None, "share": 1, "parts": 1}
+
 
 @dataclass(frozen=True)
-class Waits(_Checked):
+class Waits(Checked):
     """A simple model of a local scheduler: the waits of the jobs that are sent to it [1]_.
 
     Jobs do not affect each other's waits, which supposes that meta jobs are few.
@@ -253,9 +246,9 @@ class Waits(_Checked):
     """
 
     checks: ClassVar = {
-        "mean": _NOT_NEGATIVE,
+        "mean": NOT_NEGATIVE,
         "law": (lambda value: value in LAWS, f"give one of {', '.join(LAWS)}"),
-        "error": _NOT_NEGATIVE,
+        "error": NOT_NEGATIVE,
     }
 
     mean: float
@@ -264,7 +257,7 @@ class Waits(_Checked):
 
 
 @dataclass(frozen=True)
-class Site(_Checked):
+class Site(Checked):
     """A machine with its scheduler and local load.
 
     Parameters
@@ -275,7 +268,7 @@ class Site(_Checked):
     scheduler : str or Policy, default "easy"
         As in `workloadkit.simulate`.
     jobs : JobSource, optional
-        Local jobs: a log or a model; by default none.
+        Local jobs: a log, a model, or users without a log; by default none.
     speed : float, default 1
         A meta job runs for its run time × the speed of its home / this speed.
     price : float, default 0
@@ -288,10 +281,10 @@ class Site(_Checked):
     """
 
     checks: ClassVar = {
-        "name": _NAME,
-        "procs": _COUNT,
-        "speed": _POSITIVE,
-        "price": _NOT_NEGATIVE,
+        "name": NAME,
+        "procs": COUNT,
+        "speed": POSITIVE,
+        "price": NOT_NEGATIVE,
         "jobs": (
             lambda value: isinstance(value, JobSource),
             "it must be a source of jobs",
@@ -314,8 +307,9 @@ class Site(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_named("scheduler", self.scheduler, schedulers.parse)
-        if self.jobs is not None and self.jobs.site is not None:
-            raise InvalidFieldError("jobs.site", self.jobs.site, "local jobs are of the site")
+        for name in ("site", "graph"):
+            if self.jobs is not None and (value := getattr(self.jobs, name)) is not None:
+                raise InvalidFieldError(f"jobs.{name}", value, "it is for a meta-scheduler")
         if self.jobs is None and self.procs is None:
             raise InvalidFieldError("procs", None, "a site without local jobs needs it")
         if self.waits is not None and self.jobs is not None:
@@ -329,7 +323,7 @@ class Site(_Checked):
 
 
 @dataclass(frozen=True)
-class Link(_Checked):
+class Link(Checked):
     """A network between two sites, in both directions.
 
     Parameters
@@ -347,8 +341,8 @@ class Link(_Checked):
             lambda value: isinstance(value, tuple) and len(value) == 2 and value[0] != value[1],
             "it must be the names of two sites",
         ),
-        "latency": _NOT_NEGATIVE,
-        "bandwidth": (lambda value: _is_number(value, 0, above=True), "it must be positive"),
+        "latency": NOT_NEGATIVE,
+        "bandwidth": (lambda value: is_number(value, 0, above=True), "it must be positive"),
     }
 
     between: tuple[str, str]
@@ -357,7 +351,7 @@ class Link(_Checked):
 
 
 @dataclass(frozen=True)
-class MetaScheduler(_Checked):
+class MetaScheduler(Checked):
     """A meta-scheduler with the jobs that are submitted to it.
 
     Parameters
@@ -369,7 +363,7 @@ class MetaScheduler(_Checked):
     """
 
     checks: ClassVar = {
-        "name": _NAME,
+        "name": NAME,
         "jobs": (
             lambda value: (
                 bool(value)
@@ -387,10 +381,15 @@ class MetaScheduler(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_named("policy", self.policy, policies.parse)
+        for j, source in enumerate(self.jobs):
+            if source.have_no_log:
+                raise InvalidFieldError(
+                    f"jobs[{j}].users", source.users, "users of a meta-scheduler need a log"
+                )
 
 
 @dataclass(frozen=True)
-class Metasystem(_Checked):
+class Metasystem(Checked):
     """Sites, links and meta-schedulers.
 
     Parameters
@@ -447,7 +446,7 @@ class Metasystem(_Checked):
             lambda value: value in get_args(Oversize),
             f"give one of {', '.join(get_args(Oversize))}",
         ),
-        "seed": _SEED,
+        "seed": SEED,
     }
 
     sites: tuple[Site, ...]
@@ -461,7 +460,7 @@ class Metasystem(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         for what, named in (("sites", self.sites), ("meta_schedulers", self.meta_schedulers)):
-            _check_distinct(what, [each.name for each in named])
+            check_distinct(what, [each.name for each in named])
         for i, link in enumerate(self.links):
             for name in link.between:
                 self._check_site(f"links[{i}].between", name)
@@ -472,10 +471,10 @@ class Metasystem(_Checked):
                     self._check_site(f"{place}.home", source.home)
                 if source.site is not None:
                     self._check_site(f"{place}.site", source.site)
-                    if self.sites[self.place(source.site)].jobs is None:
-                        raise InvalidFieldError(
-                            f"{place}.site", source.site, "this site has no local jobs"
-                        )
+                    local = self.sites[self.place(source.site)].jobs
+                    if local is None or local.have_no_log:
+                        words = "this site has no local jobs" + " of a log" * (local is not None)
+                        raise InvalidFieldError(f"{place}.site", source.site, words)
 
     def _check_site(self, field: str, name: object) -> None:
         names = [site.name for site in self.sites]
@@ -494,11 +493,3 @@ def _check_named(field: str, value: Any, parse: Callable[[str], object]) -> None
             parse(value)
         except ParameterError as error:
             raise InvalidFieldError(field, value, str(error)) from None
-
-
-def _check_distinct(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            raise InvalidFieldError(f"{what}[{i}].name", name, "another one has this name")
-        seen.add(name)

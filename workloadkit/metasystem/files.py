@@ -1,4 +1,4 @@
-"""Read the description of a metasystem from JSON."""
+"""Read the description of a metasystem, or of an application, from JSON."""
 
 import json
 from dataclasses import MISSING, fields
@@ -7,9 +7,9 @@ from typing import Any
 
 from workloadkit.errors import FormatError, among
 from workloadkit.io.files import Source, source_path, text_chunks
+from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import (
     Access,
-    InvalidFieldError,
     JobSource,
     Link,
     MetaScheduler,
@@ -18,11 +18,15 @@ from workloadkit.metasystem.description import (
     Site,
     Waits,
 )
+from workloadkit.metasystem.graphs import Graph, Task
 
 #: Version of the format.
 VERSION = 1
 
-_WHAT = "is not the description of a metasystem"
+_WHAT: dict[type, str] = {
+    Metasystem: "is not the description of a metasystem",
+    Graph: "is not the graph of an application",
+}
 _LONGEST = 1 << 24  # [bytes]
 
 #: The parts within a part: fields that hold an object, or a list of objects.
@@ -30,6 +34,8 @@ _PARTS: dict[type, dict[str, type]] = {
     Metasystem: {"sites": Site, "links": Link, "meta_schedulers": MetaScheduler},
     Site: {"jobs": JobSource, "access": Access, "publishes": Publishes, "waits": Waits},
     MetaScheduler: {"jobs": JobSource},
+    JobSource: {"graph": Graph},
+    Graph: {"tasks": Task},
 }
 
 
@@ -53,33 +59,66 @@ def read_metasystem(source: Source) -> Metasystem:
     Examples
     --------
     >>> import io
-    >>> text = b'{"sites": [{"name": "a", "procs": 64}, {"name": "b", "procs": 0}]}'
+    >>> text = b'{"sites": [{"name": "a", "procs": 64, "speed": 0}]}'
     >>> read_metasystem(io.BytesIO(text))
     Traceback (most recent call last):
     ...
-    workloadkit.errors.FormatError: <stream>, field sites[1].procs: it must be a whole number ...
+    workloadkit.errors.FormatError: <stream>, field sites[0].speed: it must be positive: '0'
     """
-    path = source_path(source)
+    made: Metasystem = _read(Metasystem, source)
+    return made
+
+
+def read_graph(source: Source) -> Graph:
+    r"""Read the graph of an application.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        ``-`` is standard input.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    FormatError
+        As by `read_metasystem`.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b'{"tasks": [{"name": "a", "run": 60}, {"name": "b", "run": 90, "after": ["a"]}]}'
+    >>> read_graph(io.BytesIO(text)).critical_path([60, 90])
+    150
+    """
+    made: Graph = _read(Graph, source)
+    return made
+
+
+def _read(kind: type, source: Source) -> Any:
+    """Return the part that a file describes."""
+    path, what = source_path(source), _WHAT[kind]
     text = bytearray()
     for chunk in text_chunks(source):
         text += chunk
         if len(text) > _LONGEST:
-            raise FormatError(path, f"{_WHAT}: it has more than {_LONGEST >> 20} MiB")
+            raise FormatError(path, f"{what}: it has more than {_LONGEST >> 20} MiB")
     try:
         data = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
-        raise FormatError(path, f"{_WHAT}: {error.msg}", line=error.lineno) from None
+        raise FormatError(path, f"{what}: {error.msg}", line=error.lineno) from None
     except _RepeatedKeyError as error:
         raise FormatError(path, "repeated key", text=str(error)) from None
     except (ValueError, RecursionError):  # not UTF-8, or numbers of thousands of digits
-        raise FormatError(path, f"{_WHAT}: no JSON") from None
+        raise FormatError(path, f"{what}: no JSON") from None
     if not isinstance(data, dict):
-        raise FormatError(path, f"{_WHAT}: no object", text=_shown(data))
+        raise FormatError(path, f"{what}: no object", text=_shown(data))
     if data.pop("format", VERSION) != VERSION:
         raise FormatError(path, f"unsupported version of the format, not {VERSION}", field="format")
     folder = Path(path).parent if isinstance(source, str) or hasattr(source, "__fspath__") else None
-    made: Metasystem = _made(Metasystem, data, path, "", folder)
-    return made
+    return _made(kind, data, path, "", folder)
 
 
 def _made(kind: Any, data: Any, path: str, place: str, folder: Path | None) -> Any:
@@ -103,8 +142,10 @@ def _made(kind: Any, data: Any, path: str, place: str, folder: Path | None) -> A
             values[name] = tuple(
                 _made(part, item, path, f"{where}[{i}]", folder) for i, item in enumerate(value)
             )
-        elif name in values and part in (Site, Link, MetaScheduler):
+        elif name in values and part in (Site, Link, MetaScheduler, Task):
             raise FormatError(path, "no list", field=where, text=_shown(value))
+        elif part is Graph and isinstance(value, str):
+            values[name] = read_graph(folder / value if folder is not None else value)
         elif value is not None:
             values[name] = _made(part, value, path, where, folder)
             if kind is MetaScheduler:

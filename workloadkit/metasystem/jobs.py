@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
-from workloadkit.metasystem.description import InvalidFieldError, JobSource, Metasystem, Site
+from workloadkit.metasystem.checks import InvalidFieldError
+from workloadkit.metasystem.description import JobSource, Metasystem, Site
 from workloadkit.models import parse as parse_model
 from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
+from workloadkit.simulation.populations import Recorded
+from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
+from workloadkit.simulation.users.behaviour import LogBehaviour
 from workloadkit.simulation.workload import (
     SHORTEST_ESTIMATE,
     Rules,
@@ -33,7 +37,8 @@ _SHOWN = 5  # jobs that an error lists
 class MetaJobs:
     """The jobs of all meta-schedulers, in the order of (submit, meta-scheduler, job number).
 
-    Each part of a co-allocated job is a row of its own; the parts of a job follow each other.
+    Before a simulation, the submit times of users who react are those of their log. Each part of a
+    co-allocated job is a row of its own; the parts of a job follow each other.
 
     Parameters
     ----------
@@ -56,6 +61,8 @@ class MetaJobs:
         Jobs that no site admits.
     part : ndarray of int64, shape (n_jobs,)
         Number of the part, from 0.
+    source, place : ndarray of int64, shape (n_jobs,)
+        Place of the source among all sources; place of the job among those of its source.
     """
 
     scheduler: NDArray[np.int64]
@@ -71,7 +78,18 @@ class MetaJobs:
     admitted: NDArray[np.bool_]
     killed: NDArray[np.bool_]
     part: NDArray[np.int64]
+    source: NDArray[np.int64]
+    place: NDArray[np.int64]
     left_out: int = 0
+
+    def take(self, which: NDArray) -> "MetaJobs":
+        """Return the jobs at some places, in that order."""
+        columns: dict[str, Any] = {
+            name: values[..., which]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray)
+        }
+        return replace(self, **columns)
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,8 @@ class PreparedSite:
     rules : Rules
     seed : SeedSequence
         Of modelled waits.
+    users : SimulatedUsers, optional
+        Those who submit the local jobs; by default jobs are submitted by timestamps.
     """
 
     site: Site
@@ -97,11 +117,36 @@ class PreparedSite:
     policy: Any
     rules: Rules
     seed: np.random.SeedSequence
+    users: Any = None
 
     @property
     def in_order(self) -> bool:
         """Whether no job overtakes another."""
         return self.policy.name == "fcfs" or getattr(self.policy, "backfill", "") == "none"
+
+
+class PreparedSource(NamedTuple):
+    """A source of meta jobs, with those who submit them.
+
+    Parameters
+    ----------
+    scheduler : int
+        Place of the meta-scheduler.
+    source : JobSource
+    trace : Trace
+    workload : Workload
+    seed : int
+        Of the users' draws.
+    users : SimulatedUsers, optional
+        By default jobs are submitted by timestamps.
+    """
+
+    scheduler: int
+    source: JobSource
+    trace: Trace
+    workload: Workload
+    seed: int
+    users: Any = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +157,8 @@ class Prepared:
     ----------
     system : Metasystem
     sites : sequence of PreparedSite
+    sources : sequence of PreparedSource
+        Those of all meta-schedulers.
     jobs : MetaJobs
     seed : SeedSequence
         For the draws of the meta-schedulers.
@@ -119,8 +166,15 @@ class Prepared:
 
     system: Metasystem
     sites: Sequence[PreparedSite]
+    sources: Sequence[PreparedSource]
     jobs: MetaJobs
     seed: np.random.SeedSequence
+
+    @property
+    def all_sources(self) -> Sequence[JobSource]:
+        """The sources of local and of meta jobs."""
+        local = [each.site.jobs for each in self.sites if each.site.jobs is not None]
+        return [*local, *(each.source for each in self.sources)]
 
 
 def prepare(system: Metasystem) -> Prepared:
@@ -134,38 +188,96 @@ def prepare(system: Metasystem) -> Prepared:
     logs: dict[str, Trace] = {}
     of_sites, of_sources, of_policies, of_schedulers = np.random.SeedSequence(system.seed).spawn(4)
     how = Arriving(estimates=system.estimates, overrun=system.overrun, oversize=system.oversize)
-    sites, n_sites = [], len(system.sites)
+    sites: list[PreparedSite] = []
+    n_sites = len(system.sites)
     seeds = zip(of_sites.spawn(n_sites), of_schedulers.spawn(n_sites), strict=True)
     for i, (site, (seed, own)) in enumerate(zip(system.sites, seeds, strict=True)):
-        trace = None
-        if site.jobs is not None:
-            trace = _log(site.jobs, site.procs, np.random.default_rng(seed), logs)
-        procs = machine_size(Header() if trace is None else trace.header, site.procs)
-        workload = _no_jobs()
+        trace, procs, workload = None, site.procs, _no_jobs()
+        local = site.jobs
+        if local is not None and local.have_no_log:
+            procs = local.behaviour.processors if procs is None else procs
+        elif local is not None:
+            trace = _log(local, procs, np.random.default_rng(seed), logs)
+        procs = machine_size(Header() if trace is None else trace.header, procs)
         if trace is not None:
-            workload = _chosen(make_workload(trace, procs, how), trace, site.jobs, seed)
+            workload = _chosen(make_workload(trace, procs, how), trace, local, seed)
         rules = Rules(procs, system.overrun, seed=int(own.generate_state(1)[0]))
         policy = _policy(site.scheduler, f"sites[{i}].scheduler")
         sites.append(PreparedSite(site, trace, workload, policy, rules, own.spawn(1)[0]))
-    sources = [(g, source) for g, each in enumerate(system.meta_schedulers) for source in each.jobs]
-    streams: list[tuple[int, JobSource, Workload]] = []
-    for (g, source), seed in zip(sources, of_sources.spawn(len(sources)), strict=True):
-        rng = np.random.default_rng(seed)
+    named = [(g, source) for g, each in enumerate(system.meta_schedulers) for source in each.jobs]
+    sources: list[PreparedSource] = []
+    for (g, source), seed in zip(named, of_sources.spawn(len(named)), strict=True):
+        rng, draws = np.random.default_rng(seed), int(seed.generate_state(1)[0])
         if source.site is not None:
             place = system.place(source.site)
-            local, trace = sites[place].workload, sites[place].trace
-            mask = _mask(local, trace, source, rng)
-            streams.append((g, source, local.take(mask)))
-            sites[place] = replace(sites[place], workload=local.take(~mask))
+            workload, trace = sites[place].workload, sites[place].trace
+            assert trace is not None  # as was checked
+            mask = _mask(workload, trace, source, rng)
+            sites[place] = replace(sites[place], workload=workload.take(~mask))
         else:
             home = None if source.home is None else sites[system.place(source.home)].rules.machine
             trace = _log(source, home, rng, logs)
-            every = make_workload(trace, 1, how, of_any_size=True)
-            streams.append((g, source, every.take(_mask(every, trace, source, rng))))
-    jobs = _joined(system, sites, streams)
-    whole = jobs.submit.dtype.kind == "i"
-    sites = [each if whole else replace(each, workload=_decimal(each.workload)) for each in sites]
-    return Prepared(system, sites, jobs, of_policies)
+            workload = make_workload(trace, 1, how, of_any_size=True)
+            mask = _mask(workload, trace, source, rng)
+        sources.append(PreparedSource(g, source, trace, workload.take(mask), draws))
+    return _with_users(system, sites, sources, of_policies)
+
+
+def _with_users(
+    system: Metasystem,
+    sites: Sequence[PreparedSite],
+    sources: Sequence[PreparedSource],
+    seed: np.random.SeedSequence,
+) -> Prepared:
+    """Return all jobs, and the users who react; times are whole if those of all are."""
+    sites = [replace(each, users=_users_at(each)) for each in sites]
+    react: list[Any] = [*sites, *map(_react, sources)]
+    logs = [each.users.of_log for each in react if each.users is not None]
+    workloads = [None if log is None else log[1] for log in logs]
+    workloads += [each.workload for each in react]
+    if not all(workload is not None and _is_whole(workload) for workload in workloads):
+        sites = [replace(each, workload=_decimal(each.workload)) for each in sites]
+        sites = [replace(each, users=_users_at(each)) for each in sites]
+        sources = [each._replace(workload=_decimal(each.workload)) for each in sources]
+    jobs = _joined(system, sites, sources)
+    place, kept = jobs.place.copy(), []
+    for n, each in enumerate(sources):
+        own = jobs.source == n
+        which, place[own] = np.unique(place[own], return_inverse=True)
+        kept.append(_react(each._replace(workload=each.workload.take(which))))
+    return Prepared(system, sites, kept, replace(jobs, place=place), seed)
+
+
+def _is_whole(workload: Workload) -> bool:
+    return workload.submit.dtype.kind == "i"
+
+
+def _users_at(each: PreparedSite) -> Any:
+    """Return the users who react of a site; None if there are none."""
+    behaviour = None if each.site.jobs is None else each.site.jobs.behaviour
+    if behaviour is None or (each.trace is not None and not each.workload.job.size):
+        return None
+    if each.trace is None:
+        return behaviour.simulated_users(each.rules.machine)
+    return _who_react(behaviour, each.trace, each.workload)
+
+
+def _react(each: PreparedSource) -> PreparedSource:
+    """Return a source with its users who react, if there are any."""
+    behaviour = each.source.behaviour
+    if behaviour is None or not each.workload.job.size:
+        return each
+    return each._replace(users=_who_react(behaviour, each.trace, each.workload))
+
+
+def _who_react(behaviour: Any, trace: Trace, workload: Workload) -> Any:
+    """Return the users of a log who react."""
+    if isinstance(behaviour, LogBehaviour):
+        return behaviour.users_of(trace, workload)
+    present = Recorded().present(trace, lambda _: workload, 0)
+    if hasattr(behaviour, "adapted"):
+        present = behaviour.adapted(present)
+    return SimulatedBatchUsers(Recorded(), behaviour, trace, present)
 
 
 def _policy(scheduler: Any, field: str) -> Any:
@@ -189,6 +301,8 @@ def _log(
         if path not in logs:
             logs[path] = read_native(path)
         return logs[path]
+    if source.graph is not None:
+        return source.graph.log(source.submit or (0,))
     make, parameters = parse_model(str(source.model))
     if procs is not None:
         parameters = {"procs": procs} | parameters
@@ -229,42 +343,48 @@ def _decimal(workload: Workload) -> Workload:
 
 
 def _joined(
-    system: Metasystem,
-    sites: Sequence[PreparedSite],
-    streams: Sequence[tuple[int, JobSource, Workload]],
+    system: Metasystem, sites: Sequence[PreparedSite], sources: Sequence[PreparedSource]
 ) -> MetaJobs:
     """Return the jobs of all meta-schedulers, and what they are on each site."""
-    workloads = [*(each.workload for each in sites), *(each for _, _, each in streams)]
-    whole = all(each.submit.dtype.kind == "i" for each in workloads)
+    workloads = [each.workload for each in sources]
+    whole = all(map(_is_whole, [*(each.workload for each in sites), *workloads]))
     names = ("job", "user", "group", "procs", "submit", "run", "estimate", "killed")
-    table = {name: _column([getattr(w, name) for _, _, w in streams], name) for name in names}
-    sizes = [w.job.size for _, _, w in streams]
-    homes = [-1 if s.home_site is None else system.place(s.home_site) for _, s, _ in streams]
-    scheduler = np.repeat(np.array([g for g, _, _ in streams], np.int64), sizes)
-    home = np.repeat(np.array(homes, np.int64), sizes)
-    volume = np.repeat(np.array([s.stage_in for _, s, _ in streams], np.float64), sizes)
+    table = {name: _column([getattr(w, name) for w in workloads], name) for name in names}
+    sizes = [w.job.size for w in workloads]
+    table["place"] = _column([np.arange(size) for size in sizes], "place")
     dtype = np.dtype(np.int64 if whole else np.float64)
-    order = np.lexsort((table["job"], scheduler, table["submit"]))
+    described = [each.source for each in sources]
+    of_sources: dict[str, NDArray] = {
+        "source": np.arange(len(sources)),
+        "scheduler": np.array([each.scheduler for each in sources], np.int64),
+        "home": np.array(
+            [-1 if s.home_site is None else system.place(s.home_site) for s in described], np.int64
+        ),
+        "stage_in": np.array([s.stage_in for s in described], np.float64),
+        "parts": np.array([s.parts for s in described], np.int64),
+    }
+    table |= {name: np.repeat(values, sizes) for name, values in of_sources.items()}
+    order = np.lexsort((table["job"], table["scheduler"], table["submit"]))
     table = {name: values[order] for name, values in table.items()}
-    scheduler, home, volume = scheduler[order], home[order], volume[order]
-    parts = np.repeat(np.array([s.parts for _, s, _ in streams], np.int64), sizes)[order]
-    row, part, table["procs"] = _parts(np.minimum(parts, table["procs"]), table["procs"])
+    parts = np.minimum(table["parts"], table["procs"])
+    row, part, table["procs"] = _parts(parts, table["procs"])
     table = {name: v if name == "procs" else v[row] for name, v in table.items()}
-    scheduler, home, volume = scheduler[row], home[row], volume[row]
+    home, volume = table["home"], table["stage_in"]
 
     n_sites, n_jobs = len(sites), row.size
     speed = np.array([each.site.speed for each in sites], np.float64)
     at_home = np.where(home < 0, 1.0, speed[home])
     run, estimate, delay = (np.empty((n_sites, n_jobs), dtype) for _ in range(3))
     admitted = np.empty((n_sites, n_jobs), np.bool_)
+    links = Links(system)
     for m, each in enumerate(sites):
         factor = at_home / speed[m]
         run[m] = _times(table["run"], factor, dtype)
         estimate[m] = np.maximum(_times(table["estimate"], factor, dtype), SHORTEST_ESTIMATE)
-        delay[m] = _delay(system, m, home, volume, whole=whole)
+        delay[m] = links.delay(home, m, volume, whole=whole)
         admitted[m] = _admits(each, table)
     jobs = MetaJobs(
-        scheduler,
+        table["scheduler"],
         table["job"],
         table["user"],
         table["group"],
@@ -277,8 +397,10 @@ def _joined(
         admitted,
         table["killed"],
         part,
+        table["source"],
+        table["place"],
     )
-    return _without_too_large(system, jobs)
+    return _without_too_large(system, sources, jobs)
 
 
 def _parts(
@@ -304,18 +426,31 @@ def _times(values: NDArray, factor: NDArray, dtype: np.dtype) -> NDArray:
     return np.floor(scaled + 0.5).astype(dtype) if dtype.kind == "i" else scaled
 
 
-def _delay(
-    system: Metasystem, place: int, home: NDArray[np.int64], volume: NDArray, *, whole: bool
-) -> NDArray:
-    """Return the time until jobs arrive at a site; whole seconds are rounded up."""
-    delay = np.zeros(home.size)
-    name = system.sites[place].name
-    for link in system.links:
-        if name in link.between:
-            other = link.between[link.between[0] == name]
-            there = home == system.place(other)
-            delay[there] = link.latency + volume[there] / link.bandwidth
-    return np.ceil(delay) if whole else delay
+class Links:
+    """The links between all sites, as tables.
+
+    Parameters
+    ----------
+    system : Metasystem
+    """
+
+    def __init__(self, system: Metasystem) -> None:
+        n_sites = len(system.sites)
+        self._latency = np.zeros((n_sites, n_sites))
+        self._bandwidth = np.full((n_sites, n_sites), np.inf)
+        for link in system.links:
+            a, b = map(system.place, link.between)
+            self._latency[[a, b], [b, a]] = link.latency
+            self._bandwidth[[a, b], [b, a]] = link.bandwidth
+
+    def delay(self, origin: NDArray[np.int64], to: Any, volume: NDArray, *, whole: bool) -> NDArray:
+        """Return the times that volumes take from sites to one; whole seconds are rounded up.
+
+        From nowhere, -1, and where there is no link, they take no time.
+        """
+        time = self._latency[origin, to] + volume / self._bandwidth[origin, to]
+        time = np.where(origin < 0, 0, time)
+        return np.ceil(time) if whole else time
 
 
 def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:
@@ -329,8 +464,13 @@ def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:
     return np.asarray(admits)
 
 
-def _without_too_large(system: Metasystem, jobs: MetaJobs) -> MetaJobs:
-    """Return the jobs that a site admits; report the others, or leave them out."""
+def _without_too_large(
+    system: Metasystem, sources: Sequence[PreparedSource], jobs: MetaJobs
+) -> MetaJobs:
+    """Return the jobs that a site admits; report the others, or leave them out.
+
+    An application is left out if one of its tasks is.
+    """
     keep: NDArray[np.bool_] = np.asarray(jobs.admitted.any(axis=0))
     job = np.cumsum(jobs.part == 0) - 1
     divided = np.unique(job[jobs.part > 0])
@@ -346,12 +486,11 @@ def _without_too_large(system: Metasystem, jobs: MetaJobs) -> MetaJobs:
             f"no site admits {plural(refused.size, 'meta job')}: {shown}{more}; leave them out "
             "with oversize 'drop'"
         )
-    kept = {
-        name: values[..., keep]
-        for name, values in vars(jobs).items()
-        if isinstance(values, np.ndarray)
-    }
-    return MetaJobs(**kept, left_out=int((~keep & (jobs.part == 0)).sum()))
+    for n in np.unique(jobs.source[~keep]):
+        if sources[n].source.graph is not None:
+            keep[jobs.source == n] = False
+    left_out = int((~keep & (jobs.part == 0)).sum())
+    return replace(jobs.take(np.flatnonzero(keep)), left_out=left_out)
 
 
 def _have_sites(admitted: NDArray[np.bool_]) -> bool:

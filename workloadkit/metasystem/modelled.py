@@ -1,5 +1,6 @@
 """A site of which only the waits are modelled."""
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -20,13 +21,24 @@ class ModelledSite:
     prepared : PreparedSite
         Its site has `waits`.
     jobs : MetaJobs
+    ended : callable
+        Called with each meta job that ends, and the time.
     """
 
-    def __init__(self, place: int, prepared: PreparedSite, jobs: MetaJobs) -> None:
-        self.place, self.prepared = place, prepared
+    def __init__(
+        self,
+        place: int,
+        prepared: PreparedSite,
+        jobs: MetaJobs,
+        ended: Callable[[int, Any], None],
+    ) -> None:
+        self.place, self.prepared, self._ended = place, prepared, ended
         self.published: Any = None  # when it published last
         self.moves = True  # it never waits for a job to end
-        self._starts: list[tuple[Any, int]] = []
+        self.passes = False  # whether jobs start in this instant
+        self._run = jobs.run[place]
+        self._events: list[tuple[Any, bool, int]] = []  # time, whether it is a start, job
+        self._started: list[int] = []
         self._cancelled: set[int] = set()
         waits: Any = prepared.site.waits
         rng, n_jobs = np.random.default_rng(prepared.seed), jobs.number.size
@@ -41,21 +53,31 @@ class ModelledSite:
 
     @property
     def next_time(self) -> Any:
-        """The time of its next start; None if there is none."""
-        while self._starts and self._starts[0][1] in self._cancelled:
-            self._cancelled.remove(heappop(self._starts)[1])
-        return self._starts[0][0] if self._starts else None
+        """The time of its next event; None if there is none."""
+        while self._events and self._events[0][1] and self._events[0][2] in self._cancelled:
+            self._cancelled.remove(heappop(self._events)[2])
+        return self._events[0][0] if self._events else None
 
-    def play_instant(self, now: Any) -> list[int]:
-        """Return the meta jobs that start at an instant."""
-        started = []
+    def play_events(self, now: Any) -> None:
+        """Process the events of an instant."""
         while self.next_time == now:
-            started.append(heappop(self._starts)[1])
+            _, starts, i = heappop(self._events)
+            if starts:
+                self._started.append(i)
+            else:
+                self._ended(i, now)
+        self.passes = True
+
+    def make_pass(self, now: Any) -> list[int]:
+        """Return the meta jobs that start in this instant."""
+        started, self._started, self.passes = self._started, [], False
+        for i in started:
+            heappush(self._events, (now + self._run[i].item(), False, i))
         return started
 
     def send(self, i: int, arrival: Any) -> None:
         """Let a meta job arrive at a time."""
-        heappush(self._starts, (arrival + self._wait[i].item(), i))
+        heappush(self._events, (arrival + self._wait[i].item(), True, i))
 
     def cancel(self, i: int, now: Any) -> None:
         """Cancel a meta job that has not started."""
@@ -65,6 +87,6 @@ class ModelledSite:
         """Return the predicted waits of all jobs, and nothing else."""
         return Published(now, 0, 0, 0, lambda: self._predicted)
 
-    def local_starts(self) -> NDArray:
-        """Return no starts."""
-        return self.prepared.workload.submit
+    def served(self) -> tuple[PreparedSite, NDArray]:
+        """Return the site, and no starts."""
+        return self.prepared, self.prepared.workload.submit

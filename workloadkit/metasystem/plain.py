@@ -1,34 +1,42 @@
 """The plain-Python engine of metasystems: sites share one clock.
 
 At one instant, sites publish if it is time to; meta-schedulers then decide for the jobs submitted
-to them; last, each site in turn processes its events and makes its pass, see
-`workloadkit.simulation.engine`. So a publication shows a site just before its time. Jobs that
-arrive at a site in the same second are in the order of their numbers, local jobs first.
+to them; the sites process their events, then the users of meta jobs who wake up. What these create
+for the same second follows in the same order. Last, each site that had an event makes its pass, in
+turn, see `workloadkit.simulation.engine`. So a publication shows a site just before its time. Jobs
+that arrive at a site in the same second are in the order of their numbers, local jobs first.
 """
 
 import copy
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import heappop
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
+from workloadkit.fields import MAX_PROCS
+from workloadkit.metasystem.jobs import Links, MetaJobs, Prepared, PreparedSite, PreparedSource
 from workloadkit.metasystem.modelled import ModelledSite
 from workloadkit.metasystem.plan import Plan
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.reserving import ReservingMachine
 from workloadkit.metasystem.views import MetaJob, Published, SiteView
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.engines import submitted
+from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.events import (
     _UNCOUNTED,
     SCHEDULER_WAKE_UP,
     SUBMISSION,
     TERMINATION,
+    WAKE_UP,
+    Event,
     EventQueue,
 )
 from workloadkit.simulation.plain.job import show
@@ -41,6 +49,8 @@ class Served(NamedTuple):
 
     Parameters
     ----------
+    prepared : Prepared
+        The metasystem with all jobs as they were submitted.
     site : ndarray of int64, shape (n_jobs,)
         Place of the site that ran each meta job.
     start : ndarray, shape (n_jobs,)
@@ -53,6 +63,7 @@ class Served(NamedTuple):
         How long the processors of each part were held, idle, for the other parts. [s]
     """
 
+    prepared: Prepared
     site: NDArray[np.int64]
     start: NDArray
     local_starts: Sequence[NDArray]
@@ -61,10 +72,24 @@ class Served(NamedTuple):
 
 
 class _MetaUser(User):
-    """Submits the jobs that meta-schedulers send to a site."""
+    """Submits the jobs that meta-schedulers send to a site.
+
+    Parameters
+    ----------
+    ended : callable
+        Called with each meta job that ends, and the time.
+    """
+
+    def __init__(self, ended: Callable[[int, Any], None]) -> None:
+        super().__init__()
+        self.ended = ended
 
     def begin(self) -> None:
         """Do nothing: the meta-schedulers act."""
+
+    def job_ended(self, job: Job) -> None:
+        """Pass on that a meta job has ended."""
+        self.ended(job.row, self.now)
 
 
 class _Events(EventQueue):
@@ -81,6 +106,64 @@ class _Events(EventQueue):
             return heap[0][0]
         return min(heap[0][0], coming[0]) if heap else coming[0]
 
+    def play_once(self, due: list[Event]) -> None:
+        """Process taken events, without those that they create for the same second."""
+        void = self._void
+        for _, _, _, serial, happen, to in due:
+            if serial in void:  # cancelled in the same second
+                void.remove(serial)
+            else:
+                happen(to)
+
+
+class Submissions(Simulation):
+    """The users who submit the jobs of a source to a meta-scheduler: their jobs run elsewhere.
+
+    Parameters
+    ----------
+    place : int
+        Place of the source.
+    prepared : PreparedSource
+        It has users.
+    jobs : MetaJobs
+    """
+
+    _events: _Events
+
+    def __init__(self, place: int, prepared: PreparedSource, jobs: MetaJobs) -> None:
+        self.prepared = prepared
+        seed, first = prepared.seed, np.flatnonzero((jobs.source == place) & (jobs.part == 0))
+        users = prepared.users.plain(np.random.default_rng(seed).spawn(1)[0])  # as in `simulate`
+        super().__init__(Machine(MAX_PROCS), Scheduler(), users, rng=np.random.default_rng(seed))
+        self._events = _Events()
+        self._wake_ups: list[Event] = []
+        self._submitted: list[Job] = []
+        #: The first part of each job, by its place.
+        self.rows = first[np.argsort(jobs.place[first])]
+        for user in users:
+            user.begin()
+
+    @property
+    def next_time(self) -> Any:
+        """The time of its next event; None if there is none."""
+        return self._events.next_time(False)
+
+    def arrive(self, job: Job) -> None:
+        """Collect a job that is submitted now."""
+        self._submitted.append(job)
+
+    def take(self, now: Any) -> list[Job]:
+        """Return the jobs that are submitted now; `wake_up` then completes the round."""
+        self.now, self._submitted = now, []
+        due = self._events.take(False, False) if self.next_time == now else []
+        self._wake_ups = [event for event in due if event[1] == WAKE_UP]
+        self._events.play_once(due[: len(due) - len(self._wake_ups)])
+        return self._submitted
+
+    def wake_up(self) -> None:
+        """Wake the users who are due."""
+        self._events.play_once(self._wake_ups)
+
 
 class SiteSimulation(Simulation):
     """A site: a simulation that goes from instant to instant, and receives jobs.
@@ -91,22 +174,33 @@ class SiteSimulation(Simulation):
         Place of the site.
     prepared : PreparedSite
     jobs : MetaJobs
+    ended : callable
+        Called with each meta job that ends, and the time.
     """
 
     hardware: ReservingMachine
 
-    def __init__(self, place: int, prepared: PreparedSite, jobs: MetaJobs) -> None:
+    def __init__(
+        self,
+        place: int,
+        prepared: PreparedSite,
+        jobs: MetaJobs,
+        ended: Callable[[int, Any], None],
+    ) -> None:
         self.place, self.prepared, self.meta = place, prepared, jobs
         policy = prepared.policy
         own = isinstance(policy, Scheduler)
         scheduler = copy.deepcopy(policy) if own else plain_form(policy)
         scheduler.name = policy.name
-        self._grid = _MetaUser()
+        self._grid = _MetaUser(ended)
+        local: Sequence[User] = [Replay(prepared.workload)]
+        if prepared.users is not None:  # they draw as in `simulate`
+            local = prepared.users.plain(np.random.default_rng(prepared.rules.seed).spawn(1)[0])
         self.hardware = ReservingMachine(prepared.rules.machine)
         super().__init__(
             self.hardware,
             scheduler,
-            [Replay(prepared.workload), self._grid],
+            [*local, self._grid],
             overrun=prepared.rules.overrun,
             rng=np.random.default_rng(prepared.rules.seed),
         )
@@ -116,6 +210,7 @@ class SiteSimulation(Simulation):
         self.holding: dict[int, Job] = {}  # parts that hold their processors, idle
         self.to_hold: set[int] = set()  # parts that will
         self.published: Any = None  # when it published last
+        self.passes = False  # whether it has had an event in this instant
         for user in self.users:
             user.begin()
 
@@ -125,16 +220,27 @@ class SiteSimulation(Simulation):
         return self._events.next_time(self._n_waiting > 0)
 
     def _arrival(self, job: Job) -> tuple[Any, int, int]:
-        assert job.number is not None
-        return job.submit, SUBMISSION, 2 * job.number + (job.submitter is self._grid)  # local first
+        time, kind, key = super()._arrival(job)
+        return time, kind, 2 * key + (job.submitter is self._grid)  # local jobs first
 
-    def play_instant(self, now: Any) -> list[int]:
-        """Process all events of an instant, with a pass; return the meta jobs that start."""
-        self.now, self.started = now, []
-        self._events.play(self._events.take(self._n_waiting > 0, False))
+    def arrive(self, job: Job) -> None:
+        """Add a job that arrives now; meta jobs do not count in the numbers of local ones."""
+        last = self._last_number
+        super().arrive(job)
+        if job.submitter is self._grid:
+            self._last_number = last
+
+    def play_events(self, now: Any) -> None:
+        """Process the events of an instant, without those that they create for it."""
+        self.now, self.passes = now, True
+        self._events.play_once(self._events.take(self._n_waiting > 0, False))
+
+    def make_pass(self, now: Any) -> list[int]:
+        """Let the scheduler start jobs; return the meta jobs that start."""
         self.scheduler.free = self.hardware.level.free
         self.scheduler.allocate()
-        return self.started
+        started, self.started, self.passes = self.started, [], False
+        return started
 
     def start(self, job: Job, start: Any, end: Any) -> None:
         """Start a job; of one that waits for its other parts, hold the processors."""
@@ -229,8 +335,8 @@ class SiteSimulation(Simulation):
         plan = partial(Plan, now, free, running, wishes, in_order=in_order)  # takes long
         return Published(now, free, len(waiting), work, plan)
 
-    def local_starts(self) -> NDArray:
-        """Return the starts of the local jobs.
+    def served(self) -> tuple[PreparedSite, NDArray]:
+        """Return the site with its local jobs as they were submitted, and their starts.
 
         Raises
         ------
@@ -244,8 +350,14 @@ class SiteSimulation(Simulation):
                 f"site {self.prepared.site.name}: {self.scheduler.name} never starts "
                 f"{plural(len(stuck), 'local job')}; the first is job {stuck[0]}"
             )
-        dtype = self.prepared.workload.submit.dtype
-        return np.array([job.start for job in local], dtype)
+        prepared, users = self.prepared, self.prepared.users
+        if users is not None and local:
+            local.sort(key=attrgetter("submit", "number"))
+            notes = {name: np.array([job.notes[name] for job in local]) for name in local[0].notes}
+            _, workload, _ = users.result(submitted(local), notes, prepared.rules.machine)
+            prepared = replace(prepared, workload=workload)
+        dtype = prepared.workload.submit.dtype
+        return prepared, np.array([job.start for job in local], dtype)
 
 
 class _Broker(NamedTuple):
@@ -264,9 +376,12 @@ class _Metasystem:
     """The simulation of a metasystem."""
 
     def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
-        self.jobs = prepared.jobs
+        self.prepared, jobs = prepared, prepared.jobs
+        self.jobs = jobs = replace(jobs, submit=jobs.submit.copy(), delay=jobs.delay.copy())
         self.sites: list[Any] = [
-            (SiteSimulation if each.site.waits is None else ModelledSite)(m, each, prepared.jobs)
+            (SiteSimulation if each.site.waits is None else ModelledSite)(
+                m, each, jobs, self._ended
+            )
             for m, each in enumerate(prepared.sites)
         ]
         self.brokers = [
@@ -279,8 +394,21 @@ class _Metasystem:
             )
             for policy in policies
         ]
-        n_jobs = self.jobs.number.size
+        n_jobs = jobs.number.size
+        self.users = {
+            n: Submissions(n, each, jobs)
+            for n, each in enumerate(prepared.sources)
+            if each.users is not None
+        }
+        self.links = Links(prepared.system)
+        reacts = np.isin(jobs.source, [*self.users])
+        #: Jobs whose submit times are known, by their first parts.
+        self.known = np.flatnonzero(~reacts & (jobs.part == 0)).tolist()
         self.coming = 0
+        self.n_parts = np.diff(np.append(np.flatnonzero(jobs.part == 0), n_jobs))
+        self.n_parts = np.repeat(self.n_parts, self.n_parts)
+        self.is_submitted = ~reacts
+        self.of_users: dict[int, tuple[Job, int]] = {}  # of a job: the users' own, parts to end
         self.asked: list[list[int]] = [[] for _ in range(n_jobs)]  # sites that have a job
         self.site = np.full(n_jobs, -1, np.int64)
         self.start = np.zeros(n_jobs, self.jobs.submit.dtype)
@@ -301,31 +429,89 @@ class _Metasystem:
         while (now := self._next_time()) is not None:
             for site in self.sites:
                 self._publish_if_due(site, now)
-            while self.coming < self.site.size and self.jobs.submit[self.coming] == now:
-                last = self.coming + 1
-                while last < self.site.size and self.jobs.part[last] > 0:
-                    last += 1
-                self._decide(range(self.coming, last), now)
-                self.coming = last
+            while self._next_time() == now:
+                self._play_round(now)
             for site in self.sites:
-                if site.next_time == now:
-                    for i in site.play_instant(now):
+                if site.passes:
+                    for i in site.make_pass(now):
                         self._started(i, site.place, now)
             self._break_deadlock(now)
-        stuck = np.flatnonzero(self.site < 0)
+        stuck = np.flatnonzero((self.site < 0) & self.is_submitted)
         if stuck.size:
             raise WorkloadError(
                 f"{plural(stuck.size, 'meta job')} never start; the first is job "
                 f"{self.jobs.number[stuck[0]]}"
             )
-        local_starts = [site.local_starts() for site in self.sites]
-        return Served(self.site, self.start, local_starts, self.cancelled, self.held)
+        return self._served()
+
+    def _served(self) -> Served:
+        """Return how the jobs were served, those that were submitted."""
+        jobs = self.jobs
+        order = np.lexsort((jobs.number, jobs.scheduler, jobs.submit))
+        order = order[self.is_submitted[order]]
+        sites, local_starts = zip(*(site.served() for site in self.sites), strict=True)
+        return Served(
+            replace(self.prepared, sites=sites, jobs=jobs.take(order)),
+            self.site[order],
+            self.start[order],
+            local_starts,
+            self.cancelled[order],
+            self.held[order],
+        )
 
     def _next_time(self) -> Any:
-        times = [site.next_time for site in self.sites]
-        if self.coming < self.site.size:
-            times.append(self.jobs.submit[self.coming].item())
+        times = [each.next_time for each in (*self.sites, *self.users.values())]
+        if self.coming < len(self.known):
+            times.append(self.jobs.submit[self.known[self.coming]].item())
         return min((time for time in times if time is not None), default=None)
+
+    def _play_round(self, now: Any) -> None:
+        """Process what is due, without what this creates for the same instant."""
+        due = []
+        while self.coming < len(self.known) and self.jobs.submit[self.known[self.coming]] == now:
+            due.append(self.known[self.coming])
+            self.coming += 1
+        for users in self.users.values():
+            for job in users.take(now):
+                i = int(users.rows[job.row])
+                self.of_users[i] = job, int(self.n_parts[i])
+                due.append(i)
+        for i in sorted(due, key=lambda i: (self.jobs.scheduler[i], self.jobs.number[i])):
+            self._decide(range(i, i + int(self.n_parts[i])), now)
+        for site in self.sites:
+            if site.next_time == now:
+                if self.users and site.prepared.site.publishes.every == 0 and site.published != now:
+                    self._publish(site, now)
+                site.play_events(now)
+        for users in self.users.values():
+            users.wake_up()
+
+    def _ended(self, i: int, now: Any) -> None:
+        """Notify the users of the end of a job's last part."""
+        i -= int(self.jobs.part[i])
+        if i in self.of_users:
+            job, to_end = self.of_users[i]
+            self.of_users[i] = job, to_end - 1
+            if to_end == 1:
+                users = self.users[int(self.jobs.source[i])]
+                job.start, job.end, users.now = self.start[i].item(), now, now
+                job.submitter.job_ended(job)
+
+    def _delay(self, parts: range) -> None:
+        """Note the time until a task can arrive at each site, from where its volumes are."""
+        jobs, users = self.jobs, self.users[int(self.jobs.source[parts[0]])]
+        graph = users.prepared.source.graph
+        if graph is None:
+            return
+        place = int(jobs.place[parts[0]])
+        task = place % len(graph.tasks)
+        if graph.before[task]:
+            tasks, volumes = zip(*graph.before[task], strict=True)
+            origin = self.site[users.rows[place - task + np.array(tasks)]]
+            whole = jobs.delay.dtype.kind == "i"
+            for m in range(len(self.sites)):
+                delay = self.links.delay(origin, m, np.array(volumes, float), whole=whole)
+                jobs.delay[m, parts[0]] = delay.max()
 
     def _publish_if_due(self, site: SiteSimulation, now: Any) -> None:
         """Publish at the last multiple of the interval, if that has not been done."""
@@ -343,6 +529,10 @@ class _Metasystem:
 
     def _decide(self, parts: range, now: Any) -> None:
         """Let a meta-scheduler send a job, perhaps of several parts."""
+        if parts[0] in self.of_users:
+            self.is_submitted[parts] = True
+            self.jobs.submit[parts] = now
+            self._delay(parts)
         broker = self.brokers[self.jobs.scheduler[parts[0]]]
         for site in self.sites:
             broker.views[site.place].now = now

@@ -61,7 +61,8 @@ class Plan:
     def earliest(self, procs: int, estimate: Any, after: Any = None) -> Any:
         """Return the first time, at or after a given one, with a slot for a job. [s]."""
         time = self._arrays[0]
-        return earliest_slot(*self._arrays, procs, estimate, time[0] if after is None else after)
+        after = time[0] if after is None else after
+        return time.dtype.type(earliest_slot(*self._arrays, procs, estimate, after)).item()
 
     def room(self, begin: Any, duration: Any) -> int:
         """Return the fewest free processors from a time on, for a duration."""

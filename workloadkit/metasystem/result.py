@@ -12,20 +12,27 @@ from workloadkit import __version__, metrics
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.header import Header
+from workloadkit.metasystem.description import JobSource
 from workloadkit.metasystem.jobs import Prepared, PreparedSite
 from workloadkit.metasystem.plain import Served
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.engines import play_log_compiled, play_plain
+from workloadkit.simulation.engines import play_log_compiled, play_plain, play_users_plain
+from workloadkit.simulation.selection import identity_of
 from workloadkit.simulation.users.open import OpenUsers
+from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _HOUR = 3600
+_APPLICATIONS = (
+    *("meta_scheduler", "application", "submit", "end", "makespan", "critical_path"),
+    *("schedule_length_ratio", "moved", "cost"),
+)
 #: Partitions in the logs of sites.
 _LOCAL, _META = 1, 2
 
@@ -36,16 +43,18 @@ class MetaSchedule(Displayed):
 
     Parameters
     ----------
-    prepared : Prepared
-        The metasystem with all of its jobs.
     policies : sequence of MetaPolicy
         One for each meta-scheduler.
     served : Served
     """
 
-    prepared: Prepared
     policies: Sequence[MetaPolicy]
     served: Served
+
+    @property
+    def prepared(self) -> Prepared:
+        """The metasystem with all jobs as they were submitted."""
+        return self.served.prepared
 
     def _summary(self) -> str:
         n_local = sum(start.size for start in self.served.local_starts)
@@ -59,12 +68,14 @@ class MetaSchedule(Displayed):
     def jobs(self) -> "pd.DataFrame":
         """The meta jobs, one row each, in the order of (submit, meta-scheduler, job number).
 
-        Columns: `meta_scheduler job part user submit home site arrival start end wait run procs
-        estimate killed response bounded_slowdown cost cancelled held`. Each `part` of a
-        co-allocated job, counted from 0, has a row. `arrival` is when a job can start at its site
-        at the earliest; its `wait` is counted from its submission; `cost` is the price of the
-        processors for its run time; `cancelled` is the number of requests that were cancelled;
-        `held` is how long its processors were held, idle, for other parts. Times in seconds.
+        Columns: `meta_scheduler application task job part user submit home site arrival start end
+        wait run procs estimate killed response bounded_slowdown cost cancelled held`. A `task` of
+        an application graph has the number of its application, from 1; other jobs have -1. Each
+        `part` of a co-allocated job, counted from 0, has a row. `arrival` is when a job can start
+        at its site at the earliest; its `wait` is counted from its submission; `cost` is the price
+        of the processors for its run time; `cancelled` is the number of requests that were
+        cancelled; `held` is how long its processors were held, idle, for other parts. Times in
+        seconds.
         """
         import pandas as pd
 
@@ -74,9 +85,12 @@ class MetaSchedule(Displayed):
         run, wait = jobs.run[which], served.start - jobs.submit
         schedulers = np.array([s.name for s in self.prepared.system.meta_schedulers], dtype=object)
         price = np.array([each.site.price for each in sites], np.float64)
+        application, task = self._tasks()
         return pd.DataFrame(
             {
                 "meta_scheduler": schedulers[jobs.scheduler] if schedulers.size else [],
+                "application": application,
+                "task": task,
                 "job": jobs.number,
                 "part": jobs.part,
                 "user": jobs.user,
@@ -99,11 +113,82 @@ class MetaSchedule(Displayed):
             }
         )
 
+    def _tasks(self) -> tuple[NDArray[np.int64], NDArray]:
+        """Return application and name of the task of each meta job, -1 and "" for none.
+
+        The applications of a meta-scheduler are numbered through all of its graphs.
+        """
+        jobs = self.prepared.jobs
+        application = np.full(jobs.number.size, -1, np.int64)
+        task = np.full(jobs.number.size, "", dtype=object)
+        numbered = [0] * len(self.policies)
+        for n, each in enumerate(self.prepared.sources):
+            if each.source.graph is not None:
+                names = np.array([task.name for task in each.source.graph.tasks], dtype=object)
+                own = np.flatnonzero(jobs.source == n)
+                application[own] = 1 + numbered[each.scheduler] + jobs.place[own] // names.size
+                task[own] = names[jobs.place[own] % names.size]
+                numbered[each.scheduler] += own.size // names.size
+        return application, task
+
+    @cached_property
+    def applications(self) -> "pd.DataFrame":
+        """The applications of graphs, one row each, by meta-scheduler and number.
+
+        Columns: `meta_scheduler application submit end makespan critical_path
+        schedule_length_ratio moved cost`. The `makespan` is the time from the submission to the
+        last end; the `critical_path` is the longest sum of run times along a path of tasks, each on
+        the site that runs it fastest, with no waits and nothing to move; the ratio of both is the
+        schedule length ratio [1]_. `moved` is the volume that tasks passed to another site. Times
+        in seconds, volumes in bytes.
+
+        References
+        ----------
+        .. [1] H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task
+           scheduling for heterogeneous computing", IEEE Transactions on Parallel and Distributed
+           Systems 13(3), 2002.
+        """
+        import pandas as pd
+
+        frame, jobs, rows = self.jobs, self.prepared.jobs, []
+        at, run = self.served.site, jobs.run
+        fastest = np.where(jobs.admitted, run, run.max(initial=0)).min(axis=0)
+        for n, each in enumerate(self.prepared.sources):
+            graph = each.source.graph
+            own = np.flatnonzero(jobs.source == n)
+            if graph is None or not own.size:
+                continue
+            for tasks in own[np.argsort(jobs.place[own])].reshape(-1, len(graph.tasks)):
+                of = frame.iloc[tasks]
+                submit, end = of["submit"].min(), of["end"].max()
+                shortest = graph.critical_path(fastest[tasks])
+                moved = sum(
+                    volume
+                    for i, before in enumerate(graph.before)
+                    for j, volume in before
+                    if at[tasks[i]] != at[tasks[j]]
+                )
+                rows.append(
+                    {
+                        "meta_scheduler": of["meta_scheduler"].iloc[0],
+                        "application": of["application"].iloc[0],
+                        "submit": submit,
+                        "end": end,
+                        "makespan": end - submit,
+                        "critical_path": shortest,
+                        "schedule_length_ratio": (end - submit) / shortest if shortest else np.nan,
+                        "moved": moved,
+                        "cost": of["cost"].sum(),
+                    }
+                )
+        return pd.DataFrame(rows, columns=_APPLICATIONS)
+
     def local_jobs(self, site: str) -> "pd.DataFrame":
         """Return the local jobs of a site, one row each, in the order of (submit, job number).
 
         Columns: `job user submit start end wait run procs estimate killed response
-        bounded_slowdown`, and `wait_alone`, the wait without any meta job. Times in seconds.
+        bounded_slowdown`, and `wait_alone`, the wait without any meta job; NaN for a job that the
+        users do not submit then. Times in seconds.
         """
         import pandas as pd
 
@@ -124,14 +209,14 @@ class MetaSchedule(Displayed):
                 "killed": w.killed,
                 "response": wait + w.run,
                 "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
-                "wait_alone": self._alone[place] - w.submit,
+                "wait_alone": _wait_alone(each, *self._alone[place]),
             }
         )
 
     @cached_property
-    def _alone(self) -> list[NDArray]:
-        """Starts of the local jobs of each site without meta jobs."""
-        return [*map(_starts_alone, self.prepared.sites)]
+    def _alone(self) -> list[tuple[Workload, NDArray]]:
+        """Local jobs of each site, and their starts, without meta jobs."""
+        return [*map(_served_alone, self.prepared.sites)]
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
@@ -140,7 +225,9 @@ class MetaSchedule(Displayed):
         Under ``meta_schedulers`` and the name of each: `jobs mean_wait median_wait mean_response
         mean_bounded_slowdown throughput_per_hour cost cancelled`; `held`, the processors × seconds
         that parts of jobs held, idle; and `sites`, the number of its jobs, or parts of them, that
-        each site ran. Under ``sites`` and the name of each: `local_jobs meta_jobs
+        each site ran. For application graphs there are also `applications`, their number, and
+        `mean_makespan mean_critical_path mean_schedule_length_ratio moved`, see `applications`.
+        Under ``sites`` and the name of each: `local_jobs meta_jobs
         utilization revenue`, the price of all meta jobs; and of its local jobs `mean_wait
         mean_response mean_bounded_slowdown`, the same without meta jobs as `mean_wait_alone` and so
         on, and `added_wait`, the difference of the mean waits: what meta jobs cost local ones.
@@ -161,10 +248,20 @@ class MetaSchedule(Displayed):
                         for each in self.prepared.sites
                     }
                 }
+                | self._of_applications(scheduler.name)
                 for scheduler in self.prepared.system.meta_schedulers
             },
             "sites": {each.site.name: self._of_site(each) for each in self.prepared.sites},
         }
+
+    def _of_applications(self, scheduler: str) -> dict[str, Any]:
+        """Return the aggregates of the applications of a meta-scheduler; nothing without any."""
+        frame = self.applications[self.applications["meta_scheduler"] == scheduler]
+        if frame.empty:
+            return {}
+        names = ("makespan", "critical_path", "schedule_length_ratio")
+        means = {f"mean_{name}": _mean(frame[name]) for name in names}
+        return {"applications": len(frame), **means, "moved": float(frame["moved"].sum())}
 
     def _of_site(self, each: PreparedSite) -> dict[str, Any]:
         """Return the aggregates of a site."""
@@ -176,9 +273,10 @@ class MetaSchedule(Displayed):
         if submit.size and end.max() > submit.min():
             machine, period = each.rules.machine, (float(submit.min()), float(end.max()))
             busy = metrics.utilization(start, end, procs, machine, *period)
-        alone = local["wait_alone"].to_numpy()
-        response_alone = alone + local["run"].to_numpy()
-        slowdown_alone = metrics.bounded_slowdown(alone, local["run"])
+        jobs_alone, start_alone = self._alone[self.prepared.system.place(each.site.name)]
+        alone = start_alone - jobs_alone.submit
+        response_alone = alone + jobs_alone.run
+        slowdown_alone = metrics.bounded_slowdown(alone, jobs_alone.run)
         wait, wait_alone = _mean(local["wait"]), _mean(alone)
         return {
             "local_jobs": len(local),
@@ -278,11 +376,16 @@ class MetaSchedule(Displayed):
                 else each.policy.name,
                 "log": None if each.trace is None else each.trace.name,
                 "sha256": (each.trace.digest or None) if each.trace is not None else None,
+                "users": None if each.site.jobs is None else _who(each.site.jobs),
             }
             for each in self.prepared.sites
         ]
         schedulers = [
-            {"meta_scheduler": scheduler.name, "policy": describe(policy)}
+            {
+                "meta_scheduler": scheduler.name,
+                "policy": describe(policy),
+                "users": [_who(source) for source in scheduler.jobs],
+            }
             for scheduler, policy in zip(system.meta_schedulers, self.policies, strict=True)
         ]
         result: dict[str, Any] = plain(
@@ -304,6 +407,13 @@ class MetaSchedule(Displayed):
             }
         )
         return result
+
+
+def _who(source: JobSource) -> str | None:
+    """Return the users of a source, as in a provenance; None for submissions by timestamps."""
+    if source.graph is not None:
+        return f"graph (sha256 {source.graph.digest})"
+    return None if source.behaviour is None else identity_of(source.behaviour)
 
 
 def _served(frame: "pd.DataFrame") -> dict[str, Any]:
@@ -331,11 +441,29 @@ def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else np.nan
 
 
-def _starts_alone(each: PreparedSite) -> NDArray:
-    """Return the starts of the local jobs of a site without meta jobs."""
-    if not each.workload.job.size:
-        return each.workload.submit
-    if isinstance(each.policy, Scheduler):
-        users = OpenUsers().plain(each.workload)
-        return play_plain(each.policy, each.policy.name, each.rules, users)[1].start
-    return play_log_compiled(each.policy, each.policy.name, each.workload, each.rules).outcome.start
+def _served_alone(each: PreparedSite) -> tuple[Workload, NDArray]:
+    """Return the local jobs of a site, and their starts, without meta jobs."""
+    policy, name = each.policy, each.policy.name
+    if each.users is not None:
+        played = play_users_plain(policy, name, each.rules, each.users)
+        _, workload, _ = each.users.result(played.workload, played.notes, each.rules.machine)
+        return workload, played.outcome.start
+    workload = each.workload
+    if not workload.job.size:
+        return workload, workload.submit
+    if isinstance(policy, Scheduler):
+        users = OpenUsers().plain(workload)
+        return workload, play_plain(policy, name, each.rules, users)[1].start
+    return workload, play_log_compiled(policy, name, workload, each.rules).outcome.start
+
+
+def _wait_alone(each: PreparedSite, workload: Workload, start: NDArray) -> NDArray:
+    """Return the wait of each local job without meta jobs; NaN where it is unknown."""
+    wait, row = start - workload.submit, each.workload.row
+    if np.array_equal(row, workload.row) and each.trace is not None:
+        return wait
+    found = np.full(row.size, np.nan)
+    if each.trace is not None:
+        _, here, there = np.intersect1d(row, workload.row, return_indices=True)
+        found[here] = wait[there]
+    return found

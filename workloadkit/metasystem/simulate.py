@@ -10,7 +10,8 @@ import numpy as np
 
 from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, check_choice
-from workloadkit.metasystem.description import InvalidFieldError, Metasystem
+from workloadkit.metasystem.checks import InvalidFieldError
+from workloadkit.metasystem.description import Metasystem
 from workloadkit.metasystem.files import read_metasystem
 from workloadkit.metasystem.jobs import Prepared, prepare
 from workloadkit.metasystem.plain import play_plain
@@ -47,7 +48,8 @@ def simulate_metasystem(
     system : Metasystem, str or path
         A description, or the path of one.
     engine : {"compiled", "python"}, optional
-        By default the compiled one if all parts have a compiled form.
+        By default the compiled one if all parts have a compiled form; users who react, and
+        application graphs, have none.
     rng : Generator or int, optional
         Seed in place of that of the description.
     policies : mapping of str to str or MetaPolicy, optional
@@ -97,8 +99,8 @@ def play(
     if which == "compiled":
         from workloadkit.metasystem.compiled import play_compiled
 
-        return MetaSchedule(prepared, policies, play_compiled(prepared, policies))
-    return MetaSchedule(prepared, policies, play_plain(prepared, policies))
+        return MetaSchedule(policies, play_compiled(prepared, policies))
+    return MetaSchedule(policies, play_plain(prepared, policies))
 
 
 def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Sequence[MetaPolicy]:
@@ -162,6 +164,8 @@ def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | No
         check_choice("engine", engine, ("compiled", "python"))
     own: list[Any] = [policy.name for policy in policies if policy.code < 0 or is_custom(policy)]
     own += [f"site {each.site.name}" for each in prepared.sites if each.site.waits is not None]
+    behaviours = [source.behaviour for source in prepared.all_sources]
+    own += [behaviour.name for behaviour in behaviours if behaviour is not None]
     own += [
         each.policy.name
         for each in prepared.sites
