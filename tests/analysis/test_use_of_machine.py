@@ -113,7 +113,10 @@ def test_recorded_use_is_that_of_the_same_schedule(schedule):
     assert (
         partitions["mean_wait"].tolist() == machine_use(schedule).partitions["mean_wait"].tolist()
     )
-    tables = {table.name: table for table in section(trace).tables}
+    longer = trace.with_columns(**{x: 4 * trace.column(x) for x in ("submit", "wait", "run")})
+    longer = dataclasses.replace(longer, machine=trace.machine)
+    resources, partitions = recorded_use(longer)
+    tables = {table.name: table for table in section(longer).tables}
     assert tables["by_resource"].data.equals(resources)
     assert tables["by_partition"].data.equals(partitions)
 

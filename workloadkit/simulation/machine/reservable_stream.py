@@ -144,7 +144,7 @@ def submission_is_due(state, what, now):
 
 @bare
 def take_one(state, what, now):
-    """Do the same for one, which is not told apart from others of the same second."""
+    """Process all that is due, as passes after each event are not supported."""
     act_on_all(state, what, now)
 
 
