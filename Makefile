@@ -11,7 +11,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=.
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest lint bench fuzz sample studies docs constraints clean
+.PHONY: demo test test-all test-lowest lint bench fuzz sample studies benchmark docs constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -72,6 +72,11 @@ studies: $(VENV)/.run
 	$(BIN)/workloadkit study all --workers 2 --out studies --check
 	$(BIN)/workloadkit study all --kept --out studies/kept
 	cp studies/kept/all.md docs/reference/reproduction.md
+
+# Makes the canonical results of the benchmark again, in some minutes, and its page.
+benchmark: $(VENV)/.run
+	$(BIN)/workloadkit benchmark run --workers 2 -o benchmark.html --json benchmark.json
+	gzip -9n < benchmark.json > workloadkit/data/benchmark-1.json.gz
 
 # Builds the site in docs/_build/html; warnings are errors. make docs NOTEBOOKS=off does not run the
 # notebooks, which is fast.

@@ -1,3 +1,4 @@
+from . import benchmark as benchmark
 from . import bootstrap as bootstrap
 from . import distributions as distributions
 from . import fits as fits

@@ -1,3 +1,4 @@
+from . import benchmark as benchmark
 from . import gym as gym
 from . import metasystem as metasystem
 from . import models as models

@@ -26,6 +26,8 @@ SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 #: What each command is called with, other than `--json -`.
 CALLS = {
     "anomalies": ("log.swf",),
+    "benchmark nearest": ("log.swf",),
+    "benchmark run": ("easy", "--only", "device", "--only", "busy", "--runs", 2, "--workers", 1),
     "characterize": ("log.swf",),
     "check": ("log.swf", "easy.swf", "--procs", 96),
     "compare": ("log.swf", "easy.swf"),
@@ -49,8 +51,9 @@ CALLS = {
 def with_json():
     """The commands that know `--json`."""
     commands = dict(program().commands)
-    inner = commands.pop("experiment").commands
-    commands |= {f"experiment {name}": command for name, command in inner.items()}
+    for group in ("benchmark", "experiment"):
+        inner = commands.pop(group).commands
+        commands |= {f"{group} {name}": command for name, command in inner.items()}
     return sorted(
         name
         for name, command in commands.items()

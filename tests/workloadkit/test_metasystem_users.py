@@ -1,4 +1,4 @@
-"""Metasystems: users who react, and application graphs."""
+"""Metasystems: users who react, application graphs, and sites of nodes."""
 
 import json
 from math import ceil
@@ -12,6 +12,7 @@ import workloadkit as wk
 from tests.examples import examples
 from tests.oracles import metasystem as oracle
 from tests.small_logs import busy_log
+from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.metasystem import (
     Graph,
     JobSource,
@@ -334,6 +335,50 @@ def test_small_applications_agree_with_the_oracle(tasks, local, sites, submit, l
         assert row["makespan"] >= row["critical_path"]
 
 
+NODES = MachineDescription(nodes=(NodeType(count=4, cores=4, memory=400),))
+
+
+@pytest.mark.parametrize("scheduler", ["fcfs", "easy", "conservative"])
+def test_a_site_of_nodes_is_an_ordinary_simulation_on_nodes(scheduler):
+    """Local and meta jobs compete for memory of nodes, in any shares."""
+    differ = False
+    for seed in range(3):
+        log = busy_log(seed, n_jobs=16, scales=(1,), requested_memory=(1, 201))
+        jobs = wk.simulate(log, scheduler, machine=NODES, engine="python").jobs
+        expected = jobs[TIMES].to_numpy().tolist()
+        differ |= expected != alone(log, scheduler, "open", 0)
+        for share in (0, 0.5, 1):
+            system = Metasystem(
+                [
+                    Site("a", scheduler=scheduler, machine=NODES, jobs=JobSource(log=log)),
+                    Site("b", 16),
+                ],
+                [MetaScheduler("g", "home", [JobSource(site="a", share=share)])],
+            )
+            schedule = simulate_metasystem(system)
+            found = np.concatenate([schedule.jobs[TIMES], schedule.local_jobs("a")[TIMES]])
+            assert sorted(found.tolist()) == sorted(expected)
+    assert differ
+
+
+def test_a_meta_job_is_not_sent_where_its_memory_does_not_fit(tmp_path):
+    """The second job has room on four nodes for two processors of 250 KB, on one for one."""
+    jobs = {"submit": [0, 0], "run": [5, 5], "procs": [2, 2], "requested_memory": [150, 250]}
+    wk.write_swf(wk.Trace.from_columns(jobs), tmp_path / "log.swf")
+    described = {
+        "sites": [{"name": "a", "machine": "n.json"}, {"name": "b", "procs": 2, "price": 1}],
+        "meta_schedulers": [{"name": "g", "policy": "cheapest", "jobs": {"log": "log.swf"}}],
+    }
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(described))
+    for count, sites in ((4, ["a", "a"]), (1, ["a", "b"])):
+        machine = {"nodes": [{"count": count, "cores": 4, "memory": 400}]}
+        (tmp_path / "n.json").write_text(json.dumps(machine))
+        schedule = simulate_metasystem(str(path))
+        assert schedule.jobs["site"].tolist() == sites
+    assert "n.json (sha256" in schedule.to_dict()["provenance"]["sites"][0]["machine"]
+
+
 def test_errors_of_users_and_graphs_name_file_field_and_value(tmp_path):
     path, graph = tmp_path / "m.json", tmp_path / "g.json"
     graph.write_text('{"tasks": [{"name": "a", "run": -1}]}')
@@ -367,12 +412,35 @@ def test_errors_of_users_and_graphs_name_file_field_and_value(tmp_path):
     ]
     local = {"graph": {"tasks": [task]}}
     cases.append(({"sites": [site | {"jobs": local}]}, "jobs.graph: it is for a meta-scheduler"))
+    model = {"model": "lublin", "jobs": 5}
+    cases += [
+        (
+            {"sites": [site | {"machine": "n.json"}]},
+            "procs: machine sets the number of processors: '4'",
+        ),
+        (
+            {"sites": [{"name": "s", "machine": 3}]},
+            "sites[0].machine: it must be the description of a machine, or its path: '3'",
+        ),
+    ]
     for data, message in cases:
         path.write_text(json.dumps(data))
         with pytest.raises(wk.WorkloadError) as error:
             read_metasystem(path)
         assert message in str(error.value) and str(tmp_path) in str(error.value), message
         assert "\n" not in str(error.value)
+    split = MachineDescription(
+        nodes=tuple(NodeType(count=1, cores=4, partitions=(name,)) for name in "xy"),
+        partitions=tuple(Partition(name=name) for name in "xy"),
+    )
+    grid = [MetaScheduler("g", "co-allocate", [JobSource(**model, parts=2)])]
+    for sites, schedulers, message in (
+        ([Site("s", machine=split, jobs=JobSource(**model))], [], "2 partitions that share no"),
+        ([Site("s", machine="log", jobs=JobSource(**model))], [], "no description of a machine"),
+        ([Site("s", machine=NODES), Site("t", 9)], grid, "do not run parts of jobs"),
+    ):
+        with pytest.raises(wk.ParameterError, match=rf"sites\[0\].machine is .*{message}"):
+            simulate_metasystem(Metasystem(sites, schedulers, oversize="drop"))
     large = Graph([Task("a", 1), Task("b", 1, procs=9, after=["a"])])
     parts = [Site("a", 8)], [MetaScheduler("g", "random", [JobSource(graph=large)])]
     with pytest.raises(wk.WorkloadError, match="no site admits 1 meta job: 2"):

@@ -82,6 +82,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "check": ("schedulers",),
         "experiment": (),
         "metasystem": ("meta-schedulers", "schedulers"),
+        "benchmark": ("schedulers", "meta-schedulers"),
     },
     "Theory": {
         "queueing": ("queueing-models", "parameters"),
@@ -95,7 +96,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 def _add(app: typer.Typer, name: str, panel: str) -> None:
     place = "explain" if name == "help" else name
     module = import_module(f"workloadkit.cli.{place}")
-    if name == "experiment":
+    if hasattr(module, "app"):
         app.add_typer(module.app, name=name, rich_help_panel=panel)
     else:
         add_command(

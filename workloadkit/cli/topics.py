@@ -329,9 +329,36 @@ class Topic(NamedTuple):
     text: Callable[[], str]
 
 
+_PROTOCOL = """
+An entry of the benchmark may be a process in any language. It is started anew
+for each run. It reads lines of words from its standard input; at the beginning
+
+  benchmark 1
+  machine PROCS
+
+and then a state whenever jobs wait and one of them fits the free processors:
+
+  now TIME FREE
+  waiting JOB SUBMIT ESTIMATE PROCS USER QUEUE     in the order of arrival
+  running JOB START ESTIMATE PROCS USER QUEUE      in the order of the starts
+  decide
+
+It answers each state with one line, the jobs that start now, in this order:
+
+  start JOB JOB ...
+
+"start" alone starts none; the next state comes when a job arrives or ends. Times
+are in seconds. No run time is written before a job ends, and no job before its
+submission. At the end of a run its standard input is closed. A process that
+starts a job that does not wait or does not fit, leaves jobs waiting for ever,
+answers something else, or takes more than 60 s for a run is refused. Flush each
+answer, and read line by line: mawk does so with -W interactive.
+"""
+
 TOPICS = {
     "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
     "meta-schedulers": Topic("Meta-schedulers (metasystem)", lambda: META_SCHEDULERS),
+    "benchmark-protocol": Topic("Processes as schedulers (benchmark)", lambda: _PROTOCOL),
     "predictors": Topic("Predictors of run times", lambda: PREDICTORS),
     "users": Topic("Users", lambda: USERS),
     "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),

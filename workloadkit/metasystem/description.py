@@ -11,9 +11,11 @@ References
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from os import PathLike
 from typing import Any, ClassVar, Literal, get_args
 
 from workloadkit.errors import ParameterError, among
+from workloadkit.machine.description import MachineDescription
 from workloadkit.metasystem import policies
 from workloadkit.metasystem.checks import (
     COUNT,
@@ -29,6 +31,7 @@ from workloadkit.metasystem.checks import (
     check_distinct,
     is_finite,
     is_number,
+    is_text,
 )
 from workloadkit.metasystem.graphs import Graph
 from workloadkit.parameters import read_duration
@@ -278,11 +281,18 @@ class Site(Checked):
     waits : Waits, optional
         A model of the waits, in place of scheduler and local jobs. Such a site publishes a
         prediction for each job, as its "plan".
+    machine : str, path or MachineDescription, optional
+        Nodes, in place of `procs`: a description of a machine whose partitions share nodes, or the
+        path of one, in a file relative to its folder; "log" for that of the local log.
     """
 
     checks: ClassVar = {
         "name": NAME,
         "procs": COUNT,
+        "machine": (
+            lambda value: isinstance(value, MachineDescription | PathLike) or is_text(value),
+            "it must be the description of a machine, or its path",
+        ),
         "speed": POSITIVE,
         "price": NOT_NEGATIVE,
         "jobs": (
@@ -303,6 +313,7 @@ class Site(Checked):
     access: Access = Access()
     publishes: Publishes = Publishes()
     waits: Waits | None = None
+    machine: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -310,10 +321,21 @@ class Site(Checked):
         for name in ("site", "graph"):
             if self.jobs is not None and (value := getattr(self.jobs, name)) is not None:
                 raise InvalidFieldError(f"jobs.{name}", value, "it is for a meta-scheduler")
-        if self.jobs is None and self.procs is None:
+        if self.machine is not None:
+            self._check_machine()
+        elif self.jobs is None and self.procs is None:
             raise InvalidFieldError("procs", None, "a site without local jobs needs it")
         if self.waits is not None and self.jobs is not None:
             raise InvalidFieldError("jobs", self.jobs, "a site of modelled waits has no local jobs")
+
+    def _check_machine(self) -> None:
+        if self.procs is not None:
+            raise InvalidFieldError("procs", self.procs, "machine sets the number of processors")
+        if self.waits is not None:
+            raise InvalidFieldError("waits", self.waits, "a site of modelled waits has no machine")
+        if self.jobs is not None and self.jobs.have_no_log:
+            words = "users without a log do not submit to machines of nodes"
+            raise InvalidFieldError("jobs.users", self.jobs.users, words)
 
     @property
     def published(self) -> tuple[str, ...]:

@@ -156,8 +156,10 @@ def _made(kind: Any, data: Any, path: str, place: str, folder: Path | None) -> A
         raise FormatError(
             path, error.words, field=f"{prefix}{error.field}", text=_shown(error.value)
         ) from None
-    if kind is JobSource and folder is not None and made.log is not None:
-        object.__setattr__(made, "log", str(folder / made.log))
+    named = {JobSource: "log", Site: "machine"}.get(kind, "")
+    file = getattr(made, named, None)
+    if folder is not None and file is not None and (named, file) != ("machine", "log"):
+        object.__setattr__(made, named, str(folder / file))
     return made
 
 

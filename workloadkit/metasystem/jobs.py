@@ -12,10 +12,13 @@ from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import JobSource, Metasystem, Site
+from workloadkit.metasystem.nodes import described_machine, serve
 from workloadkit.models import parse as parse_model
 from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Recorded
@@ -109,6 +112,9 @@ class PreparedSite:
         Of modelled waits.
     users : SimulatedUsers, optional
         Those who submit the local jobs; by default jobs are submitted by timestamps.
+    machine : Described, optional
+        Its nodes. The hardware of `rules` then serves the local jobs, by their places, and the meta
+        jobs behind them.
     """
 
     site: Site
@@ -118,6 +124,7 @@ class PreparedSite:
     rules: Rules
     seed: np.random.SeedSequence
     users: Any = None
+    machine: Described | None = None
 
     @property
     def in_order(self) -> bool:
@@ -192,18 +199,28 @@ def prepare(system: Metasystem) -> Prepared:
     n_sites = len(system.sites)
     seeds = zip(of_sites.spawn(n_sites), of_schedulers.spawn(n_sites), strict=True)
     for i, (site, (seed, own)) in enumerate(zip(system.sites, seeds, strict=True)):
-        trace, procs, workload = None, site.procs, _no_jobs()
-        local = site.jobs
+        policy = _policy(site.scheduler, f"sites[{i}].scheduler")
+        procs, local, workload = site.procs, site.jobs, _no_jobs()
+        trace, machine, field = None, None, f"sites[{i}].machine"
+        if site.machine not in (None, "log"):
+            machine = described_machine(site.machine, None, policy, field)
+            procs = machine.procs
         if local is not None and local.have_no_log:
             procs = local.behaviour.processors if procs is None else procs
         elif local is not None:
             trace = _log(local, procs, np.random.default_rng(seed), logs)
+        if site.machine == "log":
+            machine = described_machine("log", trace, policy, field)
+            procs = machine.procs
         procs = machine_size(Header() if trace is None else trace.header, procs)
         if trace is not None:
-            workload = _chosen(make_workload(trace, procs, how), trace, local, seed)
+            workload = make_workload(trace, procs, how)
+            if machine is not None:
+                workload = machine.admit(trace, workload, drops=system.oversize == "drop")
+            workload = _chosen(workload, trace, local, seed)
         rules = Rules(procs, system.overrun, seed=int(own.generate_state(1)[0]))
-        policy = _policy(site.scheduler, f"sites[{i}].scheduler")
-        sites.append(PreparedSite(site, trace, workload, policy, rules, own.spawn(1)[0]))
+        seed = own.spawn(1)[0]
+        sites.append(PreparedSite(site, trace, workload, policy, rules, seed, machine=machine))
     named = [(g, source) for g, each in enumerate(system.meta_schedulers) for source in each.jobs]
     sources: list[PreparedSource] = []
     for (g, source), seed in zip(named, of_sources.spawn(len(named)), strict=True):
@@ -245,7 +262,39 @@ def _with_users(
         own = jobs.source == n
         which, place[own] = np.unique(place[own], return_inverse=True)
         kept.append(_react(each._replace(workload=each.workload.take(which))))
-    return Prepared(system, sites, kept, replace(jobs, place=place), seed)
+    jobs = replace(jobs, place=place)
+    sites = [_with_hardware(m, each, kept, jobs) for m, each in enumerate(sites)]
+    return Prepared(system, sites, kept, jobs, seed)
+
+
+def _with_hardware(
+    place: int, each: PreparedSite, sources: Sequence[PreparedSource], jobs: MetaJobs
+) -> PreparedSite:
+    """Return a site with the hardware of its described machine, if it has one and jobs."""
+    if each.machine is None or not (sources or each.trace):
+        return each
+    hardware, _ = _serve(each, sources, vars(jobs) | {"estimate": jobs.estimate[place]})
+    return replace(each, rules=replace(each.rules, hardware=hardware))
+
+
+def _serve(
+    each: PreparedSite, sources: Sequence[PreparedSource], table: dict[str, NDArray]
+) -> tuple[Hardware, NDArray[np.bool_]]:
+    """Return the hardware of a described machine, and which meta jobs it can serve."""
+    assert each.machine is not None
+    local = each.workload
+    logs = [(source.trace, source.workload.row) for source in sources]
+    if each.trace is not None:
+        logs.insert(0, (each.trace, local.row))
+    first = np.cumsum([local.job.size, *(source.workload.job.size for source in sources)])
+    jobs = replace(
+        local,
+        row=np.append(np.arange(local.job.size), first[table["source"]] + table["place"]),
+        procs=np.append(local.procs, table["procs"]),
+        estimate=np.append(local.estimate, table["estimate"]),
+    )
+    hardware, fits = serve(each.machine, jobs, logs)
+    return hardware, fits[local.job.size :]
 
 
 def _is_whole(workload: Workload) -> bool:
@@ -383,6 +432,8 @@ def _joined(
         estimate[m] = np.maximum(_times(table["estimate"], factor, dtype), SHORTEST_ESTIMATE)
         delay[m] = links.delay(home, m, volume, whole=whole)
         admitted[m] = _admits(each, table)
+        if each.machine is not None and sources:
+            admitted[m] &= _serve(each, sources, table | {"estimate": estimate[m]})[1]
     jobs = MetaJobs(
         table["scheduler"],
         table["job"],

@@ -78,18 +78,20 @@ class _MetaUser(User):
     ----------
     ended : callable
         Called with each meta job that ends, and the time.
+    first : int
+        Row of the first meta job.
     """
 
-    def __init__(self, ended: Callable[[int, Any], None]) -> None:
+    def __init__(self, ended: Callable[[int, Any], None], first: int) -> None:
         super().__init__()
-        self.ended = ended
+        self.ended, self.first = ended, first
 
     def begin(self) -> None:
         """Do nothing: the meta-schedulers act."""
 
     def job_ended(self, job: Job) -> None:
         """Pass on that a meta job has ended."""
-        self.ended(job.row, self.now)
+        self.ended(job.row - self.first, self.now)
 
 
 class _Events(EventQueue):
@@ -178,7 +180,7 @@ class SiteSimulation(Simulation):
         Called with each meta job that ends, and the time.
     """
 
-    hardware: ReservingMachine
+    hardware: Any
 
     def __init__(
         self,
@@ -192,11 +194,13 @@ class SiteSimulation(Simulation):
         own = isinstance(policy, Scheduler)
         scheduler = copy.deepcopy(policy) if own else plain_form(policy)
         scheduler.name = policy.name
-        self._grid = _MetaUser(ended)
+        self._first = prepared.workload.job.size  # rows of meta jobs are behind those of local ones
+        self._grid = _MetaUser(ended, self._first)
         local: Sequence[User] = [Replay(prepared.workload)]
         if prepared.users is not None:  # they draw as in `simulate`
             local = prepared.users.plain(np.random.default_rng(prepared.rules.seed).spawn(1)[0])
-        self.hardware = ReservingMachine(prepared.rules.machine)
+        nodes = prepared.rules.hardware
+        self.hardware = nodes.plain() if nodes else ReservingMachine(prepared.rules.machine)
         super().__init__(
             self.hardware,
             scheduler,
@@ -244,16 +248,17 @@ class SiteSimulation(Simulation):
 
     def start(self, job: Job, start: Any, end: Any) -> None:
         """Start a job; of one that waits for its other parts, hold the processors."""
-        if job.submitter is self._grid and job.row in self.to_hold:
+        i = job.row - self._first
+        if job.submitter is self._grid and i in self.to_hold:
             self._n_waiting -= 1
-            job.start, self.holding[job.row] = start, job
-            self._occupy(job, -1 - job.row)
+            job.start, self.holding[i] = start, job
+            self._occupy(job, -1 - i)
             self.hardware.start(job.view, start)
             self.scheduler.free = self.hardware.level.free
         else:
             super().start(job, start, end)
         if job.submitter is self._grid:
-            self.started.append(job.row)
+            self.started.append(i)
 
     @property
     def moves(self) -> bool:
@@ -272,7 +277,7 @@ class SiteSimulation(Simulation):
         procs, run, estimate = (value.item() for value in values)
         user, number = int(meta.user[i]), int(meta.number[i])
         job = Job(self._grid, user, procs, run, estimate, arrival, number, bool(meta.killed[i]))
-        job.row, job.group = i, int(meta.group[i])
+        job.row, job.group = self._first + i, int(meta.group[i])
         return job
 
     def send(self, i: int, arrival: Any) -> None:
@@ -289,7 +294,7 @@ class SiteSimulation(Simulation):
 
     def _begin_reserved(self, job: Job) -> None:
         """Start a job at the begin of its reservation; its scheduler never sees it wait."""
-        del self.hardware.accepted[job.row]
+        del self.hardware.accepted[job.row - self._first]
         job.arrival = len(self.jobs)
         self.jobs.append(show(job))
         self._n_waiting += 1
@@ -636,8 +641,10 @@ class _Metasystem:
         processors and gets all of its parts. A job gets them if each missing part waits at a site
         that moves, or has not arrived and fits.
         """
+        if not self.partly:
+            return
         stuck, moving = dict(self.partly), {site.place for site in self.sites if site.moves}
-        found = bool(stuck)
+        found = True
         while found:
             found = False
             for first, parts in list(stuck.items()):

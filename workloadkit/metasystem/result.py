@@ -371,6 +371,9 @@ class MetaSchedule(Displayed):
             {
                 "site": each.site.name,
                 "procs": each.rules.machine,
+                "machine": None
+                if each.machine is None
+                else f"{each.machine.name} (sha256 {each.machine.digest})",
                 "scheduler": describe(each.policy)
                 if not isinstance(each.policy, Scheduler)
                 else each.policy.name,
@@ -451,7 +454,7 @@ def _served_alone(each: PreparedSite) -> tuple[Workload, NDArray]:
     workload = each.workload
     if not workload.job.size:
         return workload, workload.submit
-    if isinstance(policy, Scheduler):
+    if isinstance(policy, Scheduler) or each.machine is not None:
         users = OpenUsers().plain(workload)
         return workload, play_plain(policy, name, each.rules, users)[1].start
     return workload, play_log_compiled(policy, name, workload, each.rules).outcome.start

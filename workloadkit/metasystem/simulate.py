@@ -48,8 +48,8 @@ def simulate_metasystem(
     system : Metasystem, str or path
         A description, or the path of one.
     engine : {"compiled", "python"}, optional
-        By default the compiled one if all parts have a compiled form; users who react, and
-        application graphs, have none.
+        By default the compiled one if all parts have a compiled form; users who react,
+        application graphs and machines of nodes have none.
     rng : Generator or int, optional
         Seed in place of that of the description.
     policies : mapping of str to str or MetaPolicy, optional
@@ -148,6 +148,10 @@ def _check_reservable(prepared: Prepared) -> None:
                 each.site.waits,
                 "such a site does not run parts of jobs",
             )
+        if each.machine is not None:
+            raise InvalidFieldError(
+                f"sites[{i}].machine", each.machine.name, "its nodes do not run parts of jobs"
+            )
         own = isinstance(each.policy, Scheduler)
         scheduler = each.policy if own else plain_form(each.policy)
         if not isinstance(scheduler, OrderedScheduler | ConservativeScheduler):
@@ -164,6 +168,11 @@ def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | No
         check_choice("engine", engine, ("compiled", "python"))
     own: list[Any] = [policy.name for policy in policies if policy.code < 0 or is_custom(policy)]
     own += [f"site {each.site.name}" for each in prepared.sites if each.site.waits is not None]
+    own += [
+        f"the machine of site {each.site.name}"
+        for each in prepared.sites
+        if each.machine is not None
+    ]
     behaviours = [source.behaviour for source in prepared.all_sources]
     own += [behaviour.name for behaviour in behaviours if behaviour is not None]
     own += [

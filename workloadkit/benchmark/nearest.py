@@ -1,0 +1,87 @@
+"""The cases nearest to a log, and the entries that serve them best."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workloadkit.benchmark.entries import LARGER_IS_BETTER, METRICS
+from workloadkit.benchmark.features import FEATURES, features_of
+from workloadkit.benchmark.suite import canonical as in_the_form
+from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.simulation.workload import machine_size
+from workloadkit.trace import Trace
+
+_BEST = 3  # place of the best rank among the values of a metric
+
+
+def nearest_cases(
+    trace: Trace,
+    certificate: Mapping[str, Any],
+    *,
+    procs: int | None = None,
+    metric: str = "mean_bounded_slowdown",
+) -> pd.DataFrame:
+    """Return the cases of a certificate by their distance from a log on its machine.
+
+    The distance is Euclidean, over the features of the workload on the machine, each divided by
+    its standard deviation over the cases.
+
+    Parameters
+    ----------
+    trace : Trace
+    certificate : mapping
+        As of `certificate`, such as the `canonical` one.
+    procs : int, optional
+        Processors of the machine; by default the header's.
+    metric : str, default "mean_bounded_slowdown"
+        The metric by which entries are best.
+
+    Returns
+    -------
+    DataFrame
+        One row per case on a machine, the nearest first: `workload system users distance`;
+        `entries`, those of which none is significantly better, the best first; and the
+        features.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is unknown.
+    WorkloadError
+        If the log has too few jobs.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> from workloadkit.benchmark import canonical
+    >>> found = nearest_cases(wk.load_sample(), canonical())
+    >>> found["workload"][0], found["distance"].is_monotonic_increasing
+    ('sample', True)
+    """
+    if metric not in METRICS:
+        raise ParameterError(f"metric is {metric!r}; {among(metric, METRICS)}")
+    machine = machine_size(trace.header, procs)
+    log = in_the_form(trace, machine, trace.name, load=None)
+    if log.n_jobs < 3:
+        raise WorkloadError(f"{trace.name}: has too few jobs that ran to compare them")
+    ours = features_of(log, machine)
+    rows = []
+    for case, workload in certificate["workloads"].items():
+        if set(FEATURES) <= set(workload["features"]):
+            place = dict(zip(("workload", "system", "users"), case.split("."), strict=True))
+            sign = -1 if metric in LARGER_IS_BETTER else 1
+            best = [
+                (sign * row[metric][0], row["entry"])
+                for row in certificate["results"]
+                if row["case"] == case and row[metric][_BEST] == 1
+            ]
+            names = [name for _, name in sorted(best)]
+            rows.append({**place, "entries": names, **workload["features"]})
+    found = pd.DataFrame(rows)
+    features = found[[*FEATURES]].to_numpy(np.float64)
+    spread = features.std(axis=0)
+    away = (features - [ours[name] for name in FEATURES]) / np.where(spread > 0, spread, 1)
+    found.insert(3, "distance", np.sqrt((away**2).sum(axis=1)))
+    return found.sort_values("distance", kind="stable").reset_index(drop=True)
