@@ -27,6 +27,7 @@ from workloadkit.metasystem import (
     Metasystem,
     Publishes,
     Site,
+    Task,
     Waits,
     read_metasystem,
     simulate_metasystem,
@@ -623,6 +624,10 @@ def test_the_schema_of_the_file_describes_it(tmp_path):
         of = schema if not name else schema["properties"][name]["items"]
         assert set(of["properties"]) - {"format"} == {field.name for field in fields(kind)}
     assert set(schema["$defs"]["source"]["properties"]) == {f.name for f in fields(JobSource)}
+    graph = page.read_text("utf-8").split("```json\n")[2].partition("```")[0]
+    jsonschema.validate(json.loads(graph), {"$defs": schema["$defs"], "$ref": "#/$defs/graph"})
+    task = schema["$defs"]["graph"]["properties"]["tasks"]["items"]
+    assert set(task["properties"]) == {field.name for field in fields(Task)}
 
 
 def test_the_command_writes_logs_jobs_and_events(run, tmp_path, monkeypatch):

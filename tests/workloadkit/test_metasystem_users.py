@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles import metasystem as oracle
 from tests.small_logs import busy_log
@@ -114,6 +115,23 @@ def test_users_who_are_local_and_meta_are_merged_at_their_home(users):
         assert sorted(found) == sorted(alone(log, "easy", users, 0))
 
 
+@needs_traces
+@pytest.mark.slow
+@pytest.mark.parametrize("users", ["fluid", "adjusted"])
+def test_users_of_a_real_log_are_those_of_the_compiled_engine(users):
+    log = wk.read_swf(trace_path("KTH-SP2-1996-2.1-cln"))
+    log = log.take(np.arange(4000))
+    local = Site("a", 100, "easy", JobSource(log=log, users=users))
+    home = MetaScheduler("g", "home", [JobSource(log=log, users=users, home="b")])
+    schedule = simulate_metasystem(Metasystem([local, Site("b", 100)], [home]))
+    for seed, found in (
+        (schedule.prepared.sites[0].rules.seed, schedule.local_jobs("a")),
+        (schedule.prepared.sources[0].seed, schedule.jobs),
+    ):
+        expected = wk.simulate(log, "easy", users, procs=100, engine="compiled", rng=seed).jobs
+        assert found[TIMES].to_numpy().tolist() == expected[TIMES].to_numpy().tolist()
+
+
 @pytest.mark.parametrize("policy", ["least-work", "redundant", "shortest-wait", "co-allocate"])
 def test_closed_users_submit_at_the_end_of_their_last_part(policy):
     parts = 2 if policy == "co-allocate" else 1
@@ -173,6 +191,21 @@ def test_a_chain_on_an_idle_machine_takes_its_run_times_and_transfers():
     assert (row["moved"], row["cost"]) == (1055, 25)
     assert schedule.metrics["meta_schedulers"]["g"]["mean_makespan"] == row["makespan"]
     assert schedule.jobs["task"].tolist() == ["t0", "t1", "t2", "t3"]
+
+
+def test_the_earliest_predicted_end_weighs_speed_waits_and_transfers():
+    """Task a ends at 2 on the fast site; its volume of 100 takes 10 s to the slow one."""
+    runs = [12, 40, 40, 24, 16]
+    tasks = [Task(f"b{i}", run, after={"a": 100}) for i, run in enumerate(runs)]
+    system = Metasystem(
+        [Site("slow", 3), Site("fast", 1, speed=4)],
+        [MetaScheduler("g", "earliest-end", [JobSource(graph=Graph([Task("a", 8), *tasks]))])],
+        [Link(["slow", "fast"], bandwidth=10)],
+    )
+    jobs = simulate_metasystem(system).jobs
+    # there they end at 5, 15, 25, 31; the last one would at 35, and at 12 + 16 = 28 on the slow one
+    assert jobs["site"].tolist() == ["fast"] * 5 + ["slow"]
+    assert jobs["end"].tolist() == [2, 5, 15, 25, 31, 28]
 
 
 @pytest.mark.parametrize("scheduler", ["fcfs", "easy", "conservative"])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 RUN_EXAMPLES = """
 workloadkit benchmark run
 workloadkit benchmark run easy sjf --only sample --only mixed -o page.html
-workloadkit benchmark run easy --process "mine=awk -f mine.awk" --json mine.json
+workloadkit benchmark run easy --process "mine=awk -f mine.awk"
 workloadkit benchmark run easy --schedules other=schedules --only open
 """
 WORKLOADS_EXAMPLES = """
@@ -78,7 +78,7 @@ ProcessOption = Annotated[
     typer.Option(
         metavar="NAME=COMMAND",
         show_default=False,
-        help="An entry that is a process, see `workloadkit help benchmark-protocol`.",
+        help="An entry that is a process, see `workloadkit help processes`.",
     ),
 ]
 SchedulesOption = Annotated[
@@ -365,9 +365,7 @@ def nearest(
 
 _NEAREST, _NAMED = 5, 4
 
-add_command(
-    app, run, RUN_EXAMPLES, ("schedulers", "meta-schedulers", "benchmark-protocol", "custom")
-)
+add_command(app, run, RUN_EXAMPLES, ("schedulers", "processes"))
 add_command(app, workloads, WORKLOADS_EXAMPLES)
 add_command(app, verify, VERIFY_EXAMPLES)
 add_command(app, nearest, NEAREST_EXAMPLES)

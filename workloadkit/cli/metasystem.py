@@ -145,12 +145,12 @@ def _show_applications(schedulers: dict[str, Any]) -> None:
     """Print the metrics of applications, if there are any."""
     from analysis.formats import count, duration, number
 
-    rows = [["Meta-scheduler", "Applications", "Makespan", "Critical path", "Ratio", "Moved bytes"]]
+    rows = [["Meta-scheduler", "Applications", "Makespan", "Critical path", "Ratio", "Moved GB"]]
     for name, values in schedulers.items():
         if "applications" in values:
             row = [name, count(values["applications"]), duration(values["mean_makespan"])]
             row += [duration(values["mean_critical_path"])]
-            row += [number(values["mean_schedule_length_ratio"]), number(values["moved"])]
+            row += [number(values["mean_schedule_length_ratio"]), number(values["moved"] / 1e9)]
             rows.append(row)
     if len(rows) > 1:
         typer.echo()

@@ -70,6 +70,8 @@ least-work                the least remaining work per processor, as
                           published and sent since
 shortest-wait             the earliest predicted start, by the published
                           plan of free processors and what was sent since
+earliest-end              the earliest predicted end: that start and the
+                          estimate on the site
 cheapest                  the lowest price by the estimate; of equal prices
                           the least remaining work
 redundant:sites=2         SITES sites with the least remaining work; the job
@@ -330,8 +332,8 @@ class Topic(NamedTuple):
 
 
 _PROTOCOL = """
-An entry of the benchmark may be a process in any language. It is started anew
-for each run. It reads lines of words from its standard input; at the beginning
+An entry of the benchmark may be a process in any language. It is started
+anew for each run. It reads lines of words from its standard input; at first
 
   benchmark 1
   machine PROCS
@@ -339,26 +341,28 @@ for each run. It reads lines of words from its standard input; at the beginning
 and then a state whenever jobs wait and one of them fits the free processors:
 
   now TIME FREE
-  waiting JOB SUBMIT ESTIMATE PROCS USER QUEUE     in the order of arrival
-  running JOB START ESTIMATE PROCS USER QUEUE      in the order of the starts
+  waiting JOB SUBMIT ESTIMATE PROCS USER QUEUE    in the order of arrival
+  running JOB START ESTIMATE PROCS USER QUEUE     in the order of the starts
   decide
 
 It answers each state with one line, the jobs that start now, in this order:
 
   start JOB JOB ...
 
-"start" alone starts none; the next state comes when a job arrives or ends. Times
-are in seconds. No run time is written before a job ends, and no job before its
-submission. At the end of a run its standard input is closed. A process that
-starts a job that does not wait or does not fit, leaves jobs waiting for ever,
-answers something else, or takes more than 60 s for a run is refused. Flush each
-answer, and read line by line: mawk does so with -W interactive.
+"start" alone starts none; the next state comes when a job arrives or ends.
+Times are in seconds. No run time is written before a job ends, and no job
+before its submission. At the end of a run its standard input is closed.
+
+A process is refused if it starts a job that does not wait or does not fit,
+leaves jobs waiting forever, answers something else, or takes more than 60 s
+for a run. Flush each answer, and read line by line, as mawk does with
+-W interactive.
 """
 
 TOPICS = {
     "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
     "meta-schedulers": Topic("Meta-schedulers (metasystem)", lambda: META_SCHEDULERS),
-    "benchmark-protocol": Topic("Processes as schedulers (benchmark)", lambda: _PROTOCOL),
+    "processes": Topic("Processes as schedulers (benchmark)", lambda: _PROTOCOL),
     "predictors": Topic("Predictors of run times", lambda: PREDICTORS),
     "users": Topic("Users", lambda: USERS),
     "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),

@@ -126,8 +126,8 @@ class JobSource(Checked):
     users : str or object, optional
         Behaviour of the users, as in `workloadkit.simulate`, such as ``fluid``; by default they
         submit by timestamps. Users without a log, such as ``think:users=9,think=600``, are local.
-    submit : sequence of float, default (0,)
-        When each application of the graph is submitted. [s]
+    submit : sequence of float, optional
+        When each application of the graph is submitted; by default one at 0. [s]
     jobs : int, optional
         Number of jobs of the model.
     load : float, optional

@@ -107,14 +107,13 @@ class Graph(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = [task.name for task in self.tasks]
-        check_distinct("tasks", names)
+        names = dict.fromkeys(task.name for task in self.tasks)
+        check_distinct("tasks", [task.name for task in self.tasks])
         for i, task in enumerate(self.tasks):
             for name in task.after:
                 if name not in names:
-                    raise InvalidFieldError(
-                        f"tasks[{i}].after", name, f"no such task; {among(name, names)}"
-                    )
+                    words = f"no such task; {among(name, names)}"
+                    raise InvalidFieldError(f"tasks[{i}].after", name, words)
         if len(self._order) < len(names):
             i = min(set(range(len(names))) - set(self._order))
             raise InvalidFieldError(
@@ -130,8 +129,11 @@ class Graph(Checked):
     @cached_property
     def following(self) -> Sequence[Sequence[int]]:
         """For each task, the places of those that come after it."""
-        places = range(len(self.tasks))
-        return [[j for j in places if i in dict(self.before[j])] for i in places]
+        found: list[list[int]] = [[] for _ in self.tasks]
+        for i, before in enumerate(self.before):
+            for j, _ in before:
+                found[j].append(i)
+        return found
 
     @cached_property
     def _order(self) -> Sequence[int]:

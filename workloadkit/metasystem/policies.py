@@ -117,6 +117,25 @@ class ShortestWait(MetaPolicy):
 
 
 @dataclass(frozen=True)
+class EarliestEnd(MetaPolicy):
+    """The earliest predicted end: the predicted start, and the estimate on the site [1]_.
+
+    References
+    ----------
+    .. [1] H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task
+       scheduling for heterogeneous computing", IEEE Transactions on Parallel and Distributed
+       Systems 13(3), 2002: the earliest finish time.
+    """
+
+    name: ClassVar[str] = "earliest-end"
+    needs: ClassVar = ("plan",)
+
+    def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
+        """Choose the first of the earliest."""
+        return [min(sites, key=lambda site: site.start(job) + site.estimate(job))]
+
+
+@dataclass(frozen=True)
 class Cheapest(MetaPolicy):
     """The lowest price by the estimate of the job; of equal prices the least remaining work."""
 
@@ -193,6 +212,7 @@ _KNOWN: tuple[Callable[..., MetaPolicy], ...] = (
     Random,
     LeastWork,
     ShortestWait,
+    EarliestEnd,
     Cheapest,
     Redundant,
     CoAllocate,
@@ -206,7 +226,7 @@ def known() -> dict[str, Callable[..., MetaPolicy]]:
     Examples
     --------
     >>> ", ".join(known())
-    'home, random, least-work, shortest-wait, cheapest, redundant, co-allocate, hold'
+    'home, random, least-work, shortest-wait, earliest-end, cheapest, redundant, co-allocate, hold'
     """
     return {policy.name: policy for policy in _KNOWN}  # type: ignore[attr-defined]
 
