@@ -19,7 +19,8 @@ from analysis.operations.machine import (
 )
 from analysis.operations.parts import listed, shorter
 from analysis.operations.rules import judged
-from analysis.section import Columns, Figure, Section
+from analysis.operations.use_of_parts import recorded_use
+from analysis.section import Columns, Figure, Section, Table
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace
@@ -27,6 +28,17 @@ from workloadkit.trace import Trace
 _NAME, _TITLE = "capacity", "Is the machine big enough?"
 _FEWEST_HOURS, _FEWEST_JOBS = 24, 100
 _POINTS = 500  # of a figure
+_USE: Columns = {
+    "capacity": ("capacity", number),
+    "in_use": ("in use", number),
+    "utilization": ("utilization", share),
+}
+_PARTITIONS: Columns = {
+    "jobs": ("jobs", count),
+    "procs": ("processors", count),
+    "utilization": ("utilization", share),
+    "mean_wait": ("mean wait", duration),
+}
 
 
 def section(trace: Trace) -> Section:
@@ -58,7 +70,7 @@ def section(trace: Trace) -> Section:
         "backlog": ("in machines", number),
     }
     caption = "Use and queue at percentiles of the full hours, each column by itself."
-    tables = [listed("hours", caption, table, columns)]
+    tables = [listed("hours", caption, table, columns), *_of_parts(trace)]
     values: dict[str, Any] = {
         "hours": len(hours),
         "waiting_hours": int((hours["waiting"] > 0).sum()),
@@ -224,3 +236,18 @@ def plot_use(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.date_axis(ax.xaxis, data)
     style.legend_above(ax)
     return ax
+
+
+def _of_parts(trace: Trace) -> list[Table]:
+    """Return the use by resource and partition, if the machine has a description."""
+    if trace.machine is None:
+        return []
+    resources, partitions = recorded_use(trace)
+    caption = (
+        "What jobs requested, in use on the mean; memory in KB. Not all requests may be known."
+    )
+    tables = [listed("by_resource", caption, resources, _USE)]
+    if len(partitions):
+        caption = "Partitions: processors on which their jobs can run, and their use by these jobs."
+        tables.append(listed("by_partition", caption, partitions, _PARTITIONS))
+    return tables

@@ -29,3 +29,5 @@ from .relative_slowdown import plot_slowdown_ratio as plot_slowdown_ratio
 from .relative_slowdown import slowdown_ratio as slowdown_ratio
 from .sweeps import plot_sweep as plot_sweep
 from .sweeps import plot_sweeps as plot_sweeps
+from .use_of_machine import MachineUse as MachineUse
+from .use_of_machine import machine_use as machine_use

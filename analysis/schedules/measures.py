@@ -24,6 +24,7 @@ from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.measures import OF_JOBS, of_class
 from workloadkit.trace import Trace
 
+_MOST_LINES = 200  # between nodes
 _MOST_STEPS = 2000  # of a drawn curve; more are averaged in intervals
 
 
@@ -213,7 +214,8 @@ def gantt(
 ) -> pd.DataFrame:
     """Assign the jobs that run in an interval to processors, for a Gantt chart.
 
-    Schedules do not record processors: each job gets the lowest free ones at its start.
+    Schedules do not record processors: each job gets the lowest free ones at its start, on a
+    machine of nodes those of its nodes. The processors of node 1 come first, then those of node 2.
 
     Parameters
     ----------
@@ -242,17 +244,33 @@ def gantt(
     if not until > begin:
         raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
     seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both ends, too
-    free: _Ranges = [(0, _most_at_once(schedule))]
-    held: list[tuple[float, int, _Ranges]] = []  # a heap: end, job, its processors
+    on_nodes = {run.row: run.nodes for run in schedule.runs if run.nodes}
+    cores = nodes_of(schedule)
+    free = {node: [(first, n)] for node, (first, n) in enumerate(cores, 1)}
+    free[0] = [(sum(n for _, n in cores), _most_at_once(schedule))]  # of jobs without nodes
+    held: list[tuple[float, int, dict[int, _Ranges]]] = []  # a heap: end, job, its processors
     rows = []
     # a job of run time 0 frees its processors within the second, so it comes before longer ones
     for i in seen[np.lexsort((w.job[seen], end[seen] > start[seen], start[seen]))]:
         while held and held[0][0] <= start[i]:
-            free = _joined(free + heappop(held)[2])
-        taken, free = _take(free, int(w.procs[i]))
+            for node, ranges in heappop(held)[2].items():
+                free[node] = _joined(free[node] + ranges)
+        taken = {}
+        for node, procs in on_nodes.get(int(i), ((0, int(w.procs[i])),)):
+            taken[node], free[node] = _take(free[node], procs)
         heappush(held, (end[i], i, taken))
-        rows += [(w.job[i], start[i], end[i], start[i] - w.submit[i], *part) for part in taken]
+        parts = [part for ranges in taken.values() for part in ranges]
+        rows += [(w.job[i], start[i], end[i], start[i] - w.submit[i], *part) for part in parts]
     return pd.DataFrame(rows, columns=["job", "start", "end", "wait", "first", "procs"])
+
+
+def nodes_of(schedule: Schedule) -> list[tuple[int, int]]:
+    """Return the first processor of each node, from 0, and its number of processors."""
+    if schedule.described is None or not any(run.nodes for run in schedule.runs[:1]):
+        return []
+    kinds = schedule.described.description.nodes
+    cores = np.repeat([kind.cores for kind in kinds], [kind.count for kind in kinds])
+    return list(zip((np.cumsum(cores) - cores).tolist(), cores.tolist(), strict=True))
 
 
 _Ranges = list[tuple[int, int]]  # ranges of adjacent processors, ascending: first, count
@@ -430,9 +448,12 @@ def plot_gantt(
     ax.set_xlim(*when(np.array([begin, until])))
     top = int(high.max(initial=0))
     ax.set_ylim(0, max(schedule.machine, top))
+    nodes = nodes_of(schedule)
+    if 1 < len(nodes) <= _MOST_LINES:
+        ax.hlines([first for first, _ in nodes], *ax.get_xlim(), color=style.MUTED, linewidth=0.3)
     if top > schedule.machine:
         ax.axhline(schedule.machine, color=style.MUTED, linewidth=0.8)
-    ax.set_ylabel("processors")
+    ax.set_ylabel("processors, by node" if nodes else "processors")
     style.count_axis(ax.yaxis)
     ax.grid(visible=False)
     keys = [

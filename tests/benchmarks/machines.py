@@ -13,6 +13,7 @@ from workloadkit.simulation import schedulers
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.pools import Pools
+from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
@@ -21,10 +22,12 @@ ROUNDS = 10
 GOALS = {2: 1.3, 4: 1.8}  # × the time of one pool, by number of resources
 NODES_GOAL = 0.8e6  # jobs/s
 LONG_GOAL = 0.2e6
+RESERVED = ("KTH-SP2-1996-2.1-cln", "SDSC-BLUE-2000-4.2-cln")
+RESERVED_GOAL = 1e6
 
 
 def rows() -> Iterator[Row]:
-    """EASY with resources that never run out, on nodes, and on many nodes with a long queue."""
+    """EASY with resources that never run out, on nodes, and around reservations."""
     easy = schedulers.parse("easy")
     for name in LOGS:
         trace = wk.read_swf(DATA / "traces" / f"{name}.swf.gz")
@@ -46,6 +49,8 @@ def rows() -> Iterator[Row]:
     yield _on_nodes(trace, MachineDescription(nodes=(NodeType(count=120, cores=2),)), NODES_GOAL)
     large = MachineDescription(nodes=(NodeType(count=1024, cores=8),))
     yield _on_nodes(long_queue(), large, LONG_GOAL)
+    for name in RESERVED:
+        yield _with_requests(wk.read_swf(DATA / "traces" / f"{name}.swf.gz"))
 
 
 def _call(policy: Any, workload: Workload, rules: Rules) -> Any:
@@ -70,6 +75,23 @@ def _on_nodes(trace: wk.Trace, description: MachineDescription, goal: float) -> 
     return Row(
         f"easy on {description.n_nodes:,} nodes, packed", trace.name, f"{speed / 1e6:.2f} M jobs/s",
         "", f"≥ {goal / 1e6:g} M jobs/s", speed >= goal,
+    )  # fmt: skip
+
+
+def _with_requests(trace: wk.Trace) -> Row:
+    """EASY around the reservations of a tenth of the jobs."""
+    machine = machine_size(trace.header, None)
+    workload = make_workload(trace, machine)
+    asked = wk.draw_reservations(trace, 0.1, rng=1)
+    hardware = ReservablePool(machine, asked).answering(workload, "raise")
+    call = _call(schedulers.parse("easy"), workload, Rules(machine, hardware=hardware))
+    in_turn(1, call)
+    ((time, play),) = in_turn(ROUNDS, call)
+    assert play.outcome.history["reservations"]["requests"] == len(asked)
+    speed = workload.submit.size / time
+    return Row(
+        "easy, 10 % of the jobs request reservations", trace.name, f"{speed / 1e6:.2f} M jobs/s",
+        "", f"≥ {RESERVED_GOAL / 1e6:g} M jobs/s", speed >= RESERVED_GOAL,
     )  # fmt: skip
 
 

@@ -318,5 +318,18 @@ def test_the_command_takes_a_machine(log, tmp_path, capsys):
     checked = ("check", path, out, "--machine", tmp_path / "nodes.json", "--policy", "easy")
     assert run_command(*checked) == 0
     assert "a log does not contain the nodes of jobs" in " ".join(capsys.readouterr().out.split())
+    places = tmp_path / "out.swf.allocations"
+    how = ("simulate", path, "--machine", tmp_path / "nodes.json", "-o", out)
+    assert run_command(*how, "--allocations", places) == 0
+    capsys.readouterr()
+    assert run_command(*checked, "--allocations", places) == 0
+    assert "is used twice at one time: at most" in " ".join(capsys.readouterr().out.split())
+    text = places.read_text()
+    places.write_text(text.replace(text.splitlines()[5].split(" ", 1)[1], "0 9 1:1"))
+    assert run_command(*checked, "--allocations", places) == 1
+    places.write_text(text + "1 2 3\n")
+    assert run_command(*checked, "--allocations", places) == 1
+    assert "not a job, start, end and nodes" in capsys.readouterr().err
+    assert run_command("simulate", path, "--procs", 24, "--allocations", places) == 2
     assert run_command("simulate", path, "--machine", "log") == 2
     assert run_command("simulate", path, "--procs", 9, "--placement", "first") == 2

@@ -17,6 +17,7 @@ from scipy import stats
 
 import workloadkit as wk
 from tests.external.last_two import LastTwo
+from tests.small_logs import random_log
 from workloadkit.clock import WEEK
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError
@@ -29,6 +30,7 @@ from workloadkit.experiments.merging import merge_results
 from workloadkit.experiments.results import Results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
+from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.settings import ExperimentSettings
 
 METRICS = ["mean_wait", "mean_bounded_slowdown"]
@@ -596,7 +598,8 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
         (TOML.replace("[0.5, 0.8]", '["x"]'), ParameterError, "x.toml: loads is 'x'"),
         (TOML.replace("a.swf", "c.swf"), WorkloadError, "c.swf: no such file"),
         ('warmup = "soon"' + TOML, ParameterError, "warmup is 'soon'; it must be a time"),
-        ('machine = "x"' + TOML, ParameterError, "unknown key 'machine'"),
+        ('server = "x"' + TOML, ParameterError, "unknown key 'server'"),
+        ('machine = "x.json"' + TOML, WorkloadError, "x.json: no such file"),
         ('readings = "x"\nlogs = []\nschedulers = []', ParameterError, "readings are tables"),
         (
             'logs = ["a.swf", "a.swf"]\nschedulers = ["easy"]',
@@ -642,3 +645,31 @@ def test_killed_several_times_it_gives_the_same_file(folder, workers):
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     assert file.read_bytes() == (folder / "whole" / RESULTS).read_bytes()
     assert [path.name for path in file.parent.iterdir()] == [RESULTS]
+
+
+def test_loads_on_a_described_machine(tmp_path):
+    trace = random_log(1)
+    nodes = MachineDescription(nodes=(NodeType(count=4, cores=4, memory=400),))
+    wk.write_machine(nodes, tmp_path / "nodes.json")
+    found = wk.sweep(
+        trace, ["fcfs"], [0.5, 0.7], metrics=["mean_wait"], machine=tmp_path / "nodes.json", rng=1
+    )
+    expected = [
+        wk.simulate(trace, "fcfs", machine=nodes, offered_load=load).metrics["mean_wait"]
+        for load in (0.5, 0.7)
+    ]
+    assert found.runs["mean_wait"].tolist() == expected
+    assert found.provenance["parameters"]["procs"] == 16
+    assert "sha256" in found.provenance["parameters"]["machine"]
+    readings = {"pool": {"procs": 16}, "nodes": {"machine": nodes}}
+    results = Experiment(
+        {"a": trace},
+        ["fcfs"],
+        readings=readings,
+        settings=ExperimentSettings(metrics=["mean_wait"]),
+    ).run()
+    by_reading = results.runs.set_index("reading")["mean_wait"]
+    assert by_reading["pool"] == wk.simulate(trace, "fcfs", procs=16).metrics["mean_wait"]
+    assert by_reading["nodes"] == wk.simulate(trace, "fcfs", machine=nodes).metrics["mean_wait"]
+    with pytest.raises(ParameterError, match="experiments with described machines require"):
+        wk.sweep(trace, ["fcfs"], machine=nodes, users="fluid", load_by="users")

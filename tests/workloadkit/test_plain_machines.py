@@ -14,6 +14,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.engines import play_plain
+from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.plain import Machine, Pool
 from workloadkit.simulation.users import OpenUsers
@@ -64,10 +65,9 @@ class Pools:
 
 
 @dataclass(frozen=True)
-class TwoPools:
+class TwoPools(Hardware):
     """A machine of some processors and licences."""
 
-    procs: int
     licences: int
 
     def plain(self):

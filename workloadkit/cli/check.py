@@ -58,7 +58,8 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    check_outputs(json, inputs=[trace, schedule, settings.outages, settings.machine])
+    files = (settings.outages, settings.machine, settings.reservations, settings.allocations)
+    check_outputs(json, inputs=[trace, schedule, *files])
     log, given = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
     with progress(f"checking {given.name}"):
         report = wk.check_schedule(log, given, settings)

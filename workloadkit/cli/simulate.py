@@ -28,6 +28,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
 if TYPE_CHECKING:
+    from analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
 
 EXAMPLES = """
@@ -35,6 +36,7 @@ workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
+workloadkit simulate log.swf.gz --machine log -o out.swf --allocations out.swf.allocations
 workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 """
 
@@ -102,6 +104,15 @@ def simulate(
         figure_option("a Gantt chart of the week with the longest queue", panel=RARE),
     ] = None,
     queue: Annotated[Path | None, figure_option("the length of the queue", panel=RARE)] = None,
+    allocations: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=RARE,
+            help="Write the nodes of each job, with --machine.",
+        ),
+    ] = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users it serves.
@@ -110,13 +121,17 @@ def simulate(
     """
     import workloadkit as wk
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
+    from workloadkit.io.allocations import write_allocations
     from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
         raise ParameterError(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
-    check_outputs(output, json, gantt, queue, inputs=[trace, settings.outages, settings.machine])
+    files = (settings.outages, settings.machine, settings.reservations)
+    check_outputs(output, json, gantt, queue, allocations, inputs=[trace, *files])
+    if allocations and settings.machine is None:
+        raise ParameterError("--allocations requires --machine")
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
@@ -148,6 +163,12 @@ def simulate(
             uncounted=rare,
         )
         summary = schedule.to_dict()
+        use = None
+        if schedule.described is not None:
+            from analysis.schedules import machine_use
+
+            use = machine_use(schedule)
+            summary["machine_use"] = use.to_dict()
     if settings.rng is not None and not resampled and "seed" not in schedule.parameters:
         write_message(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if settings.utility_at != "turnaround" and schedule.workload.utilities is None:
@@ -167,17 +188,20 @@ def simulate(
         )
     if output:
         write_log(schedule.trace(), output)
+    if allocations:
+        write_allocations(schedule.runs, allocations)
+        note(f"wrote {allocations}")
     if json:
         write_json(json, summary)
     if gantt or queue:
         _draw(schedule, gantt, queue)
     if "-" not in (str(output), str(json)):
-        _show(schedule)
+        _show(schedule, use)
 
 
-def _show(schedule: "Schedule") -> None:
+def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, metric, metric_title, number, share
+    from analysis.formats import count, duration, metric, metric_title, number, share
     from workloadkit.errors import plural
 
     values = schedule.metrics
@@ -191,6 +215,16 @@ def _show(schedule: "Schedule") -> None:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
         written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+    if use is not None:
+        utilization = use.resources["utilization"].drop("processors")
+        written |= {f"use of {name}": share(value) for name, value in utilization.items()}
+        written["free, unusable"] = share(use.unusable_share)
+    if answers := schedule.history.get("reservations"):
+        written["reservations"] = count(answers["requests"])
+        written["offered later"] = count(answers["offered_later"])
+        written["refused"] = count(answers["refused"])
+        written["mean delay"] = duration(answers["mean_delay"])
+        written["mean wait in queue"] = duration(answers["mean_wait_in_queue"])
     if schedule.predicted:
         written["prediction accuracy"] = share(values["prediction_accuracy"])
         written["under-predicted"] = share(values["under_predicted"])

@@ -39,7 +39,7 @@ from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
-from workloadkit.simulation.selection import identity_of
+from workloadkit.simulation.selection import described_machine, identity_of, name_of
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users import parse as parse_users
 from workloadkit.simulation.users.behaviour import Behaviour
@@ -166,6 +166,11 @@ class Experiment(Displayed):
     def _check_users(self, users: Any) -> None:
         """Check that users can take part."""
         reacting = not isinstance(users, OpenUsers)
+        if reacting and any(self._under(name).machine is not None for name in self.readings):
+            raise ParameterError(
+                f"users {name_of(users)} and machine: experiments with described machines require "
+                "users who do not react (open)"
+            )
         if reacting and not isinstance(users, Behaviour):
             raise ParameterError(f"users is {users!r}; an experiment requires users of a log")
         if reacting and not self._by_users:
@@ -187,8 +192,22 @@ class Experiment(Displayed):
     def _simulated(self, log: str, reading: str) -> Simulate:
         """Return the settings of the simulations of a log and a reading."""
         trace, options = self.logs[log], self._under(reading)
-        machine = machine_size(trace.header, options.procs)
-        return options.into(Simulate, procs=machine, overrun=overrun_of(trace, options.overrun))
+        overrun = overrun_of(trace, options.overrun)
+        if options.machine is not None:
+            machine = described_machine(options.machine, trace)
+            return options.into(Simulate, machine=machine.description, overrun=overrun)
+        procs = machine_size(trace.header, options.procs)
+        return options.into(Simulate, procs=procs, overrun=overrun)
+
+    def _identified(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values for JSON, with the identity of objects, and of the machine of each log."""
+        found = dict(values)
+        if found.get("machine") is not None:
+            machines = {
+                name: described_machine(found["machine"], log) for name, log in self.logs.items()
+            }
+            found["machine"] = {name: machine.digest for name, machine in machines.items()}
+        return _identified(found)
 
     def grid(self, seed: int) -> Grid:
         """Return the axes with the identity of each name, and the common settings."""
@@ -200,14 +219,14 @@ class Experiment(Displayed):
         return Grid(
             log={name: trace.identity for name, trace in self.logs.items()},
             users={name: identity_of(users) for name, users in self.behaviours.items()},
-            reading={name: _identified(changed) for name, changed in self.readings.items()},
+            reading={name: self._identified(changed) for name, changed in self.readings.items()},
             load=self.loads or [],
             runs=runs,
             scheduler={
                 name: x if isinstance(x, str) else identity_of(x)
                 for name, x in self.named_schedulers.items()
             },
-            common=_identified(common),
+            common=self._identified(common),
         )
 
     @property

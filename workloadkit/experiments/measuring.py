@@ -50,8 +50,9 @@ def started_later(schedule: Schedule) -> NDArray[np.bool_]:
     """
     parameters, workload = schedule.parameters, schedule.workload
     too_large = workload.procs.max() > schedule.machine
-    if too_large or "outages" in parameters:
-        what = "jobs larger than the machine" if too_large else "outages"
+    others = [name for name in ("outages", "machine", "reservations") if name in parameters]
+    if too_large or others:
+        what = "jobs larger than the machine" if too_large else others[0]
         raise WorkloadError(f"FCFS cannot be simulated for comparison: the schedule has {what}")
     overrun, passes = parameters.get("overrun", "late"), parameters.get("passes", "instant")
     fcfs = play_compiled(Fcfs(), workload, Rules(schedule.machine, overrun, passes))

@@ -22,6 +22,7 @@ from workloadkit.experiments.custom_parts import (
 )
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.formats import read_native
+from workloadkit.io.machine import read_machine
 from workloadkit.parameters import Duration, read_duration
 from workloadkit.settings import ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of
@@ -44,7 +45,7 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     name; `where`, `since` and `until`, which choose jobs of the logs; `schedulers` and `users`,
     lists as for `simulate`, or tables by name; `loads`, a list; `readings`, a table of settings for
     each reading; `seed`; and the settings of `workloadkit.settings.ExperimentSettings`, with times
-    in seconds or such as "1w".
+    in seconds or such as "1w", and `machine` relative to that folder, or "log".
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
     readings = axes.pop("readings", {"": {}})
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
-    readings = {name: _settings(reading) for name, reading in readings.items()}
+    readings = {name: _settings(reading, folder) for name, reading in readings.items()}
     if "metrics" in keys:
         words = _words("metrics", keys["metrics"])
         metrics = (
@@ -103,7 +104,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
             else metrics_named(words)
         )
         keys = keys | {"metrics": metrics}
-    settings = ExperimentSettings(**_settings(keys, known=(*_AXES, *_CHOICE)))
+    settings = ExperimentSettings(**_settings(keys, folder, known=(*_AXES, *_CHOICE)))
     others = {
         name: _words(name, axes.pop(name)) for name in ("schedulers", "users") if name in axes
     }
@@ -150,7 +151,9 @@ def _read(path: Path, *, strict: bool) -> Trace:
     return trace
 
 
-def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[str, Any]:
+def _settings(
+    values: Mapping[str, Any], folder: Path, known: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return settings by their names in Python."""
     declared = {name: s for name, s in settings_of(ExperimentSettings).items() if _is_written(s)}
     names = {**{name: name for name in declared}, **_RENAMED}
@@ -166,6 +169,8 @@ def _settings(values: Mapping[str, Any], known: tuple[str, ...] = ()) -> dict[st
                 raise ParameterError(
                     f"{key} is {value!r}; it must be a time, such as 90, 20min, 1.5h or 2d"
                 ) from None
+        if name == "machine" and isinstance(value, str) and value != "log":
+            value = read_machine(folder / value)
         found[name] = value
     return found
 

@@ -22,7 +22,7 @@ from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import scaled_machine
 from workloadkit.simulation.schedulers import parse
-from workloadkit.simulation.selection import identity_of
+from workloadkit.simulation.selection import described_machine, identity_of
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
@@ -172,7 +172,7 @@ def sweep(
         "loads": list(loads),
         **options.recorded,
         "overrun": overrun_of(trace, options.overrun),
-        "procs": scaled_machine(machine_size(trace.header, options.procs), options.scale_machine),
+        **_size(trace, options),
         **({"users": identity_of(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),
     }
     parameters |= parameters.pop("resampling", {})
@@ -186,6 +186,15 @@ def sweep(
     return SweepResults(
         runs, results.metrics, options.confidence, made, results.size, options.load_by
     )
+
+
+def _size(trace: Trace, options: SweepSettings) -> dict[str, Any]:
+    """Return the machine, or its number of processors, as it is recorded."""
+    if options.machine is None:
+        procs = machine_size(trace.header, options.procs)
+        return {"procs": scaled_machine(procs, options.scale_machine)}
+    machine = described_machine(options.machine, trace)
+    return {"procs": machine.procs, "machine": f"{machine.name} (sha256 {machine.digest})"}
 
 
 def _warn_of_saturation(runs: pd.DataFrame) -> None:

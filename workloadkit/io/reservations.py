@@ -27,9 +27,11 @@ Times are in seconds of the log. The labels Log and LogDigest identify the log: 
 SHA-256 of its text.
 """
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workloadkit.display import Displayed, plot_spans
@@ -205,6 +207,15 @@ class ReservationRequests(OfLog[ReservationRequest], Displayed):
     name: str = "reservations"
     digest: str = ""
     _form: ClassVar[LineForm] = _FORM
+
+    @cached_property
+    def identity(self) -> str:
+        """Name, and SHA-256 of the text; without a text, of the numbers in it."""
+        if self.digest:
+            return f"{self.name} (sha256 {self.digest})"
+        digest = hashlib.sha256(self.table[[*_FIELDS]].to_numpy().tobytes())
+        digest.update(repr([*self.table["jobs"]]).encode())
+        return f"{self.name} (content sha256 {digest.hexdigest()})"
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the processors requested at the earliest starts."""

@@ -115,8 +115,8 @@ class Arriving(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnMachine(Arriving):
-    """How jobs are served on a described machine."""
+class MachineSettings(Settings):
+    """A described machine, and what jobs need of it."""
 
     machine: Annotated[
         Any,
@@ -140,6 +140,48 @@ class OnMachine(Arriving):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Placing(MachineSettings):
+    """How jobs are placed on the nodes of a described machine."""
+
+    placement: Annotated[
+        Placement,
+        Setting(
+            help="Nodes that a job takes: first by number; packed, those with the fewest free "
+            "processors; spread, with the most; consecutive, from the smallest run of neighbours "
+            "that holds it; contiguous, one run only.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "packed"
+    claim: Annotated[
+        Claim,
+        Setting(
+            help="A reservation is of certain nodes, or of amounts: the sums over its nodes.",
+            goes_with="machine",
+            rare=True,
+        ),
+    ] = "nodes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnMachine(MachineSettings, Arriving):
+    """How jobs are served on a described machine, or inside reservations."""
+
+    reservations: Annotated[
+        Any,
+        Setting(
+            help="Requests for reservations, see `workloadkit reservations`. A job whose request "
+            "is accepted runs inside; others wait in the queue.",
+            more="A path, or an object of ReservationRequests. A request gets the first start "
+            "from its earliest to its latest at which running jobs, by their estimates, and "
+            "accepted requests leave enough processors.",
+            metavar="FILE",
+            read=str,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Check(OnMachine):
     """The settings of `check_schedule`: those of the simulation that is checked."""
 
@@ -150,6 +192,17 @@ class Check(OnMachine):
             "self-adaptive, genetic and custom schedulers. By default none.",
             metavar="NAME",
             read=str,
+        ),
+    ] = None
+    allocations: Annotated[
+        Any,
+        Setting(
+            help="Nodes on which the jobs ran, as `simulate --allocations` writes them.",
+            more="A path, or a list of `workloadkit.io.allocations.Allocation`. By default those "
+            "of the Schedule, if it is one.",
+            metavar="FILE",
+            read=str,
+            goes_with="machine",
         ),
     ] = None
 
@@ -212,27 +265,9 @@ class Measured(Served):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulate(OnMachine, Measured):
+class Simulate(Placing, OnMachine, Measured):
     """The settings of `simulate`."""
 
-    placement: Annotated[
-        Placement,
-        Setting(
-            help="Nodes that a job takes: first by number; packed, those with the fewest free "
-            "processors; spread, with the most; consecutive, from the smallest run of neighbours "
-            "that holds it; contiguous, one run only.",
-            goes_with="machine",
-            rare=True,
-        ),
-    ] = "packed"
-    claim: Annotated[
-        Claim,
-        Setting(
-            help="A reservation is of certain nodes, or of amounts: the sums over its nodes.",
-            goes_with="machine",
-            rare=True,
-        ),
-    ] = "nodes"
     interrupted: Annotated[
         Interrupted,
         Setting(
@@ -253,7 +288,7 @@ class Simulate(OnMachine, Measured):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExperimentSettings(Measured):
+class ExperimentSettings(Placing, Measured):
     """The settings of an experiment, common to all its simulations."""
 
     load_by: Annotated[

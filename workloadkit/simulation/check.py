@@ -6,7 +6,7 @@ the simulator except the conversion of a log into jobs.
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import MAX_PROCS
+from workloadkit.io.allocations import read_allocations
 from workloadkit.io.outages import Outages, read_outages
+from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.provenance import provenance
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of, takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.answers import reservations_are_kept
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
 from workloadkit.simulation.feasible import (
@@ -39,6 +42,7 @@ from workloadkit.simulation.feasible import (
     with_stopped_runs,
 )
 from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.on_nodes import (
     jobs_have_nodes,
@@ -53,7 +57,7 @@ from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.selection import identity_of, machine_named
+from workloadkit.simulation.selection import described_machine, identity_of
 from workloadkit.simulation.workload import Workload, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 
@@ -84,11 +88,19 @@ def check_schedule(
 
     These apply to a machine with a description:
 
-    - On nodes, the runs that a Schedule contains give each job its processors from its start to its
-      end. At no time are more processors, memory or GPUs of a node in use than it has. Nodes are
-      those that the job requests: features, partition, number of nodes, processors on each.
+    - On nodes, the runs that a Schedule or `allocations` contain give each job its processors from
+      its start to its end. At no time are more processors, memory or GPUs of a node in use than it
+      has. Nodes are those that the job requests: features, partition, number of nodes, processors
+      on each.
     - No more of a pool is in use than there is, and no partition uses more processors than it has.
       Jobs are within the limits of their partitions.
+
+    These apply to requests for reservations, with a Schedule that contains the answers:
+
+    - Each accepted reservation begins when it suits, and its job with it. At no time are more
+      processors in use or reserved than the machine has.
+    - Each answer is found again: the first start, from the earliest to the latest, with room among
+      the jobs that run when the request is made and the requests accepted before; else none.
 
     These apply to a policy:
 
@@ -172,6 +184,9 @@ def check_schedule(
         outages = read_outages(outages)
     shutdowns = settle(outages, machine) if outages is not None and machine is not None else []
     changing = outages is not None or "outages" in said
+    requests = asked.reservations
+    if isinstance(requests, str | os.PathLike):
+        requests = read_reservations(requests)
 
     listed = listed_jobs(schedule)
     runs, stopped = with_stopped_runs(listed, schedule)
@@ -195,10 +210,15 @@ def check_schedule(
         rule = rule_of(named, workload, case.row)
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
-    if hardware is None:
+    if requests is not None or "reservations" in said:
+        claims += _around_reservations(
+            workload, schedule, requests, overrun, at if same_jobs else None
+        )
+    elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing)
     else:
-        claims += _claims_on(hardware, trace, workload, schedule, listed, at) if same_jobs else []
+        placed = _placed(schedule, asked.allocations, listed)
+        claims += _claims_on(hardware, trace, workload, placed, listed, at) if same_jobs else []
         claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
@@ -230,21 +250,18 @@ def _described(trace: Trace, schedule: Schedule | Trace, asked: Check) -> Descri
     """Return the described machine of a schedule, if there is one."""
     if asked.machine is None:
         return schedule.described if isinstance(schedule, Schedule) else None
-    machine = machine_named(asked.machine, trace, memory=asked.memory)
-    if not isinstance(machine, Described):
-        raise ParameterError("machine: a check requires a machine that has a description")
-    return machine
+    return described_machine(asked.machine, trace, memory=asked.memory)
 
 
 def _claims_on(
     described: Described,
     trace: Trace,
     workload: Workload,
-    schedule: Schedule | Trace,
+    placed: Sequence[Run] | None,
     listed: Listed,
     at: NDArray[np.int64],
 ) -> Iterator[ScheduleClaim]:
-    """Check the rules of a described machine."""
+    """Check the rules of a described machine, with the runs that are known to be on nodes."""
     machine, requests = described.description, described.requests(trace)
     if any(partition.procs for partition in machine.partitions):
         yield partitions_suffice(workload, listed, at, requests, machine)
@@ -252,16 +269,48 @@ def _claims_on(
         yield pools_suffice(workload, listed, at, requests, machine)
     if not machine.nodes:
         return
-    if not isinstance(schedule, Schedule):
-        why = "a log does not contain the nodes of jobs; check a Schedule"
+    if placed is None:
+        why = "a log does not contain the nodes of jobs; check a Schedule, or give the allocations"
         yield ScheduleClaim("no node is used twice at one time", "not applicable", why)
         return
-    on_nodes = np.array([bool(run.nodes) for run in schedule.runs], dtype=bool)
-    runs = [run for run, its in zip(schedule.runs, on_nodes, strict=True) if its]
-    places = places_of(runs, at)
+    places = places_of(placed, at)
     yield jobs_have_nodes(workload, listed, at, places)
     yield requests_are_met(workload, requests, machine, places)
     yield no_node_is_used_twice(workload, requests, machine, places)
+
+
+def _around_reservations(
+    workload: Workload,
+    schedule: Schedule | Trace,
+    requests: ReservationRequests | None,
+    overrun: Overrun,
+    at: NDArray[np.int64] | None,
+) -> Iterator[ScheduleClaim]:
+    """Check reservations; the passes around them are not repeated."""
+    known = isinstance(schedule, Schedule) and "reservations" in schedule.history
+    if requests is not None and known and at is not None:
+        assert isinstance(schedule, Schedule)
+        yield from reservations_are_kept(workload, schedule, requests, overrun, at)
+    else:
+        why = "the check requires the requests, and a Schedule of all jobs with the answers"
+        yield ScheduleClaim("reservations are kept", "not applicable", why)
+    why = "with reservations, passes are not repeated"
+    yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
+
+
+def _placed(schedule: Schedule | Trace, allocations: Any, listed: Listed) -> Sequence[Run] | None:
+    """Return the runs on nodes, with the place of each job in the schedule; None if unknown."""
+    if allocations is None:
+        if not isinstance(schedule, Schedule):
+            return None
+        return [run for run in schedule.runs if run.nodes and not run.interrupted]
+    if isinstance(allocations, str | os.PathLike):
+        allocations = read_allocations(allocations)
+    row = {job: i for i, job in enumerate(listed.job.tolist())}
+    for allocation in allocations:
+        if allocation.job not in row:
+            raise WorkloadError(f"allocations: job {allocation.job} is not in the schedule")
+    return [Run(a.job, a.start, a.end, (), False, row[a.job], tuple(a.nodes)) for a in allocations]
 
 
 def _by_partition(
@@ -324,7 +373,7 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
 
 
 #: Settings that a Schedule records in another form.
-_NOT_KEPT = ("outages", "machine")
+_NOT_KEPT = ("outages", "machine", "reservations")
 
 #: Settings of the load, which notes contain only if they were used.
 _OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")

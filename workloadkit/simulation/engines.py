@@ -14,8 +14,9 @@ from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.machine.outages import JoinedRuns, NumberedProcessors, Runs
+from workloadkit.simulation.machine.outages import JoinedRuns, Runs
 from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.simulated_users import SimulatedUsers
@@ -56,9 +57,10 @@ def play_plain(
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
     scheduler.name = name
-    hardware = rules.hardware or OnePool(rules.machine)
+    hardware: Any = rules.hardware or OnePool(rules.machine)
+    machine = hardware.plain()
     simulation = Simulation(
-        hardware.plain(),
+        machine,
         scheduler,
         users,
         overrun=rules.overrun,
@@ -71,13 +73,21 @@ def play_plain(
     if rules.passes == "instant":
         jobs.sort(key=attrgetter("submit", "number"))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
-    if isinstance(hardware, NumberedProcessors) or any(job.interruptions for job in jobs):
+    if hardware.has_outages or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs
     rows = {job.view: row for row, job in enumerate(jobs)} if stored else {}
     runs = [run._replace(row=rows[view]) for view, run in stored]
-    return jobs, Outcome(start, columns, scheduler.history()), runs
+    outcome = Outcome(start, columns, scheduler.history())
+    if isinstance(hardware, ReservablePool):
+        every = sorted([*jobs, *simulation.inside], key=attrgetter("submit", "number"))
+        place = {job.row: i for i, job in enumerate(every)}
+        places = np.array([place[job.row] for job in jobs], np.int64)
+        answer = np.array(machine.answer, hardware.dtype)
+        submit = np.array([job.submit for job in every], hardware.dtype)
+        jobs, outcome = every, hardware.whole(outcome, places, submit, answer)
+    return jobs, outcome, runs
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
@@ -88,7 +98,12 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
     state = how.play(how.new_state())
     columns = {**how.columns(state), **how.hardware.columns(state)}
     outcome = Outcome(state.start, columns, how.history(state))
-    jobs = state.jobs
+    jobs, hardware = state.jobs, how.hardware
+    if isinstance(hardware, ReservablePool):
+        places, answer = hardware.arrived(state), state.users.answer
+        outcome = outcome._replace(start=state.start[: places.size])
+        outcome = hardware.whole(outcome, places, workload.submit, answer)
+        return EngineResult(hardware.served(workload, outcome), outcome)
     played = replace(workload, run=jobs.run, estimate=jobs.prediction, limit=jobs.limit)
     return EngineResult(played, outcome, {}, {}, how.hardware.runs(state))
 

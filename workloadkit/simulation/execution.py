@@ -17,6 +17,7 @@ from workloadkit.simulation.engines import (
     with_changes,
 )
 from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.selection import SimulationParts, check_synthetic, name_of
 from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import OpenUsers
@@ -50,6 +51,9 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
     machine = parts.rules.hardware
+    if isinstance(machine, ReservablePool):
+        answering = machine.answering(workload, parts.rules.overrun)
+        parts = replace(parts, rules=replace(parts.rules, hardware=answering))
     if not isinstance(machine, Described):
         return trace, unscaled, _serve(parts, settings, workload)
     played = []
@@ -68,6 +72,8 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
         policy: Any = parts.policy
         return play_log_compiled(policy, parts.name, workload, parts.rules)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
+    if isinstance(parts.rules.hardware, ReservablePool):
+        return EngineResult(parts.rules.hardware.served(workload, outcome), outcome)
     return EngineResult(with_changes(workload, jobs), outcome, runs=runs)
 
 

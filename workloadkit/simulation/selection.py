@@ -16,6 +16,7 @@ from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.machine import read_machine
 from workloadkit.io.outages import Outages, read_outages
+from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.machine.description import MachineDescription
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
@@ -29,6 +30,7 @@ from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
+from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
@@ -49,6 +51,25 @@ from workloadkit.trace import Trace, check_trace
 
 # A partition with a smaller share of the jobs causes no warning.
 _LEAST_SHARE = 0.01
+
+# Schedulers that support requests for reservations: those that plan with jobs only, not with users.
+_WITH_RESERVATIONS = (
+    *("easy", "fcfs", "sjf", "ljf", "smallest", "largest", "f1", "wfp3", "unicef"),
+    *("reservations", "conservative", "selective"),
+)
+
+# Settings that change the times of jobs or the machine, with their defaults.
+_WITHOUT_RESERVATIONS = {
+    "machine": None,
+    "outages": None,
+    "predictor": None,
+    "offered_load": None,
+    "scale_arrivals": 1.0,
+    "scale_runs": 1.0,
+    "scale_sizes": 1.0,
+    "passes": "instant",
+    "population": "recorded",
+}
 
 # Jobs submitted before the window cause a warning if the log is longer by at least this share.
 _MUCH_LONGER = 0.1
@@ -128,16 +149,19 @@ def select_parts(
         )
     down = _outages(settings.outages, trace, recorded=recorded)
     if down is not None and machine is not None:
-        raise ParameterError(
-            "outages apply to plain processors: give outages or a machine, not both"
-        )
+        machine = _with_outages(machine, down, policy, settings)
+        engine = "python"
     procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
         _warn_of_jobs_before_window(trace)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
-    if down is not None:
+    if down is not None and machine is None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
+    asked = _requests(settings.reservations, trace)
+    if asked is not None:
+        _check_reservable(policy, behaviour, settings)
+        hardware = ReservablePool(hardware.procs, asked)
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
@@ -151,6 +175,8 @@ def select_parts(
         chosen["machine"] = f"{machine.name} (sha256 {machine.digest})"
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, procs, down, recorded=recorded, of_log=of_log)
+    if asked is not None:
+        parameters["reservations"] = asked.identity
     if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
     if recorded:  # no estimate is raised, nothing is killed
@@ -197,6 +223,20 @@ def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
     if isinstance(machine, MachineDescription):
         return Described.of(machine, name=name, **how)
     return machine
+
+
+def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
+    """Return a machine that is given by its description, a file or a name.
+
+    Raises
+    ------
+    ParameterError
+        If it has no description.
+    """
+    found = machine_named(machine, trace, **how)
+    if not isinstance(found, Described):
+        raise ParameterError(f"machine is {machine!r}; give a machine that has a description")
+    return found
 
 
 def _machine(settings: Simulate, trace: Trace | None) -> Any:
@@ -307,7 +347,15 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return the recorded settings, without the parts."""
     values = settings.recorded
-    for name in ("population", "machine", "predictor", "utility_at", "outages", "uncounted"):
+    for name in (
+        "population",
+        "machine",
+        "predictor",
+        "utility_at",
+        "outages",
+        "reservations",
+        "uncounted",
+    ):
         values.pop(name, None)  # parts, exclusions, and settings recorded in another form
     if recorded or not of_log:
         del values["oversize"], values["estimates"]
@@ -409,6 +457,65 @@ def _outages(
             stacklevel=4,
         )
     return outages
+
+
+def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
+    """Return the requests for reservations, if any; warn where they belong to another log."""
+    if requests is None:
+        return None
+    if isinstance(requests, str | os.PathLike):
+        requests = read_reservations(requests)
+    if not isinstance(requests, ReservationRequests):
+        raise ParameterError(
+            f"reservations is {requests!r}; give a path or an instance of ReservationRequests"
+        )
+    if trace is not None and (other := requests.other_log(trace)):
+        warnings.warn(
+            f"{requests.name} contains requests of the users of {other}, not of {trace.name}",
+            WorkloadWarning,
+            stacklevel=4,
+        )
+    return requests
+
+
+def _check_reservable(policy: Any, behaviour: Any, settings: Simulate) -> None:
+    """Check that reservations apply to the other settings."""
+    if not isinstance(behaviour, OpenUsers):
+        raise ParameterError(
+            "reservations are requested at recorded times: they apply to users who do not react "
+            "(open)"
+        )
+    for name, usual in _WITHOUT_RESERVATIONS.items():
+        if getattr(settings, name) != usual:
+            raise ParameterError(f"reservations do not apply to simulations with {name}")
+    if settings.overrun == "late":
+        raise ParameterError(
+            "overrun is 'late'; a reservation cannot begin while jobs hold its processors beyond "
+            "their estimates: take overrun='raise' or 'kill'"
+        )
+    name = getattr(policy, "name", "")
+    custom = getattr(policy, "custom_key", False) or isinstance(policy, Scheduler)
+    if custom or name not in _WITH_RESERVATIONS:
+        raise ParameterError(
+            f"scheduler {name_of(policy)}: it does not support reservations; take one of "
+            f"{', '.join(_WITH_RESERVATIONS)}"
+        )
+
+
+def _with_outages(
+    machine: Any, outages: Outages, policy: Policy | Scheduler, settings: Simulate
+) -> Described:
+    """Return a machine of nodes with outages, which the plain-Python engine simulates."""
+    if not isinstance(machine, Described) or not all(group.kinds for group in machine.groups):
+        raise ParameterError("outages apply to plain processors, or to a machine of nodes")
+    if settings.claim == "amounts":
+        raise ParameterError("outages of nodes require claim='nodes' (--claim nodes)")
+    if settings.engine == "compiled":
+        raise ParameterError("outages of nodes: the compiled engine does not simulate them")
+    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
+    if scheduler.overcommits or not scheduler.bears_outages:
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
+    return replace(machine, outages=outages, requeues=settings.interrupted == "requeue")
 
 
 def _numbered(

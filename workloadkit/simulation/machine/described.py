@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.io.machine import machine_text
+from workloadkit.io.outages import Outages
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.settings.simulation import Claim, Memory, Placement
@@ -24,6 +25,7 @@ from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
 from workloadkit.simulation.machine.pools import Pools
 from workloadkit.simulation.machine.shapes import UNLIMITED, Shapes, shapes_of
+from workloadkit.simulation.machine.shutdowns import Shutdown, settle
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
@@ -85,6 +87,10 @@ class Described(Hardware):
         Of the description, for messages.
     plans_many : bool
         Whether it serves a policy with many reservations.
+    outages : Outages, optional
+        Of its nodes, by their processors: those of the first node come first.
+    requeues : bool
+        Whether jobs that an outage stops return to the queue; otherwise they are lost.
     """
 
     description: MachineDescription
@@ -93,6 +99,8 @@ class Described(Hardware):
     memory: Memory = "requested"
     name: str = "machine"
     plans_many: bool = False
+    outages: Outages | None = None
+    requeues: bool = True
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -171,7 +179,7 @@ class Described(Hardware):
                         "claim is 'amounts'; many reservations are of certain nodes, except where "
                         "jobs need processors only: take claim='nodes' (--claim nodes)"
                     )
-                hardware = Nodes(group.procs, site, numbers)
+                hardware = Nodes(group.procs, site, numbers, None, *self._outages_of(numbers))
             parts.append(Part(group.name, hardware, jobs))
         return parts
 
@@ -191,6 +199,23 @@ class Described(Hardware):
         pools = list(self.description.pools.values())
         site = NodeSite(capacity, kinds, pools, shapes, self.placement, self.claim)
         return site, numbers
+
+    def _outages_of(self, numbers: Sequence[int]) -> tuple[list[Shutdown] | None, bool]:
+        """Return the outages of the nodes of a group, and whether jobs return to the queue."""
+        if self.outages is None:
+            return None, self.requeues
+        kinds = self.description.nodes
+        cores = np.repeat([kind.cores for kind in kinds], [kind.count for kind in kinds])
+        its = np.zeros(cores.size, dtype=bool)
+        its[np.array(numbers) - 1] = True
+        mine = np.repeat(its, cores)
+        place = np.cumsum(mine) - 1
+        found = []
+        for shutdown in settle(self.outages, int(cores.sum())):
+            which = shutdown.processors[mine[shutdown.processors]]
+            if which.size:
+                found.append(shutdown._replace(processors=place[which]))
+        return found, self.requeues
 
     def requests(self, trace: Trace) -> Requests:
         """Return what the jobs of a log request; that of the last log is kept."""

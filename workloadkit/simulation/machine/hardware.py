@@ -24,6 +24,12 @@ class Hardware:
     #: Whether jobs may run for less than their run time.
     cuts_runs = False
 
+    #: Whether jobs may be stopped by outages.
+    has_outages = False
+
+    #: Whether some jobs of the log are not submitted as usual.
+    withholds = False
+
     @property
     def capacity(self) -> int:
         """Number of jobs that can run at once."""
@@ -37,6 +43,13 @@ class Hardware:
     def serving(self, workload: Any) -> "Hardware":
         """Return the machine for the jobs of a workload, in the compiled engine."""
         return self
+
+    def submissions(self, jobs: Any) -> tuple[Any, Any]:
+        """Return the tables of the jobs, and what submits them, in the compiled engine.
+
+        That is a part of the state, see `streams`; by default None: all, at their submit times.
+        """
+        return jobs, None
 
     def plain(self) -> Any:
         """Return a `machine.plain.Machine` for one simulation in the plain-Python engine."""

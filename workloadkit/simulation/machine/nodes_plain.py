@@ -7,7 +7,7 @@ fits if there is room for it on what is free and not claimed until its planned e
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,13 @@ from workloadkit.errors import WorkloadError
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
 from workloadkit.simulation.machine.plain import Machine, Pool, Run
 from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
+from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import Job, JobView
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.plain.simulation import Simulation
+
+_DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
 #: Processors of a job by node.
 Place = Mapping[int, int]
@@ -202,21 +208,118 @@ class _Claim(NamedTuple):
 
 
 class NodeMachine(Machine):
-    """Nodes and pools that are always available.
+    """Nodes, which may go down and come up, and pools.
+
+    Of an announced outage the start and the end are known; of others, the scheduler learns them as
+    they happen. A node of which all cores are down has no memory and GPUs either. Where too few
+    cores are left, the jobs that started last are stopped.
 
     Parameters
     ----------
     site : NodeSite
     numbers : sequence of int
         Number of each node, from 1, in the machine that the site belongs to.
+    shutdowns : sequence of Shutdown
+        What goes down, by the cores of the nodes: those of the first node come first.
+    requeues : bool
+        Whether interrupted jobs return to the queue; otherwise they are lost.
     """
 
-    def __init__(self, site: NodeSite, numbers: Sequence[int]) -> None:
+    def __init__(
+        self,
+        site: NodeSite,
+        numbers: Sequence[int],
+        shutdowns: Sequence[Shutdown] = (),
+        *,
+        requeues: bool = True,
+    ) -> None:
         self._places: dict[JobView, Place] = {}
         self._nodes = NodeLevel(site, self._places)
-        super().__init__(self._nodes.free, None if site.is_one_pool else self._nodes)
+        is_one_pool = site.is_one_pool and not shutdowns
+        super().__init__(self._nodes.free, None if is_one_pool else self._nodes)
+        self._shutdowns, self._requeues = shutdowns, requeues
+        self._active: list[Shutdown] = []  # begun, and not over
+        self._announced: list[Shutdown] = []  # known, and not begun
+        cores = [node[CORES] for node in site.capacity]
+        self._node_of = np.repeat(np.arange(len(cores)), cores)  # each core
         self._numbers, self._by_nodes = numbers, site.claim == "nodes"
         self._claims: dict[JobView, _Claim] = {}
+
+    def begin(self, simulation: "Simulation") -> None:
+        """Schedule the outages: announcements, starts and ends."""
+        self._simulation = simulation
+        for shutdown in self._shutdowns:
+            if shutdown.announced is not None:
+                simulation.change_at(shutdown.announced, _ANNOUNCED, self._announce, shutdown)
+            simulation.change_at(shutdown.start, _DOWN, self._go_down, shutdown)
+            if shutdown.end < inf:
+                simulation.change_at(shutdown.end, _UP, self._come_up, shutdown)
+
+    def _announce(self, shutdown: Shutdown) -> None:
+        self._announced.append(shutdown)
+        self._simulation.scheduler.plans_void()
+
+    def _go_down(self, shutdown: Shutdown) -> None:
+        """Begin an outage, and stop the jobs that started last where cores are missing."""
+        scheduler = self._simulation.scheduler
+        self._announced = [other for other in self._announced if other is not shutdown]
+        n_down = self._change_active([*self._active, shutdown])
+        hit = []
+        for job in reversed(list(self._places)):
+            if any(self._nodes.nodes[node][CORES] < 0 for node in self._places[job]):
+                hit.append(job)
+                self._simulation.interrupt(job, requeues=self._requeues)
+        hit.reverse()
+        if n_down:
+            scheduler.processors_down(n_down)
+        if hit or shutdown.announced is None:
+            scheduler.plans_void()
+        for job in hit:
+            if self._requeues:
+                scheduler.job_interrupted(job)
+            else:
+                scheduler.job_ends(job)
+
+    def _come_up(self, shutdown: Shutdown) -> None:
+        n_down = self._change_active([other for other in self._active if other is not shutdown])
+        if n_down:
+            self._simulation.scheduler.processors_up(-n_down)
+        if shutdown.announced is None:
+            self._simulation.scheduler.plans_void()
+
+    def _change_active(self, active: list[Shutdown]) -> int:
+        """Replace the present outages; return how many more cores are down."""
+        before, after = self._down(self._active), self._down(active)
+        self._active = active
+        self._change_down(self._nodes, before, after)
+        more = int((after - before).sum())
+        self.working -= more
+        self._simulation.scheduler.free = self.level.free
+        return more
+
+    def _down(self, shutdowns: Iterable[Shutdown]) -> NDArray[np.int64]:
+        """Return the number of cores of each node that are down in some outages."""
+        down = np.zeros(self._node_of.size, dtype=bool)
+        for shutdown in shutdowns:
+            down[shutdown.processors] = True
+        counts: NDArray[np.int64] = np.bincount(self._node_of[down], minlength=len(self._numbers))
+        return counts
+
+    def _change_down(
+        self, level: NodeLevel, before: NDArray[np.int64], after: NDArray[np.int64]
+    ) -> None:
+        """Change what is free for other numbers of cores that are down."""
+        for node in np.flatnonzero(before != after).tolist():
+            free, capacity = level.nodes[node], level.site.capacity[node]
+            free[CORES] += int(before[node] - after[node])
+            level.free += int(before[node] - after[node])
+            full = int(before[node] == capacity[CORES]) - int(after[node] == capacity[CORES])
+            for resource in range(CORES + 1, len(free)):
+                free[resource] += full * capacity[resource]
+
+    def lasting_losses(self) -> str:
+        """Describe the outages that never end."""
+        return what_stays_down(self._shutdowns, self.procs)
 
     def changes_ahead(self, now: Any) -> bool:
         """Whether reservations are of certain nodes."""
@@ -266,6 +369,7 @@ class NodeMachine(Machine):
         self.release(job)
         ends = {running.start + running.estimate for running in self._places}
         ends.update(claim.end for claim in self._claims.values())
+        ends.update(down.end for down in (*self._active, *self._announced) if down.end < inf)
         for time in [now, *sorted(end for end in ends if end > now)]:
             place = self._least(job, time, now, is_free=False).place(job)
             if place is not None:
@@ -282,6 +386,7 @@ class NodeMachine(Machine):
         end = begin + job.estimate
         claims = [claim for other, claim in self._claims.items() if other is not job]
         starts = [claim.begin for claim in claims if claim.is_in_the_way(begin, end)]
+        starts += [down.start for down in self._announced if begin < down.start < end]
         levels = [self._planned(job, time, now) for time in [begin, *starts]]
         return levels[0].least([*levels[1:], *([self.level] if is_free else [])])
 
@@ -294,6 +399,10 @@ class NodeMachine(Machine):
         for other, claim in self._claims.items():
             if other is not job and claim.begin <= time < claim.end:
                 level.change(other, claim.place, -1)
+        if self._active or self._announced:
+            then = [down for down in self._active if down.announced is None or time < down.end]
+            then += [down for down in self._announced if down.start <= time < down.end]
+            self._change_down(level, self._down(self._active), self._down(then))
         return level
 
     def release(self, job: JobView | None) -> None:

@@ -30,6 +30,8 @@ class NumberedProcessors(Hardware):
     shutdowns: Sequence[Shutdown] = ()
     requeues: bool = True
 
+    has_outages = True
+
     @property
     def cuts_runs(self) -> bool:  # type: ignore[override]
         """Whether jobs may run for less than their run time."""

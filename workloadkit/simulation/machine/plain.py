@@ -120,6 +120,10 @@ class Machine:
     def begin(self, simulation: "Simulation") -> None:
         """Schedule the changes of the machine, before the clock starts."""
 
+    def takes_in(self, job: "Job") -> bool:
+        """Whether a submitted job runs inside a reservation, and not in the queue."""
+        return False
+
     def without_outages(self) -> "Machine":
         """Return an idle machine of the same size that never changes."""
         return Machine(self.procs, self._whole.copy())

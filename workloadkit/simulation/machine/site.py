@@ -11,6 +11,7 @@ from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs
 from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.state import State
 
 
@@ -26,15 +27,30 @@ class Nodes(Hardware):
         Number of each node in the machine that it belongs to, from 1.
     row : ndarray of int64, optional
         Place in the log of each job of the simulation; by default the jobs are those of the log.
+    shutdowns : sequence of Shutdown, optional
+        Outages, in the plain-Python engine; None for a machine that is always available.
+    requeues : bool
+        Whether interrupted jobs return to the queue; otherwise they are lost.
     """
 
     site: NodeSite
     numbers: Sequence[int]
     row: NDArray[np.int64] | None = None
+    shutdowns: Sequence[Shutdown] | None = None
+    requeues: bool = True
+
+    @property
+    def has_outages(self) -> bool:  # type: ignore[override]
+        """Whether jobs may be stopped."""
+        return self.shutdowns is not None
+
+    def what_stays_down(self) -> str:
+        """Describe the outages that never end, if there are any."""
+        return what_stays_down(self.shutdowns or (), self.procs)
 
     def plain(self) -> NodeMachine:
         """Return the machine for one simulation in the plain-Python engine."""
-        return NodeMachine(self.site, self.numbers)
+        return NodeMachine(self.site, self.numbers, self.shutdowns or (), requeues=self.requeues)
 
     def serving(self, workload: Any) -> "Nodes":
         """Return the machine for the jobs of a workload."""

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 # The order of events at one instant.
-TERMINATION, MACHINE, SUBMISSION, SCHEDULER_WAKE_UP, WAKE_UP = range(5)
+TERMINATION, MACHINE, REQUEST, SUBMISSION, SCHEDULER_WAKE_UP, WAKE_UP = range(6)
 FIRST = -1  # of submissions, with a pass after each event
 
 _UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # these alone do not keep a simulation running

@@ -15,6 +15,7 @@ from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.events import (
     FIRST,
     MACHINE,
+    REQUEST,
     SCHEDULER_WAKE_UP,
     SUBMISSION,
     TERMINATION,
@@ -67,6 +68,8 @@ class Simulation:
         Serials of the terminations of the running jobs, in the order of the starts.
     planned_ends : list of (time, int, JobView)
         The same by planned end: planned end [s], serial, job.
+    inside : list of Job
+        The jobs that the scheduler never saw, as they ran inside reservations.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class Simulation:
         self.jobs: list[JobView] = []
         self.running: dict[JobView, int] = {}
         self.planned_ends: list[tuple[Any, int, JobView]] = []
+        self.inside: list[Job] = []
         self._events = EventQueue()
         self._n_waiting = 0
         self._last_number = 0
@@ -203,6 +207,9 @@ class Simulation:
 
     def arrive(self, job: Job) -> None:
         """Add a job that arrives now."""
+        if self.hardware.takes_in(job):
+            self.inside.append(job)
+            return
         if self.first is None:
             self.first = job.submit
         job.arrival = len(self.jobs)
@@ -330,6 +337,10 @@ class Simulation:
     def change_at(self, time: Any, rank: int, change: Callable[[Any], None], to: Any) -> None:
         """Schedule a change of the machine; within one second, the lowest rank comes first."""
         self._events.add(time, MACHINE, rank, change, to)
+
+    def request_at(self, time: Any, rank: int, act: Callable[[Any], None], on: Any) -> None:
+        """Schedule an event of a reservation; within one second, the lowest rank comes first."""
+        self._events.add(time, REQUEST, rank, act, on)
 
     def after(self, seconds: Any) -> Any:
         """Return the time after so many seconds."""

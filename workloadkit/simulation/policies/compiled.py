@@ -43,13 +43,16 @@ class CompiledPolicy:
         jobs = Jobs(w.submit, run, estimate, w.procs, w.user, w.queue)
         if w.limit is not None:
             jobs = jobs._replace(limit=w.limit)
+        jobs, users = self.hardware.submissions(jobs)
+        if w.users is not None:
+            users = reacting(w.users, jobs.submit.dtype)
         return new_state(
             jobs,
             self.hardware.compiled(jobs, self.n_planned(jobs.submit.size)),
             capacity=self.capacity,
             late=rules.overrun == "late" or rules.predictor is not None,
             by_event=rules.passes == "event",
-            users=w.users and reacting(w.users, jobs.submit.dtype),
+            users=users,
             predictor=self._predicting(),
         )
 
@@ -65,7 +68,8 @@ class CompiledPolicy:
     @property
     def jobs_are_known(self) -> bool:
         """Whether the tables contain all jobs, with their estimates, from the start."""
-        return self.workload.users is None and self.rules.predictor is None
+        submitted = self.workload.users is None and not self.hardware.withholds
+        return submitted and self.rules.predictor is None
 
     @property
     def capacity(self) -> int:

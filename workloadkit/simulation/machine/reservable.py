@@ -1,0 +1,138 @@
+"""Processors that can be reserved, for both engines."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.io.reservations import ReservationRequests
+from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.requested import REFUSED, RequestTable, request_table
+from workloadkit.simulation.machine.reservable_plain import ReservableMachine
+from workloadkit.simulation.state import ARRIVED, Jobs, State
+from workloadkit.simulation.workload import Overrun, Workload
+
+
+@dataclass(frozen=True, eq=False)
+class ReservablePool(Hardware):
+    """Identical processors that can be reserved.
+
+    Parameters
+    ----------
+    procs : int
+    requests : ReservationRequests
+    table : RequestTable, optional
+        The same for the jobs of a workload.
+    """
+
+    requests: ReservationRequests
+    table: RequestTable | None = None
+
+    withholds = True
+
+    def answering(self, workload: Workload, overrun: Overrun) -> "ReservablePool":
+        """Return the machine for the jobs of a workload."""
+        return replace(self, table=request_table(self.requests, workload, self.procs, overrun))
+
+    @property
+    def _table(self) -> RequestTable:
+        assert self.table is not None  # the machine answers for some workload
+        return self.table
+
+    def plain(self) -> ReservableMachine:
+        """Return the machine for one simulation in the plain-Python engine."""
+        return ReservableMachine(self.procs, self._table)
+
+    def submissions(self, jobs: Jobs) -> tuple[Jobs, Any]:
+        """Return tables with rows for the requests, and the source of submissions."""
+        from workloadkit.simulation.machine.reservable_stream import RequestStream
+
+        table, n_jobs = self._table, jobs.submit.size
+        unknown = np.full(table.number.size, -1)
+        rows = {
+            "submit": table.asked,
+            "run": table.run,
+            "estimate": table.duration,
+            "procs": table.procs,
+            "user": unknown,
+            "queue": unknown,
+        }
+        joined = {name: np.concatenate([getattr(jobs, name), row]) for name, row in rows.items()}
+        request, inside = np.full(n_jobs, -1), np.flatnonzero(table.job >= 0)
+        request[table.job[inside]] = inside
+        answer = np.full(table.number.size, REFUSED, jobs.submit.dtype)
+        times = table.asked, table.earliest, table.latest
+        source = np.zeros(n_jobs, np.int64)
+        stream = RequestStream(*times, request, source, answer, np.zeros(2, np.int64))
+        return jobs._replace(**joined), stream
+
+    def compiled(self, jobs: Any, n_planned: int) -> Any:
+        """Return the machine's part of the compiled state, with `n_planned` rows for a profile."""
+        from workloadkit.simulation.machine.reservable_ledger import new_reservable
+
+        return new_reservable(self.procs, jobs, self._table.number.size, n_planned)
+
+    def arrived(self, state: State) -> NDArray[np.int64]:
+        """Return the places in the workload of the jobs that arrived, in their order."""
+        places: NDArray[np.int64] = state.users.source[: state.at[ARRIVED]]
+        return places
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the times."""
+        return self._table.asked.dtype
+
+    def served(self, workload: Workload, outcome: Any) -> Workload:
+        """Return a workload with the runs of the jobs inside reservations."""
+        table = self._table
+        inside = outcome.columns["reservation"] >= 0
+        accepted = np.flatnonzero((table.job >= 0) & inside[table.job])
+        job, run, killed = table.job[accepted], workload.run.copy(), workload.killed.copy()
+        killed[job] |= table.run[accepted] < run[job]
+        run[job] = table.run[accepted]
+        return replace(workload, run=run, killed=killed)
+
+    def whole(
+        self, outcome: Any, places: NDArray[np.int64], submit: NDArray, answer: NDArray
+    ) -> Any:
+        """Return the outcome of all jobs: of those at `places`, which arrived, and those inside."""
+        table, n_jobs = self._table, submit.size
+        accepted = np.flatnonzero((table.job >= 0) & (answer != REFUSED))
+        start = np.zeros(n_jobs, self.dtype)
+        start[places], start[table.job[accepted]] = outcome.start, answer[accepted]
+        reservation = np.full(n_jobs, -1)
+        reservation[table.job[accepted]] = table.number[accepted]
+        columns = {name: _spread(x, places, n_jobs) for name, x in outcome.columns.items()}
+        queued = reservation < 0
+        answers = {
+            "mean_wait_in_queue": float((start - submit)[queued].mean()) if queued.any() else 0.0,
+            "number": table.number.tolist(),
+            "start": answer.tolist(),
+        }
+        return outcome._replace(
+            start=start,
+            columns={**columns, "reservation": reservation},
+            history={**outcome.history, "reservations": self._report(answer) | answers},
+        )
+
+    def _report(self, answer: NDArray) -> dict[str, Any]:
+        """Return how many requests were accepted, for when."""
+        table, accepted = self._table, answer != REFUSED
+        delay = (answer - table.earliest)[accepted]
+        return {
+            "requests": int(table.number.size),
+            "accepted": int((delay == 0).sum()),
+            "offered_later": int((delay > 0).sum()),
+            "refused": int((~accepted).sum()),
+            "mean_delay": float(delay.mean()) if delay.size else 0.0,
+        }
+
+
+def _spread(values: Any, places: NDArray[np.int64], n_jobs: int) -> NDArray:
+    """Return values of the jobs at places among those of all; others are unknown."""
+    values = np.asarray(values)
+    unknown = {"b": False, "f": np.nan}.get(values.dtype.kind, -1)
+    every = np.full(n_jobs, unknown, values.dtype)
+    every[places] = values[: places.size]
+    return every

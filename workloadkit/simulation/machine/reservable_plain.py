@@ -1,0 +1,165 @@
+"""A pool of processors that can be reserved, in plain Python.
+
+A request that is accepted is a *claim* on a number of processors from one second to another, as is
+the reservation of a waiting job. Once it begins, it runs like a job, for as long as the job inside.
+"""
+
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workloadkit.fields import UNKNOWN
+from workloadkit.simulation.machine.plain import Machine, Pool
+from workloadkit.simulation.machine.requested import REFUSED, RequestTable
+from workloadkit.simulation.plain.job import Job, JobView, show
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.plain.simulation import Simulation
+
+_BEGIN, _ASK = range(2)  # the order of events at one instant
+
+
+class _Claim(NamedTuple):
+    """Processors claimed for a job, or for a request, from `begin` until `end`.
+
+    If `strictly`, a job that ends at `begin` needs them, too.
+    """
+
+    begin: Any
+    end: Any
+    strictly: bool = False
+
+    def is_in_the_way(self, begin: Any, end: Any) -> bool:
+        """Whether it begins during some time."""
+        return begin < self.begin < end or (self.strictly and self.begin == end)
+
+
+class ReservableMachine(Machine):
+    """Processors that are always available and can be reserved.
+
+    Parameters
+    ----------
+    procs : int
+    table : RequestTable
+
+    Attributes
+    ----------
+    answer : list of int or float
+        Start of each request, `REFUSED` for none. [s]
+    """
+
+    def __init__(self, procs: int, table: RequestTable) -> None:
+        super().__init__(procs)
+        self._table = table
+        self._running: dict[JobView, None] = {}
+        self._claims: dict[JobView, _Claim] = {}  # of waiting jobs
+        self._accepted: dict[JobView, _Claim] = {}  # of requests
+        self._request_of = {job: i for i, job in enumerate(table.job.tolist()) if job >= 0}
+        self.answer: list[Any] = [REFUSED] * len(table.number)
+
+    def begin(self, simulation: "Simulation") -> None:
+        """Schedule the requests."""
+        self._simulation = simulation
+        for request, asked in enumerate(self._table.asked.tolist()):
+            simulation.request_at(asked, _ASK, self._ask, request)
+
+    def takes_in(self, job: Job) -> bool:
+        """Whether the request of a job was accepted."""
+        request = self._request_of.get(job.row)
+        return request is not None and self.answer[request] != REFUSED
+
+    def _ask(self, request: int) -> None:
+        """Answer a request."""
+        simulation, table = self._simulation, self._table
+        procs, run, duration, earliest, latest = (
+            getattr(table, name)[request].item()
+            for name in ("procs", "run", "duration", "earliest", "latest")
+        )
+        hold = Job(simulation.users[0], UNKNOWN, procs, run, duration, simulation.now, 0)
+        view = show(hold)
+        begin = self._slot(view, earliest, latest)
+        if begin == inf:
+            return
+        self.answer[request] = begin
+        self._claims.clear()
+        self._accepted[view] = _Claim(begin, begin + duration)
+        simulation.scheduler.plans_void()
+        if begin == simulation.now:
+            self._begin_request(view)
+        else:
+            simulation.request_at(begin, _BEGIN, self._begin_request, view)
+
+    def _slot(self, view: JobView, earliest: Any, latest: Any) -> Any:
+        """Return the first start that suits, by running jobs and accepted requests; else `inf`."""
+        now = self._simulation.now
+        ends = {max(running.planned_end, now) for running in self._running}
+        ends.update(claim.end for claim in self._accepted.values())
+        for begin in [earliest, *sorted(end for end in ends if end > earliest)]:
+            end = begin + view.estimate
+            others = [c.begin for c in self._accepted.values() if c.is_in_the_way(begin, end)]
+            if begin <= latest and all(
+                self._planned(time, self._accepted).fits(view) for time in [begin, *others]
+            ):
+                return begin
+        return inf
+
+    def _begin_request(self, view: JobView) -> None:
+        """Begin a reservation: its processors are in use until the job inside ends."""
+        hold, now = view._record, self._simulation.now
+        del self._accepted[view]
+        hold.start = now
+        self._simulation.resume(hold, now + hold.run)
+
+    def changes_ahead(self, now: Any) -> bool:
+        """Whether reservations are ahead."""
+        return bool(self._accepted)
+
+    def fits(self, job: JobView, now: Any) -> bool:
+        """Whether there is room for a job until its planned end, beside what is claimed."""
+        return self.level.fits(job) and self._is_free(job, now, now)
+
+    def _is_free(self, job: JobView, begin: Any, now: Any) -> bool:
+        """Whether enough is planned to be free during a job that begins at some second."""
+        end, claims = begin + job.estimate, {**self._accepted, **self._claims}
+        claims.pop(job, None)
+        starts = [claim.begin for claim in claims.values() if claim.is_in_the_way(begin, end)]
+        return all(self._planned(time, claims).fits(job) for time in [begin, *starts])
+
+    def _planned(self, time: Any, claims: dict[JobView, _Claim]) -> Pool:
+        """Return the level planned for some second, with some claims."""
+        level: Pool = self.level.copy()
+        for running in self._running:
+            if running.planned_end <= time:
+                level.give_back(running)
+        for other, claim in claims.items():
+            if claim.begin <= time < claim.end:
+                level.take(other)
+        return level
+
+    def start(self, job: JobView, now: Any) -> None:
+        """Start a job."""
+        super().start(job, now)
+        self._claims.pop(job, None)
+        self._running[job] = None
+
+    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+        """Release the processors of a job."""
+        super().end(job, now, interrupted)
+        del self._running[job]
+
+    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
+        """Claim processors for a job, from the earliest possible second on; return that second."""
+        self.release(job)
+        ends = {running.planned_end for running in self._running}
+        ends.update(claim.end for claim in (*self._accepted.values(), *self._claims.values()))
+        for time in [now, *sorted(end for end in ends if end > now)]:
+            if self._is_free(job, time, now):
+                self._claims[job] = _Claim(time, time + job.estimate, strictly)
+                return time
+        return inf
+
+    def release(self, job: JobView | None) -> None:
+        """Cancel the claim of a job, or those of all waiting jobs."""
+        if job is None:
+            self._claims.clear()
+        else:
+            self._claims.pop(job, None)

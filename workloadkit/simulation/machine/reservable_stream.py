@@ -1,0 +1,162 @@
+"""Submissions of a log's jobs, and requests for reservations: the functions for `streams`.
+
+Requests are answered as they are made. A job whose request is accepted runs inside its reservation,
+which is a row of its own at the end of the tables; others arrive as usual: the tables are filled in
+place, as jobs that arrive are never behind those that are read.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.events import arrive, plans_void
+from workloadkit.simulation.machine.requested import REFUSED
+from workloadkit.simulation.machine.reservable_ledger import (
+    FIRST_REQUEST,
+    N_PENDING,
+    begin_request,
+    claim,
+    find_slot,
+    release_all,
+)
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.state import ARRIVED
+
+# Places in RequestStream.at: the next job of the log; the next request.
+NEXT, ASKED = range(2)
+
+
+class RequestStream(NamedTuple):
+    """The source of submissions and requests.
+
+    Parameters
+    ----------
+    asked, earliest, latest : ndarray, shape (n_requests,)
+        [s]
+    request : ndarray of int64, shape (n_jobs,)
+        Request of each job, -1 for none.
+    source : ndarray of int64, shape (n_jobs,)
+        Place in the workload of each job that has arrived.
+    answer : ndarray, shape (n_requests,)
+        Start, `REFUSED` for none. [s]
+    at : ndarray of int64, shape (2,)
+    """
+
+    asked: NDArray
+    earliest: NDArray
+    latest: NDArray
+    request: NDArray[np.int64]
+    source: NDArray[np.int64]
+    answer: NDArray
+    at: NDArray[np.int64]
+
+
+@inline
+def _runs_inside(users, job):
+    """Whether the request of a job was accepted."""
+    request = users.request[job]
+    return request >= 0 and users.answer[request] != REFUSED
+
+
+@bare
+def next_coming(state, what, now):
+    """Return the next submission, request or begin of a reservation."""
+    users, at, machine = state.users, state.users.at, state.machine
+    soonest = state.never
+    if at[NEXT] < users.request.size:
+        soonest = state.jobs.submit[at[NEXT]]
+    if at[ASKED] < users.asked.size:
+        soonest = min(soonest, users.asked[at[ASKED]])
+    if machine.at[N_PENDING] > 0:
+        row = machine.at[FIRST_REQUEST] + machine.pending[machine.at[N_PENDING] - 1]
+        soonest = min(soonest, machine.claims.begin[row])
+    return soonest
+
+
+@bare
+def act_on_all(state, what, now):
+    """Begin reservations, answer requests, and add jobs."""
+    users, at, machine = state.users, state.users.at, state.machine
+    first = machine.at[FIRST_REQUEST]
+    while machine.at[N_PENDING] > 0:
+        row = first + machine.pending[machine.at[N_PENDING] - 1]
+        if machine.claims.begin[row] > now:
+            break
+        machine.at[N_PENDING] -= 1
+        begin_request(state, row, now)
+    while at[ASKED] < users.asked.size and users.asked[at[ASKED]] <= now:
+        _ask(state, at[ASKED], now)
+        at[ASKED] += 1
+    while at[NEXT] < users.request.size and state.jobs.submit[at[NEXT]] <= now:
+        if not _runs_inside(users, at[NEXT]):
+            _copy(state.jobs, at[NEXT], state.at[ARRIVED])
+            users.source[state.at[ARRIVED]] = at[NEXT]
+            arrive(state, now)
+        at[NEXT] += 1
+
+
+@inline
+def _copy(jobs, job, to):
+    """Copy a job to the next place of the tables."""
+    jobs.submit[to], jobs.run[to] = jobs.submit[job], jobs.run[job]
+    jobs.estimate[to], jobs.procs[to] = jobs.estimate[job], jobs.procs[job]
+    jobs.user[to], jobs.queue[to] = jobs.user[job], jobs.queue[job]
+
+
+@bare
+def _ask(state, request, now):
+    """Answer a request."""
+    users, machine = state.users, state.machine
+    row = machine.at[FIRST_REQUEST] + request
+    begin, left = find_slot(state, row, users.earliest[request], machine.at[FIRST_REQUEST])
+    if begin > users.latest[request] or begin == state.never:
+        return
+    users.answer[request] = begin
+    release_all(state, 0, now)
+    plans_void(state, 0, now)
+    if begin <= now:
+        begin_request(state, row, now)
+        return
+    claim(state, row, begin, left)
+    place, pending = machine.at[N_PENDING], machine.pending
+    while (
+        place > 0 and machine.claims.begin[machine.at[FIRST_REQUEST] + pending[place - 1]] <= begin
+    ):
+        pending[place] = pending[place - 1]
+        place -= 1
+    pending[place] = request
+    machine.at[N_PENDING] += 1
+
+
+@bare
+def look_ahead(state, what, now):
+    """Do nothing, as nothing is planned."""
+
+
+@bare
+def submission_is_due(state, what, now):
+    """Whether a submission or a request is due."""
+    return next_coming(state, what, now) <= now
+
+
+@bare
+def take_one(state, what, now):
+    """Process all that is due, as passes after each event are not supported."""
+    act_on_all(state, what, now)
+
+
+@bare
+def act_on_submissions(state, what, now):
+    """Begin reservations, answer requests, and add jobs."""
+    act_on_all(state, what, now)
+
+
+@bare
+def notify_user(state, job, now):
+    """Do nothing, as there are no users who react."""
+
+
+register_functions(RequestStream, sys.modules[__name__])
