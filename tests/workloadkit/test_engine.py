@@ -157,7 +157,7 @@ def test_parts_that_do_not_go_together_are_refused():
         ({"machine": OnePool(4), "procs": 4}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "scale_machine": 2}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "outages": wk.Outages()}, "give outages or a machine, not both"),
-        ({"machine": 4}, "machine is 4; give a path, a MachineDescription, or an object of workloadkit.simulation.machine"),
+        ({"machine": 4}, "machine is 4; give a path, a MachineDescription"),
         (
             {"predictor": SimpleNamespace(plain=None)},
             "give a name, an object of workloadkit.predictors",
