@@ -1,4 +1,3 @@
-from . import benchmark as benchmark
 from . import bootstrap as bootstrap
 from . import distributions as distributions
 from . import fits as fits
