@@ -41,6 +41,7 @@ def test_every_command_that_reads_a_log_has_the_options():
 READING = (
     ["anomalies", "LOG"],
     ["augment", "LOG"],
+    ["benchmark", "nearest", "LOG"],
     ["characterize", "LOG"],
     ["check", "LOG", "LOG"],
     ["clean", "LOG", "--filter", "user=1"],

@@ -121,8 +121,7 @@ class MachineSettings(Settings):
     machine: Annotated[
         Any,
         Setting(
-            help="Machine of nodes and partitions: a file that describes it, or log for the "
-            "description next to the log. By default identical processors.",
+            help="Machine of nodes and partitions: its file, or log for the one next to the log.",
             more="In Python also a MachineDescription, or an object of a subclass of "
             "`workloadkit.simulation.machine.hardware.Hardware`.",
             metavar="FILE",
