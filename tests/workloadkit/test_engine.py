@@ -156,7 +156,10 @@ def test_parts_that_do_not_go_together_are_refused():
     for how, message in (
         ({"machine": OnePool(4), "procs": 4}, "machine sets the number of processors"),
         ({"machine": OnePool(4), "scale_machine": 2}, "machine sets the number of processors"),
-        ({"machine": OnePool(4), "outages": wk.Outages()}, "give outages or a machine, not both"),
+        (
+            {"machine": OnePool(4), "outages": wk.Outages()},
+            "outages apply to plain processors, or to a machine of nodes",
+        ),
         ({"machine": 4}, "machine is 4; give a path, a MachineDescription"),
         (
             {"predictor": SimpleNamespace(plain=None)},

@@ -36,7 +36,7 @@ workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
 workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
-workloadkit simulate log.swf.gz --machine log -o out.swf --allocations out.swf.allocations
+workloadkit simulate log.swf.gz --machine log --allocations allocations.txt
 workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 """
 

@@ -95,8 +95,7 @@ def sweep(
 ) -> None:
     """Simulate schedulers under several loads.
 
-    Shows means over the runs, with 95 % intervals, unless the table or the JSON goes to stdout.
-    Runs in which the waiting work keeps growing have no mean, and are counted apart.
+    Shows means over the runs, unless the table or the JSON goes to stdout.
     """
     from workloadkit.experiments.custom_parts import metrics_named, scheduler_named, users_named
     from workloadkit.experiments.sweep import sweep as run_sweep

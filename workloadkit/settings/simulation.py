@@ -324,7 +324,9 @@ class ExperimentSettings(Placing, Measured):
         int,
         Setting(
             help="Number of workloads. One is the log itself; several each consist of whole weeks "
-            "of the log, drawn with replacement. With load by users, each is a resampled log.",
+            "of the log, drawn with replacement. With load by users, each is a resampled log. "
+            "Means have 95 % intervals. Runs in which the waiting work keeps growing have no mean, "
+            "and are counted apart.",
             metavar="R",
             recorded="always",
         ),
