@@ -1,6 +1,6 @@
 """Schedulers that are processes: states on their standard input, decisions on their output.
 
-The simulation starts the process anew for each run. It writes lines of words, separated by spaces:
+Each run starts a process of its own. The simulation writes lines of words, separated by spaces:
 
     benchmark 1
     machine PROCS

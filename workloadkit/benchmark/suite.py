@@ -39,7 +39,7 @@ LOAD = 0.8
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload of the suite, of which each run is drawn anew.
+    """A workload of the suite; each run draws its own.
 
     Parameters
     ----------

@@ -332,8 +332,8 @@ class Topic(NamedTuple):
 
 
 _PROTOCOL = """
-An entry of the benchmark may be a process in any language. It is started
-anew for each run. It reads lines of words from its standard input; at first
+An entry of the benchmark may be a process in any language. Each run
+starts one of its own. It reads lines of words from its standard input; at first
 
   benchmark 1
   machine PROCS

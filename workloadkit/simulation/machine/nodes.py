@@ -22,7 +22,7 @@ PROCS, PER_NODE, FEWEST, MOST, PER_PROC, ON_NODE, ON_NODE_GPUS, WHOLE, KINDS, LI
 # Rows of NodesState.free and pools after FREE and SPARE: what is free in both.
 LEAST = 2
 
-# Rows of NodesState.refused: shapes that do not fit now; that do not fit besides the reservation.
+# Rows of NodesState.refused: shapes that do not fit now; that do not fit next to the reservation.
 NOW, LATE = range(2)
 
 # Places in NodesState.at: counters of the changes that end refusals, now and late; parts and runs
@@ -207,14 +207,6 @@ def _table(table: NDArray[np.int64], simple: NDArray[np.bool_], n_nodes: int) ->
     """Return the shapes with two more columns."""
     limited = (table[:, FEWEST] > 1) | (table[:, MOST] < np.minimum(table[:, PROCS], n_nodes))
     return np.ascontiguousarray(np.column_stack([table, limited, simple]).astype(np.int64))
-
-
-def enlarged(history: NodeHistory) -> NodeHistory:
-    """Return a history of twice the size."""
-    larger = _new_history(2 * history.node.size, 2 * history.job.size, history.start.dtype)
-    for values, before in zip(larger, history, strict=True):
-        values[: before.size] = before
-    return larger
 
 
 def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> NodeHistory:

@@ -1,7 +1,7 @@
 """Compiled nodes: the functions of `ledger`, by the rules of `nodes_plain`.
 
 The need of a job is its number. Between two terminations, free resources only shrink. So a shape
-that has been refused, now or besides the reservation, stays refused until then.
+that has been refused, now or next to the reservation, stays refused until then.
 """
 
 import sys
@@ -105,7 +105,7 @@ def _is_spare(machine, job):
 
 @bare
 def _fits_late(machine, shape):
-    """Whether a shape fits besides the reservation; each is refused once.
+    """Whether a shape fits next to the reservation; each is refused once.
 
     By amounts it is not: on other nodes a job may take less.
     """
@@ -123,7 +123,7 @@ def _fits_late(machine, shape):
 
 @bare
 def find_least(machine):
-    """Find what is free now and besides the reservation."""
+    """Find what is free now and next to the reservation."""
     free, pools = machine.free, machine.pools
     for node in range(free.shape[1]):
         for resource in range(free.shape[2]):

@@ -7,22 +7,18 @@ fits if there is room for it on what is free and not claimed until its planned e
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
+from workloadkit.simulation.machine.failing import FailingMachine
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
 from workloadkit.simulation.machine.plain import Machine, Pool, Run
 from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import Job, JobView
-
-if TYPE_CHECKING:
-    from workloadkit.simulation.plain.simulation import Simulation
-
-_DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
 #: Processors of a job by node.
 Place = Mapping[int, int]
@@ -207,7 +203,7 @@ class _Claim(NamedTuple):
         return begin < self.begin < end or (self.strictly and self.begin == end)
 
 
-class NodeMachine(Machine):
+class NodeMachine(FailingMachine):
     """Nodes, which may go down and come up, and pools.
 
     Of an announced outage the start and the end are known; of others, the scheduler learns them as
@@ -236,32 +232,16 @@ class NodeMachine(Machine):
         self._places: dict[JobView, Place] = {}
         self._nodes = NodeLevel(site, self._places)
         is_one_pool = site.is_one_pool and not shutdowns
-        super().__init__(self._nodes.free, None if is_one_pool else self._nodes)
-        self._shutdowns, self._requeues = shutdowns, requeues
+        level = None if is_one_pool else self._nodes
+        super().__init__(self._nodes.free, level, shutdowns=shutdowns, requeues=requeues)
         self._active: list[Shutdown] = []  # begun, and not over
-        self._announced: list[Shutdown] = []  # known, and not begun
         cores = [node[CORES] for node in site.capacity]
         self._node_of = np.repeat(np.arange(len(cores)), cores)  # each core
         self._numbers, self._by_nodes = numbers, site.claim == "nodes"
         self._claims: dict[JobView, _Claim] = {}
 
-    def begin(self, simulation: "Simulation") -> None:
-        """Schedule the outages: announcements, starts and ends."""
-        self._simulation = simulation
-        for shutdown in self._shutdowns:
-            if shutdown.announced is not None:
-                simulation.change_at(shutdown.announced, _ANNOUNCED, self._announce, shutdown)
-            simulation.change_at(shutdown.start, _DOWN, self._go_down, shutdown)
-            if shutdown.end < inf:
-                simulation.change_at(shutdown.end, _UP, self._come_up, shutdown)
-
-    def _announce(self, shutdown: Shutdown) -> None:
-        self._announced.append(shutdown)
-        self._simulation.scheduler.plans_void()
-
     def _go_down(self, shutdown: Shutdown) -> None:
         """Begin an outage, and stop the jobs that started last where cores are missing."""
-        scheduler = self._simulation.scheduler
         self._announced = [other for other in self._announced if other is not shutdown]
         n_down = self._change_active([*self._active, shutdown])
         hit = []
@@ -269,16 +249,7 @@ class NodeMachine(Machine):
             if any(self._nodes.nodes[node][CORES] < 0 for node in self._places[job]):
                 hit.append(job)
                 self._simulation.interrupt(job, requeues=self._requeues)
-        hit.reverse()
-        if n_down:
-            scheduler.processors_down(n_down)
-        if hit or shutdown.announced is None:
-            scheduler.plans_void()
-        for job in hit:
-            if self._requeues:
-                scheduler.job_interrupted(job)
-            else:
-                scheduler.job_ends(job)
+        self._tell_down(shutdown, n_down, hit[::-1])
 
     def _come_up(self, shutdown: Shutdown) -> None:
         n_down = self._change_active([other for other in self._active if other is not shutdown])

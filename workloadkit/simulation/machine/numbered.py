@@ -211,14 +211,6 @@ def _new_scratch(procs: int, n_claims: int) -> Scratch:
     return Scratch(left, claimed, group, among, taken, first, digits, hit, n_left, known)
 
 
-def enlarged(history: History) -> History:
-    """Return a history of twice the size."""
-    larger = _new_history(2 * history.word.size, 2 * history.job.size, history.start.dtype)
-    for values, before in zip(larger, history, strict=True):
-        values[: before.size] = before
-    return larger
-
-
 def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
     """Return an empty history of this size."""
     word, mask = (np.empty(n_parts, np.int64) for _ in range(2))

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.processors import NumberedMachine
@@ -58,7 +58,6 @@ class NumberedProcessors(Hardware):
     def go_on(self, state: State) -> State:
         """Return the state with room for what the next instant may record."""
         from workloadkit._kernels.compile import in_python
-        from workloadkit.simulation.machine.numbered import enlarged
         from workloadkit.simulation.machine.numbered_ledger import must_return
 
         machine = state.machine

@@ -11,19 +11,15 @@ the remaining ones are free for as long as possible.
 
 from collections.abc import Sequence
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.machine.plain import Machine, Run
+from workloadkit.simulation.machine.failing import FailingMachine
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
-
-if TYPE_CHECKING:
-    from workloadkit.simulation.plain.simulation import Simulation
-
-_DOWN, _UP, _ANNOUNCED = range(3)  # the order of changes of the machine at one instant
 
 _AT_A_TIME = 32  # candidate starts per step of the search for a slot
 
@@ -41,7 +37,7 @@ def _just_before(time: Any) -> Any:
     return time - 1 if isinstance(time, int) else nextafter(time, -inf)
 
 
-class NumberedMachine(Machine):
+class NumberedMachine(FailingMachine):
     """Processors that run jobs, go down and come up.
 
     Parameters
@@ -57,43 +53,18 @@ class NumberedMachine(Machine):
     def __init__(
         self, procs: int, shutdowns: Sequence[Shutdown] = (), *, requeues: bool = True
     ) -> None:
-        super().__init__(procs)
-        self._shutdowns, self._requeues = shutdowns, requeues
+        super().__init__(procs, shutdowns=shutdowns, requeues=requeues)
         self._down = np.zeros(procs, dtype=np.int64)  # outages of each processor
         self._busy = np.zeros(procs, dtype=bool)
         self._running: dict[JobView, _Hold] = {}
         self._promised: dict[JobView, _Hold] = {}
-        self._announced: list[Shutdown] = []  # known, and not over
         self._surprises: list[Shutdown] = []  # not announced, and not over
 
-    def begin(self, simulation: "Simulation") -> None:
-        """Schedule the outages of a simulation: announcements, starts and ends."""
-        self._simulation = simulation
-        for shutdown in self._shutdowns:
-            if shutdown.announced is not None:
-                simulation.change_at(shutdown.announced, _ANNOUNCED, self._announce, shutdown)
-            simulation.change_at(shutdown.start, _DOWN, self._go_down, shutdown)
-            if shutdown.end < inf:
-                simulation.change_at(shutdown.end, _UP, self._come_up, shutdown)
-
-    def _announce(self, shutdown: Shutdown) -> None:
-        self._announced.append(shutdown)
-        self._simulation.scheduler.plans_void()
-
     def _go_down(self, shutdown: Shutdown) -> None:
-        scheduler = self._simulation.scheduler
         n_down, hit = self._strike(shutdown)
         for job in hit:
             self._simulation.interrupt(job, requeues=self._requeues)
-        if n_down:
-            scheduler.processors_down(n_down)
-        if hit or shutdown.announced is None:
-            scheduler.plans_void()
-        for job in hit:
-            if self._requeues:
-                scheduler.job_interrupted(job)
-            else:
-                scheduler.job_ends(job)
+        self._tell_down(shutdown, n_down, hit)
 
     def _strike(self, shutdown: Shutdown) -> tuple[int, list[JobView]]:
         """Begin an outage; return how many more processors are down, and the jobs on them."""

@@ -112,7 +112,7 @@ def changes_ahead(state, what, now):
 
 @inline
 def fits(state, job, now):
-    """Whether there is room for a job until its planned end, beside what is claimed."""
+    """Whether there is room for a job until its planned end, next to what is claimed."""
     machine = state.machine
     return machine.level[FREE] >= state.jobs.procs[job] and (
         machine.at[N_CLAIMS] == 0 or _is_left(state, job, now)

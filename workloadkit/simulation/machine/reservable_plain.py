@@ -114,7 +114,7 @@ class ReservableMachine(Machine):
         return bool(self._accepted)
 
     def fits(self, job: JobView, now: Any) -> bool:
-        """Whether there is room for a job until its planned end, beside what is claimed."""
+        """Whether there is room for a job until its planned end, next to what is claimed."""
         return self.level.fits(job) and self._is_free(job, now, now)
 
     def _is_free(self, job: JobView, begin: Any, now: Any) -> bool:

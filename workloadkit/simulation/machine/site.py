@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs
 from workloadkit.simulation.machine.plain import Run
@@ -71,7 +71,6 @@ class Nodes(Hardware):
     def go_on(self, state: State) -> State:
         """Return the state with room for what the next instant may record."""
         from workloadkit._kernels.compile import in_python
-        from workloadkit.simulation.machine.nodes import enlarged
         from workloadkit.simulation.machine.nodes_ledger import lacks_room
 
         nodes = getattr(state.machine, "nodes", state.machine)
