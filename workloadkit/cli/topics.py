@@ -333,7 +333,8 @@ class Topic(NamedTuple):
 
 _PROTOCOL = """
 An entry of the benchmark may be a process in any language. Each run
-starts one of its own. It reads lines of words from its standard input; at first
+starts one of its own. It reads lines of words from its standard input; at
+first
 
   benchmark 1
   machine PROCS
