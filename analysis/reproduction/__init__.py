@@ -14,17 +14,20 @@ from analysis.reproduction.claims import (
     printed,
 )
 from analysis.reproduction.drawings import plot_by_group
+from analysis.reproduction.fairness import FAIRNESS, FAIRNESS_MEASURES, Measure
 from analysis.reproduction.findings import Findings, scorecard
 from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from analysis.reproduction.readings import Axis, Reading, choose
 from analysis.reproduction.reference import differences, kept_findings, reference_of
-from analysis.reproduction.running import run_study
+from analysis.reproduction.running import Together, run_study
 from analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
 from analysis.reproduction.search import Ranking, ReadingFit, search
 from analysis.reproduction.study import Drawing, Each, Plan, Study
 
 __all__ = [
     "ALL_LOGS",
+    "FAIRNESS",
+    "FAIRNESS_MEASURES",
     "MARGIN",
     "Axis",
     "Claim",
@@ -33,6 +36,7 @@ __all__ = [
     "Findings",
     "Kind",
     "Log",
+    "Measure",
     "Part",
     "Plan",
     "Ranking",
@@ -40,6 +44,7 @@ __all__ = [
     "ReadingFit",
     "Result",
     "Study",
+    "Together",
     "Verdict",
     "above",
     "at_least",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.reproduction.claims import Result
 from analysis.reproduction.findings import Findings
@@ -24,6 +24,21 @@ if TYPE_CHECKING:
 SEED = 0
 
 
+class Together(NamedTuple):
+    """What is common to several studies that one command runs.
+
+    Parameters
+    ----------
+    until : ExitStack
+        Keeps the hidden files of the studies until it is closed.
+    done : dict of bytes to bytes
+        Results of finished tasks, so that studies with equal tasks share them.
+    """
+
+    until: ExitStack
+    done: dict[bytes, bytes]
+
+
 @takes_rng
 def run_study(
     study: Study,
@@ -34,7 +49,7 @@ def run_study(
     rng: "int | np.random.Generator | None" = None,
     executor: "Executor | None" = None,
     folder: Path | None = None,
-    all_done: ExitStack | None = None,
+    together: Together | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
     """Run a study on the available logs.
@@ -55,8 +70,8 @@ def run_study(
     folder : Path, optional
         Folder of a hidden file that stores the results of finished tasks until all are done, so
         that an interrupted study can resume.
-    all_done : ExitStack, optional
-        Keeps the hidden files of several studies until it is closed.
+    together : Together, optional
+        Common to several studies that one command runs.
     progress : callable, optional
         Called with the number of finished tasks and the number of all tasks so far.
 
@@ -86,8 +101,9 @@ def run_study(
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
-    with ExitStack() if all_done is None else nullcontext(all_done) as stack:
-        kept = stack.enter_context(kept_tasks(file, made_by))
+    with ExitStack() if together is None else nullcontext(together.until) as stack:
+        done = None if together is None else together.done
+        kept = stack.enter_context(kept_tasks(file, made_by, done))
 
         def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
             name = f"{next(numbers)} {function.__name__}"

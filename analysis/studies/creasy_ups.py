@@ -4,8 +4,8 @@ Both are EASY with another order, which prefers jobs that are likely to make the
 CREASY considers single jobs, UPS users. The thesis that proposed UPS names this as its advantage
 over CREASY, because UPS coordinates the jobs of a user and does not divide resources among too many
 users. It leaves the comparison to future work. Here both schedule users who are resampled from a
-log and are fluid (trace-based user-oriented simulation, TBUOS). All schedulers have the same users,
-as in the study of UPS and EASY.
+log and are fluid (trace-based user-oriented simulation, TBUOS). All schedulers have the same users.
+The simulations are those of the study of UPS and EASY.
 
 That CREASY has a higher throughput than EASY is a claim of its author, from synthetic users. That
 UPS has a higher one than CREASY is this project's wording of the advantage.
@@ -26,10 +26,11 @@ dependencies are never violated. No source states which of the two is fairer. Th
 whether CREASY is as fair as EASY, and UPS fairer than CREASY.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analysis.reproduction import (
+    FAIRNESS,
     Each,
     Log,
     Plan,
@@ -42,25 +43,18 @@ from analysis.reproduction import (
 )
 from analysis.studies import zakay_ups
 from analysis.studies.zakay_ups import (
+    CREASY,
     EASY,
-    FLUID,
     ORDERS,
-    Measure,
     mean_of,
-    measure_all,
+    measure_reacting,
     percent_of_easy,
     spread,
     ups,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from workloadkit.simulation import Schedule
-
-CREASY = "creasy"
 
 #: Weights of the users' priorities.
 WEIGHTS = (0.5, 1.0)
@@ -69,60 +63,12 @@ WEIGHTS = (0.5, 1.0)
 UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
 
 
-def _slowdowns(schedule: "Schedule") -> "NDArray[np.float64]":
-    """Return the mean bounded slowdown of each user."""
-    import numpy as np
-
-    from workloadkit.metrics import bounded_slowdown
-
-    jobs = schedule.served
-    _, user = np.unique(jobs.user, return_inverse=True)
-    return np.bincount(user, bounded_slowdown(jobs.wait, jobs.run)) / np.bincount(user)
-
-
-def jain_of(schedule: "Schedule", period: tuple[float, float]) -> float:
-    """Jain's index of the users' mean bounded slowdowns."""
-    from workloadkit.metrics import jain_fairness
-
-    return jain_fairness(_slowdowns(schedule))
-
-
-def worst_tenth_of(schedule: "Schedule", period: tuple[float, float]) -> float:
-    """90th percentile of the users' mean bounded slowdowns over their median."""
-    import numpy as np
-
-    slowdowns = _slowdowns(schedule)
-    return float(np.quantile(slowdowns, 0.9) / np.median(slowdowns))
-
-
-def later_of(schedule: "Schedule", period: tuple[float, float]) -> float:
-    """Share of the jobs that start later than under FCFS. [%]."""
-    from workloadkit.experiments.measuring import later_than_fcfs
-
-    return 100 * later_than_fcfs(schedule)
-
-
-#: Measures of fairness by name; larger values of the first are fairer, smaller of the others.
-FAIRNESS = {
-    "jain": "Jain's index of the users' mean bounded slowdowns",
-    "worst tenth": "90th percentile of the users' mean bounded slowdowns over their median",
-    "later": "share of jobs that start later than by FCFS (points)",
-}
-MEASURES: Mapping[str, Measure] = {
-    **zakay_ups.MEASURES,
-    "jain": jain_of,
-    "worst tenth": worst_tenth_of,
-    "later": later_of,
-}
-
-
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare both schedulers with EASY and with each other."""
-    found = measure_all(plan, {FLUID: (EASY, CREASY, *UPS)}, each, MEASURES)
-    for log in (*plan.logs, *plan.missing):
-        yield from _throughput(log, found[log, FLUID]["throughput"])
+    for log, of_log in measure_reacting(plan, each).items():
+        yield from _throughput(log, of_log["throughput"])
         for measure, words in FAIRNESS.items():
-            yield from _fairness(log, found[log, FLUID][measure], words, measure == "jain")
+            yield from _fairness(log, of_log[measure], words, measure == "jain")
 
 
 def _throughput(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:

@@ -17,15 +17,17 @@ that of the reading. Jobs larger than the machine, jobs that never ran and jobs 
 dropped.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from analysis.reproduction import (
     ALL_LOGS,
+    FAIRNESS_MEASURES,
     Claim,
     Each,
     Log,
+    Measure,
     Plan,
     Reading,
     Result,
@@ -70,13 +72,9 @@ ORDERS = ("load", "recency")
 #: Largest change that is not noticeable. [%]
 NOTICEABLE = 1.0
 
-#: A scheduler and behaviours; the reading specifies them further.
-EASY = "easy"
+#: Schedulers and behaviours; the reading specifies them further.
+EASY, CREASY = "easy", "creasy"
 TIMESTAMPS, FLUID = "open", "fluid"
-
-
-#: A measure of a schedule, given the begin and end of the period in which its users submit.
-Measure = Callable[["Schedule", tuple[float, float]], float]
 
 
 def throughput_of(schedule: "Schedule", period: tuple[float, float]) -> float:
@@ -85,8 +83,7 @@ def throughput_of(schedule: "Schedule", period: tuple[float, float]) -> float:
     return float((schedule.end <= end).sum()) / ((end - begin) / 3600)
 
 
-#: Measures of this study.
-MEASURES: Mapping[str, Measure] = {"throughput": throughput_of}
+THROUGHPUT: Mapping[str, Measure] = {"throughput": throughput_of}
 
 
 class UpsPart(NamedTuple):
@@ -97,7 +94,7 @@ class UpsPart(NamedTuple):
     schedulers: tuple[str, ...]
     runs: int
     reading: Reading
-    measures: Mapping[str, Measure] = MEASURES
+    measures: Mapping[str, Measure] = THROUGHPUT
 
 
 def ups(weight: float, order: str) -> str:
@@ -113,54 +110,54 @@ def ups(weight: float, order: str) -> str:
 
 def compare(plan: Plan, each: Each) -> Iterator[Result]:
     """Compare the source's claims with ours."""
+    reacting = measure_reacting(plan, each)
     ends = tuple(ups(weight, by) for by in ORDERS for weight in (WEIGHTS[0], WEIGHTS[-1]))
-    all_of_them = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
-    found = measure_all(plan, {TIMESTAMPS: (EASY, *ends), FLUID: (EASY, *all_of_them)}, each)
-    of_runs = {which: tables["throughput"] for which, tables in found.items()}
-    for log in (*plan.logs, *plan.missing):
-        yield from _without_feedback(log, of_runs[log, TIMESTAMPS])
-        yield from _with_feedback(log, of_runs[log, FLUID])
-    yield from _logs_apart({log.name: x for (log, users), x in of_runs.items() if users == FLUID})
+    others = _measure_all(plan, each, TIMESTAMPS, (EASY, *ends), THROUGHPUT)
+    throughputs = {
+        log: of_log["throughput"].drop(columns=CREASY) for log, of_log in reacting.items()
+    }
+    for log, throughput in throughputs.items():
+        yield from _without_feedback(log, others[log]["throughput"])
+        yield from _with_feedback(log, throughput)
+    yield from _logs_apart({log.name: throughput for log, throughput in throughputs.items()})
 
 
-def measure_all(
-    plan: Plan,
-    how: Mapping[str, tuple[str, ...]],
-    each: Each,
-    measures: Mapping[str, Measure] = MEASURES,
-) -> dict[tuple[Log, str], "pd.DataFrame"]:
-    """Measure each run under each scheduler, for every log and behaviour of its users.
+def measure_reacting(plan: Plan, each: Each) -> "dict[Log, pd.DataFrame]":
+    """Measure throughput and fairness under all schedulers, if users react.
 
-    Parameters
-    ----------
-    plan : Plan
-    how : mapping of str to tuple of str
-        The schedulers, by the behaviour of the users.
-    each : callable
-    measures : mapping of str to callable
+    The study that compares CREASY with UPS has the same tasks, so that a command that runs both
+    studies simulates them once.
 
     Returns
     -------
-    dict of (Log, str) to DataFrame
+    dict of Log to DataFrame
         One row per run, one column per measure and scheduler; no rows for a missing log.
     """
+    schedulers = (EASY, CREASY, *(ups(weight, by) for by in ORDERS for weight in WEIGHTS))
+    return _measure_all(plan, each, FLUID, schedulers, {**THROUGHPUT, **FAIRNESS_MEASURES})
+
+
+def _measure_all(
+    plan: Plan,
+    each: Each,
+    users: str,
+    schedulers: tuple[str, ...],
+    measures: Mapping[str, Measure],
+) -> "dict[Log, pd.DataFrame]":
     import pandas as pd
 
-    sizes = sizes_of_parts(plan.runs, PART)
     parts = [
         UpsPart(log, users, schedulers, size, dict(plan.reading), measures)
         for log in plan.logs
-        for users, schedulers in how.items()
-        for size in sizes
+        for size in sizes_of_parts(plan.runs, PART)
     ]
-    found: dict[tuple[Log, str], list[pd.DataFrame]] = {}
+    found: dict[Log, list[pd.DataFrame]] = {}
     for part, table in zip(parts, each(measure, parts), strict=True):
-        found.setdefault((part.log, part.users), []).append(table)
+        found.setdefault(part.log, []).append(table)
+    columns = pd.MultiIndex.from_product([measures, schedulers])
     for log in plan.missing:
-        for users, schedulers in how.items():
-            columns = pd.MultiIndex.from_product([measures, schedulers])
-            found[log, users] = [pd.DataFrame(columns=columns, dtype=float)]
-    return {which: pd.concat(tables, ignore_index=True) for which, tables in found.items()}
+        found[log] = [pd.DataFrame(columns=columns, dtype=float)]
+    return {log: pd.concat(tables, ignore_index=True) for log, tables in found.items()}
 
 
 def measure(part: UpsPart, rng: "np.random.Generator") -> "pd.DataFrame":

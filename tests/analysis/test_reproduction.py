@@ -611,6 +611,24 @@ def test_several_studies_that_are_interrupted_continue_where_they_were(command, 
     assert {file.name: file.read_text() for file in out.iterdir()} == pages
 
 
+def test_equal_tasks_of_several_studies_are_done_once(command, monkeypatch):
+    run, out = command
+    drawn, draw = [], draw_shape
+
+    def counted(shape, rng):
+        drawn.append(shape)
+        return draw(shape, rng)
+
+    monkeypatch.setitem(globals(), "draw_shape", counted)
+    again = dataclasses.replace(SHAPES, name="s-again")
+    other = dataclasses.replace(again, name="s-other", axes=(SHAPE.preferring("square"), SIZE))
+    monkeypatch.setattr(studies, "load_studies", lambda name: [SHAPES, again, other])
+    assert run().exit_code == 0
+    assert drawn == ["round", "square"]
+    shapes, same = ((out / f"{name}.csv").read_text() for name in ("s-shapes", "s-again"))
+    assert shapes == same
+
+
 def stopped_at(name):
     """Return what writes all files but one, at which it is interrupted."""
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose
+from analysis.reproduction import FAIRNESS, Log, Plan, choose
+from analysis.reproduction.fairness import jain_of, later_of, worst_tenth_of
 from analysis.studies import creasy_ups, zakay_ups
-from analysis.studies.creasy_ups import FAIRNESS
 from analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
 
 LOGS = [Log(name, name, Path(f"{name}-1.swf")) for name in ("SDSC-BLUE", "HPC2N")]
@@ -128,13 +128,13 @@ def test_fairness_is_what_it_says():
     assert schedule.start.tolist() == [0, 0, 100, 110]
     slowdowns = np.array([1, 1, 6, 7])
     jain = slowdowns.sum() ** 2 / (4 * (slowdowns**2).sum())
-    assert creasy_ups.jain_of(schedule, (0, 50)) == pytest.approx(jain)
+    assert jain_of(schedule, (0, 50)) == pytest.approx(jain)
     worst = np.quantile(slowdowns, 0.9) / 3.5
-    assert creasy_ups.worst_tenth_of(schedule, (0, 50)) == pytest.approx(worst)
-    assert creasy_ups.later_of(schedule, (0, 50)) == 0
+    assert worst_tenth_of(schedule, (0, 50)) == pytest.approx(worst)
+    assert later_of(schedule, (0, 50)) == 0
     last_first = wk.simulate(trace.with_columns(requested_time=[100, 100, 20, 10]), "sjf", procs=2)
     assert last_first.start.tolist() == [0, 0, 110, 100]
-    assert creasy_ups.later_of(last_first, (0, 50)) == 25
+    assert later_of(last_first, (0, 50)) == 25
 
 
 def test_one_run_has_no_interval():

@@ -125,6 +125,7 @@ def study(
     """
     from analysis.formats import duration
     from analysis.reproduction import (
+        Together,
         choose,
         data_folder,
         find_logs,
@@ -177,7 +178,7 @@ def study(
         raise WorkloadError(f"{out}: cannot be created: {error.strerror}") from error
     choices = reading or []
     choose(list({axis.name: axis for each in chosen for axis in each.axes}.values()), choices)
-    with executor(workers, dask=dask) as pool, ExitStack() as all_done:
+    with executor(workers, dask=dask) as pool, ExitStack() as until:
         if readings is not None:
             if seed is not None:
                 raise ParameterError("--seed and --readings exclude each other")
@@ -197,6 +198,7 @@ def study(
         found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
         for findings in found:
             _write_pages(findings, out)
+        together = Together(until, {})
         for each, logs in here:
             begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
@@ -209,7 +211,7 @@ def study(
                     rng=seed if is_random else None,
                     executor=pool,
                     folder=out,
-                    all_done=all_done,
+                    together=together,
                     progress=count,
                 )
             _write_pages(findings, out)

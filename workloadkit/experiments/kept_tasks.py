@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,12 +32,19 @@ class KeptTasks:
         Everything that results depend on: version, seed and so on, for JSON.
     results : dict of str to bytes
         The existing results, pickled.
+    done : dict of bytes to bytes, optional
+        Results of several programs by the digest of the task; grows.
     """
 
     def __init__(
-        self, file: Path | None, made_by: Mapping[str, Any], results: dict[str, bytes]
+        self,
+        file: Path | None,
+        made_by: Mapping[str, Any],
+        results: dict[str, bytes],
+        done: dict[bytes, bytes] | None = None,
     ) -> None:
         self._file, self._made_by, self._results = file, made_by, results
+        self._of_all = {} if done is None else done
         self._checkpoints = Checkpoints(self._write)
         self._total = 0
         self._done = 0
@@ -68,6 +76,10 @@ class KeptTasks:
             The results in order of the tasks.
         """
         keys = [f"{name} {i}" for i in range(len(tasks))]
+        digest_of = _digests(function, tasks, keys)
+        for key, digest in digest_of.items():
+            if digest in self._of_all:
+                self._results[key] = self._of_all[digest]
         missing = (
             _Call(key, function, task)
             for key, task in zip(keys, tasks, strict=True)
@@ -81,6 +93,8 @@ class KeptTasks:
             self._done += 1
             if progress is not None:
                 progress(self._done, self._total)
+        for key, digest in digest_of.items():
+            self._of_all[digest] = self._results[key]
         return [pickle.loads(self._results[key]) for key in keys]
 
     def _write(self) -> None:
@@ -114,11 +128,24 @@ class _Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
+def _digests(
+    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], keys: Sequence[str]
+) -> dict[str, bytes]:
+    """Return the digest of each task, by its key: equal tasks have equal ones."""
+    name = function.__module__, function.__qualname__
+    return {
+        key: sha256(pickle.dumps((*name, task))).digest()
+        for key, task in zip(keys, tasks, strict=True)
+    }
+
+
 def _done(call: _Call) -> bytes:
     return pickle.dumps(call.function(*call.arguments))
 
 
-def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
+def kept_tasks(
+    file: Path | None, made_by: Mapping[str, Any], done: dict[bytes, bytes] | None = None
+) -> KeptTasks:
     """Return the tasks of a program, with the results of an interrupted one from a file.
 
     As a context manager, it removes the file when all is done.
@@ -129,6 +156,8 @@ def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
         None: nothing is stored.
     made_by : mapping of str to object
         Everything that results depend on, for JSON.
+    done : dict of bytes to bytes, optional
+        Results of tasks, shared by several programs: equal tasks are done once.
 
     Raises
     ------
@@ -139,7 +168,7 @@ def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
     """
     there = read_kept(file) if file is not None else None
     if there is None:
-        return KeptTasks(file, made_by, {})
+        return KeptTasks(file, made_by, {}, done)
     other, results = there
     for name, value in made_by.items():
         if other.get(name) != value:
@@ -147,7 +176,7 @@ def kept_tasks(file: Path | None, made_by: Mapping[str, Any]) -> KeptTasks:
                 f"{file}: left by a command with {name} {other.get(name)}, not {value}; remove it, "
                 "or use another folder"
             )
-    return KeptTasks(file, made_by, results)
+    return KeptTasks(file, made_by, results, done)
 
 
 def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, bytes]] | None:
