@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,12 +30,12 @@ class Together(NamedTuple):
     ----------
     until : ExitStack
         Keeps the hidden files of the studies until it is closed.
-    done : dict of bytes to bytes
-        Results of finished tasks, so that studies with equal tasks share them.
+    done : dict of str to bytes
+        Results of finished tasks, so that studies share equal ones.
     """
 
     until: ExitStack
-    done: dict[bytes, bytes]
+    done: dict[str, bytes]
 
 
 @takes_rng
@@ -97,7 +96,7 @@ def run_study(
         )
     plan = plan_of(study, logs, runs, reading)
     here = plan.logs
-    seed, numbers = seed_of(SEED if rng is None else rng), count()
+    seed = seed_of(SEED if rng is None else rng)
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
@@ -106,8 +105,7 @@ def run_study(
         kept = stack.enter_context(kept_tasks(file, made_by, done))
 
         def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-            name = f"{next(numbers)} {function.__name__}"
-            return kept.each(function, calls, name=name, executor=executor, progress=progress)
+            return kept.each(function, calls, executor=executor, progress=progress)
 
         found = compare(study, plan, seed, each)
     results = tuple(item for item in found if isinstance(item, Result))

@@ -2,12 +2,11 @@
 
 import csv
 import io
-import pickle
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from itertools import count, product
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +27,6 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from workloadkit.experiments.kept_tasks import KeptTasks
 
 #: Distances are capped at this number of margins, so that a printed number that no reading reaches
 #: does not decide between readings.
@@ -203,9 +201,9 @@ def search(
     made_by = {"workloadkit": __version__, "runs": runs, "fixed axes": held, "logs": here}
     found = {}
     with kept_tasks(file, made_by) as kept:
-        tasks = _SharedTasks(kept, executor)
+        each = partial(kept.each, executor=executor)
         for i, chosen in own:
-            found[i, chosen] = _printed(*studies[i], dict(chosen), runs, tasks)
+            found[i, chosen] = _printed(*studies[i], dict(chosen), runs, each)
             if progress is not None:
                 progress(len(found), len(own))
     places = sorted({place for printed in found.values() for place, _ in printed})
@@ -252,36 +250,18 @@ def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading
     return [choose(axes, reading) for reading in found]
 
 
-class _SharedTasks:
-    """The tasks of a study under all its readings; equal tasks with equal streams run once."""
-
-    def __init__(self, kept: "KeptTasks", executor: "Executor | None") -> None:
-        self._kept, self._executor = kept, executor
-        self._results: dict[bytes, Any] = {}
-        self._calls = count()
-
-    def each(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call a function with the arguments of each task, unless it was called with them."""
-        keys = [sha256(pickle.dumps((function, call))).digest() for call in calls]
-        new = {key: call for key, call in zip(keys, calls, strict=True) if key not in self._results}
-        name = f"{next(self._calls)} {function.__name__}"
-        done = self._kept.each(function, list(new.values()), name=name, executor=self._executor)
-        self._results |= zip(new, done, strict=True)
-        return [self._results[key] for key in keys]
-
-
 def _printed(
     study: Study,
     logs: Sequence[Log],
     reading: dict[str, str],
     runs: int | None,
-    tasks: _SharedTasks,
+    each: Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]],
 ) -> list[tuple[_Place, Result]]:
     """Run a study under a reading; return the results for printed numbers, with their places."""
     plan = plan_of(study, logs, runs if study.runs else None, reading)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the study itself warns when it is run
-        found = compare(study, plan, SEED, tasks.each)
+        found = compare(study, plan, SEED, each)
     return [
         (_Place(study.name, result.claim.place, result.log.name), result)
         for result in found

@@ -24,6 +24,8 @@ _MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metada
 class KeptTasks:
     """Tasks with stored results, so that an interrupted program does not repeat them.
 
+    Equal tasks are done once.
+
     Parameters
     ----------
     file : Path or None
@@ -31,9 +33,9 @@ class KeptTasks:
     made_by : mapping of str to object
         Everything that results depend on: version, seed and so on, for JSON.
     results : dict of str to bytes
-        The existing results, pickled.
-    done : dict of bytes to bytes, optional
-        Results of several programs by the digest of the task; grows.
+        The existing results, pickled, by the digest of the task.
+    done : dict of str to bytes
+        Such results of several programs, which share equal tasks; grows.
     """
 
     def __init__(
@@ -41,10 +43,9 @@ class KeptTasks:
         file: Path | None,
         made_by: Mapping[str, Any],
         results: dict[str, bytes],
-        done: dict[bytes, bytes] | None = None,
+        done: dict[str, bytes],
     ) -> None:
-        self._file, self._made_by, self._results = file, made_by, results
-        self._of_all = {} if done is None else done
+        self._file, self._made_by, self._results, self._of_all = file, made_by, results, done
         self._checkpoints = Checkpoints(self._write)
         self._total = 0
         self._done = 0
@@ -54,7 +55,6 @@ class KeptTasks:
         function: Callable[..., Any],
         tasks: Sequence[tuple[Any, ...]],
         *,
-        name: str,
         executor: "Executor | None" = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> list[Any]:
@@ -64,8 +64,6 @@ class KeptTasks:
         ----------
         function : callable
         tasks : sequence of tuple
-        name : str
-            Name of these tasks; it must be unique.
         executor : Executor, optional
         progress : callable, optional
             Called with the numbers of finished tasks and of all tasks so far.
@@ -75,26 +73,19 @@ class KeptTasks:
         list
             The results in order of the tasks.
         """
-        keys = [f"{name} {i}" for i in range(len(tasks))]
-        digest_of = _digests(function, tasks, keys)
-        for key, digest in digest_of.items():
-            if digest in self._of_all:
-                self._results[key] = self._of_all[digest]
-        missing = (
-            _Call(key, function, task)
-            for key, task in zip(keys, tasks, strict=True)
-            if key not in self._results
-        )
-        self._total += len(tasks)
-        self._done += sum(key in self._results for key in keys)
+        keys = [_digest(function, task) for task in tasks]
+        calls = {key: _Call(key, function, task) for key, task in zip(keys, tasks, strict=True)}
+        self._results |= {key: self._of_all[key] for key in calls if key in self._of_all}
+        missing = [call for key, call in calls.items() if key not in self._results]
+        self._total += len(calls)
+        self._done += len(calls) - len(missing)
         for call, result in each_done(_done, missing, executor):
             self._results[call.key] = result
             self._checkpoints.changed()
             self._done += 1
             if progress is not None:
                 progress(self._done, self._total)
-        for key, digest in digest_of.items():
-            self._of_all[digest] = self._results[key]
+        self._of_all |= {key: self._results[key] for key in calls}
         return [pickle.loads(self._results[key]) for key in keys]
 
     def _write(self) -> None:
@@ -128,15 +119,10 @@ class _Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def _digests(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], keys: Sequence[str]
-) -> dict[str, bytes]:
-    """Return the digest of each task, by its key: equal tasks have equal ones."""
-    name = function.__module__, function.__qualname__
-    return {
-        key: sha256(pickle.dumps((*name, task))).digest()
-        for key, task in zip(keys, tasks, strict=True)
-    }
+def _digest(function: Callable[..., Any], task: tuple[Any, ...]) -> str:
+    """Return the digest of a task: equal tasks have equal ones."""
+    named = function.__module__, function.__qualname__, task
+    return sha256(pickle.dumps(named)).hexdigest()
 
 
 def _done(call: _Call) -> bytes:
@@ -144,7 +130,7 @@ def _done(call: _Call) -> bytes:
 
 
 def kept_tasks(
-    file: Path | None, made_by: Mapping[str, Any], done: dict[bytes, bytes] | None = None
+    file: Path | None, made_by: Mapping[str, Any], done: dict[str, bytes] | None = None
 ) -> KeptTasks:
     """Return the tasks of a program, with the results of an interrupted one from a file.
 
@@ -156,8 +142,8 @@ def kept_tasks(
         None: nothing is stored.
     made_by : mapping of str to object
         Everything that results depend on, for JSON.
-    done : dict of bytes to bytes, optional
-        Results of tasks, shared by several programs: equal tasks are done once.
+    done : dict of str to bytes, optional
+        Results of several programs, which share equal tasks; grows.
 
     Raises
     ------
@@ -166,6 +152,7 @@ def kept_tasks(
     WorkloadError
         If the file cannot be read, or if others can write to it, because results are unpickled.
     """
+    done = {} if done is None else done
     there = read_kept(file) if file is not None else None
     if there is None:
         return KeptTasks(file, made_by, {}, done)
