@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.benchmarks import (
     anomalies,
+    benchmark,
     checking,
     compilation,
     conservative,
@@ -52,6 +53,7 @@ PARTS = (
         stepping,
         conservative,
         metasystem,
+        benchmark,
         user_aware,
         multi_queue,
         genetic,

@@ -21,6 +21,8 @@ from workloadkit.benchmark import (
     cases,
     certificate,
     differences,
+    entries,
+    grids,
     nearest_cases,
     protocol,
     read_certificate,
@@ -29,6 +31,7 @@ from workloadkit.benchmark import (
 from workloadkit.benchmark.entries import play, scheduled
 from workloadkit.benchmark.running import digest_of_run
 from workloadkit.benchmark.suite import Workload, archived
+from workloadkit.metasystem import simulate_metasystem
 from workloadkit.models import offered_load
 
 #: A workload of few jobs, and its cases.
@@ -211,6 +214,87 @@ def test_a_schedule_that_breaks_a_rule_is_refused(change, why, tmp_path):
     assert why_not.endswith(f"{tmp_path} has no file {OPEN.name}.0.swf or {OPEN.name}.0.swf.gz")
 
 
+#: A meta-scheduler that sends each job where the least work remains; a part of it is replaced.
+LEAST = """
+import sys
+procs = {}
+for line in sys.stdin:
+    word, *values = line.split()
+    if word == "site":
+        procs[values[0]] = int(values[1])
+    elif word == "job":
+        load = {}
+    elif word == "to":
+        load[values[0]] = int(values[5]) / procs[values[0]]
+    elif word == "choose":
+        print("send", min(load, key=load.get), flush=True)
+"""
+
+
+@pytest.fixture
+def small_grid(monkeypatch):
+    """A case with a metasystem of few jobs."""
+    monkeypatch.setattr(grids, "_JOBS", 60)
+    return next(case for case in cases(chosen=("mixed", "stale-grid")) if case.is_grid)
+
+
+def test_a_process_may_be_a_meta_scheduler(small_grid, tmp_path):
+    (tmp_path / "least.py").write_text(LEAST)
+    mine = Entry("mine", "meta-process", f"{sys.executable} {tmp_path / 'least.py'}")
+    made = small_grid.run(0)
+    expected = play(Entry("least-work", "meta-policy", "least-work"), small_grid, made, 0)
+    assert play(mine, small_grid, made, 0) == expected
+    for part, other, why in (
+        (
+            "min(load, key=load.get)",
+            "'nowhere'",
+            "sends job .* to nowhere; the sites that admit it",
+        ),
+        ("min(load, key=load.get)", "''", "sends job .* to no site"),
+        ("print(", "sys.exit('tired') or print(", "gives no answer: tired"),
+    ):
+        (tmp_path / "least.py").write_text(LEAST.replace(part, other))
+        with pytest.raises(RefusedError, match=why):
+            play(mine, small_grid, made, 0)
+
+
+def test_sites_in_files_are_a_meta_scheduler(small_grid, tmp_path):
+    made, path = small_grid.run(0), tmp_path / f"{small_grid.name}.0.swf"
+    mine = Entry("mine", "meta-schedules", str(tmp_path))
+    expected = play(Entry("cheapest", "meta-policy", "cheapest"), small_grid, made, 0)
+    schedule = simulate_metasystem(made, policies={"meta": "cheapest"})
+    jobs = schedule.jobs
+    numbers = jobs["site"].map({site.name: i for i, site in enumerate(made.sites, 1)})
+    columns = {name: jobs[name].to_numpy() for name in ("job", "submit", "wait", "run", "procs")}
+    log = wk.Trace.from_columns(columns | {"partition": numbers.to_numpy()})
+    wk.write_swf(log, path)
+    assert play(mine, small_grid, made, 0) == expected
+    large = int(np.argmax(log.column("procs") > 64))
+    elsewhere = np.where(np.arange(log.n_jobs) == large, 2, log.column("partition"))
+    for other, why in (
+        (log.take(range(1, log.n_jobs)), "jobs differ"),
+        (log.with_columns(procs=log.column("procs") + 1), "jobs differ"),
+        (log.with_columns(partition=elsewhere), "is sent to site 2, which does not admit it"),
+    ):
+        wk.write_swf(other, path)
+        with pytest.raises(RefusedError, match=why):
+            play(mine, small_grid, made, 0)
+
+
+def test_what_a_metasystem_violates_is_refused(small_grid, monkeypatch):
+    made = small_grid.run(0)
+    real = entries.simulate_metasystem
+
+    def early(*arguments, **how):
+        schedule = real(*arguments, **how)
+        schedule.served.start[0] -= 1
+        return schedule
+
+    monkeypatch.setattr(entries, "simulate_metasystem", early)
+    with pytest.raises(RefusedError, match="violated: no job starts before it arrives: job"):
+        play(Entry("home", "meta-policy", "home"), small_grid, made, 0)
+
+
 def results_of(values):
     """Results of one case: by entry and metric one value for each run."""
     rows = [
@@ -309,6 +393,8 @@ def test_the_commands(run, tmp_path, monkeypatch):
     code, out, _ = run("benchmark", "run", "sjf", "easy", *theirs, *one, "--json", "c.json")
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()[:4]] == ["Entry", "sjf", "easy", "theirs"]
+    assert run("benchmark", "workloads", "-o", "w", "--only", "grid", "--runs", 1)[0] == 0
+    assert run("metasystem", "w/device.grid.open.0/metasystem.json")[0] == 0
     how = ("benchmark", "verify", "c.json", "--workers", 1, *some)
     assert run(*how, *theirs)[:2] == (0, "verified: 3 results made again\n")
     part = "verified in part: 1 not played again: 2 results made again\n"

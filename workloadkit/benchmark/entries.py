@@ -2,26 +2,41 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from workloadkit.benchmark.grids import META
-from workloadkit.benchmark.protocol import RefusedError, identity_of_command, scheduler_of
+from workloadkit.benchmark.protocol import (
+    ProcessMetaPolicy,
+    ProcessScheduler,
+    RefusedError,
+    identity_of_command,
+    started,
+)
 from workloadkit.benchmark.suite import SEED, Case, stream
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.io.formats import read_native
-from workloadkit.metasystem import Metasystem, simulate_metasystem
+from workloadkit.metasystem import (
+    MetaJob,
+    MetaPolicy,
+    Metasystem,
+    SiteView,
+    check_metasystem,
+    simulate_metasystem,
+)
 from workloadkit.provenance import seed_of
 from workloadkit.simulation.check import check_schedule
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.simulate import simulate
 from workloadkit.trace import Trace
 
-Kind = Literal["policy", "meta-policy", "process", "schedules"]
+Kind = Literal["policy", "process", "schedules", "meta-policy", "meta-process", "meta-schedules"]
 
 #: Metrics on machines and in metasystems.
 METRICS = ("mean_wait", "mean_response", "mean_bounded_slowdown", "wait_p98", "throughput_per_hour")
@@ -38,7 +53,8 @@ class Entry:
     Parameters
     ----------
     name : str
-    kind : {"policy", "meta-policy", "process", "schedules"}
+    kind : {"policy", "process", "schedules", "meta-policy", "meta-process", "meta-schedules"}
+        Those of the last three serve metasystems.
     what : str or object
         A scheduler or meta-scheduler as of `simulate` and `simulate_metasystem`; the command of a
         process; or the folder with schedules in SWF.
@@ -50,16 +66,16 @@ class Entry:
 
     def plays(self, case: Case) -> bool:
         """Whether it takes part in a case; a schedule in a file cannot meet users who react."""
-        if case.is_grid != (self.kind == "meta-policy"):
+        if case.is_grid != self.kind.startswith("meta-"):
             return False
         return self.kind != "schedules" or case.users == "open"
 
     @property
     def identity(self) -> dict[str, Any]:
         """What it is, for a certificate."""
-        if self.kind == "process":
+        if self.kind.endswith("process"):
             return {"kind": self.kind, **identity_of_command(self.what)}
-        if self.kind == "schedules":
+        if self.kind.endswith("schedules"):
             return {"kind": self.kind}
         return {"kind": self.kind, "policy": str(self.what)}
 
@@ -101,7 +117,7 @@ def play(entry: Entry, case: Case, made: Trace | Metasystem, i: int, seed: int =
         If the entry violates a rule, with the reason.
     """
     if isinstance(made, Metasystem):
-        return _play_grid(entry, made)
+        return _play_grid(entry, case, made, i)
     schedule = scheduled(entry, case, made, i, seed)
     metrics = {name: schedule.measure(name) for name in METRICS}
     jobs = (schedule.workload.job, schedule.workload.submit, schedule.start, schedule.end)
@@ -120,13 +136,9 @@ def scheduled(entry: Entry, case: Case, trace: Trace, i: int, seed: int = SEED) 
         return _read(entry, case, trace, i)
     how: Any = {"procs": case.procs, "rng": seed_of(stream(case.name, i, seed))}
     if entry.kind == "process":
-        with scheduler_of(entry.what) as process:
-            try:
-                schedule = simulate(trace, process, case.users, engine="python", **how)
-            except RefusedError:
-                raise
-            except WorkloadError as error:  # jobs that it never starts
-                raise RefusedError(str(error)) from None
+        with started(entry.what) as process:
+            scheduler = ProcessScheduler(process)
+            schedule = simulate(trace, scheduler, case.users, engine="python", **how)
     else:
         schedule = simulate(trace, entry.what, case.users, **how)
     _check(schedule.trace() if case.users != "open" else trace, schedule)
@@ -135,6 +147,17 @@ def scheduled(entry: Entry, case: Case, trace: Trace, i: int, seed: int = SEED) 
 
 def _read(entry: Entry, case: Case, trace: Trace, i: int) -> Schedule:
     """Read the schedule of a run from a file."""
+    given = _file(entry, case, i)
+    _check(trace, given, procs=case.procs)
+    rows = np.argsort(given.column("job"), kind="stable")
+    ours = np.argsort(trace.column("job"), kind="stable")
+    wait = np.empty(trace.n_jobs)
+    wait[ours] = given.column("wait")[rows]
+    return simulate(trace.with_columns(wait=wait), "recorded", procs=case.procs)
+
+
+def _file(entry: Entry, case: Case, i: int) -> Trace:
+    """Return the jobs of the file for a run."""
     name = f"{case.name}.{i}.swf"
     paths = [path for end in ("", ".gz") if (path := Path(entry.what) / f"{name}{end}").is_file()]
     if not paths:
@@ -142,15 +165,9 @@ def _read(entry: Entry, case: Case, trace: Trace, i: int) -> Schedule:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorkloadWarning)
-            given = read_native(str(paths[0]), strict=False)
+            return read_native(str(paths[0]), strict=False)
     except WorkloadError as error:
         raise RefusedError(str(error)) from None
-    _check(trace, given, procs=case.procs)
-    rows = np.argsort(given.column("job"), kind="stable")
-    ours = np.argsort(trace.column("job"), kind="stable")
-    wait = np.empty(trace.n_jobs)
-    wait[ours] = given.column("wait")[rows]
-    return simulate(trace.with_columns(wait=wait), "recorded", procs=case.procs)
 
 
 def _check(trace: Trace, schedule: Schedule | Trace, **how: Any) -> None:
@@ -162,9 +179,17 @@ def _check(trace: Trace, schedule: Schedule | Trace, **how: Any) -> None:
         raise RefusedError(f"violated: {claim.text}: {claim.why}")
 
 
-def _play_grid(entry: Entry, system: Metasystem) -> Played:
+def _play_grid(entry: Entry, case: Case, system: Metasystem, i: int) -> Played:
     """Play a meta-scheduler in a metasystem."""
-    schedule = simulate_metasystem(system, policies={META: entry.what})
+    if entry.kind == "meta-process":
+        with started(entry.what) as process:
+            how: Any = ProcessMetaPolicy(process, system)
+            schedule = simulate_metasystem(system, policies={META: how})
+    else:
+        how = _Sent(_file(entry, case, i), system) if entry.kind == "meta-schedules" else entry.what
+        schedule = simulate_metasystem(system, policies={META: how})
+    for claim in check_metasystem(schedule).refuted:
+        raise RefusedError(f"violated: {claim}")
     found = schedule.metrics
     local = found["sites"].values()
     n_local = sum(site["local_jobs"] for site in local)
@@ -175,6 +200,41 @@ def _play_grid(entry: Entry, system: Metasystem) -> Played:
     columns = [jobs[name].to_numpy() for name in ("job", "submit", "start", "end")]
     digest = digest_of(*columns, jobs["site"].map(sites).to_numpy())
     return Played({name: float(metrics[name]) for name in META_METRICS}, digest)
+
+
+class _Sent(MetaPolicy):
+    """Sends each job where a file says: its partition is the number of the site, from 1."""
+
+    name = "sent"
+
+    def __init__(self, given: Trace, system: Metasystem) -> None:
+        columns = ("job", "submit", "procs")
+        listed, ours = (
+            sorted(zip(*(of(name).tolist() for name in columns), strict=True))
+            for of in (given.column, partial(_of_sources, system))
+        )
+        for job, other in zip_longest(listed, ours):
+            if job != other:
+                raise RefusedError(
+                    f"{given.name}: jobs differ: {job} is there, expected is {other}"
+                )
+        numbers = (given.column(name).astype(np.int64).tolist() for name in ("job", "partition"))
+        self._site = dict(zip(*numbers, strict=True))
+
+    def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
+        """Return the site of the file."""
+        number = self._site[job.number]
+        chosen = [site for site in sites if site.place == number - 1]
+        if not chosen:
+            raise RefusedError(
+                f"job {job.number} is sent to site {number}, which does not admit it"
+            )
+        return chosen
+
+
+def _of_sources(system: Metasystem, name: str) -> Any:
+    """Return a column of the jobs of the meta-scheduler."""
+    return np.concatenate([x.log.column(name) for x in system.meta_schedulers[0].jobs])
 
 
 def digest_of(*columns: Any) -> str:

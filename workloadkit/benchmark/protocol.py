@@ -1,4 +1,4 @@
-"""Schedulers that are processes: states on their standard input, decisions on their output.
+"""Schedulers and meta-schedulers that are processes: they read states and write decisions.
 
 Each run starts a process of its own. The simulation writes lines of words, separated by spaces:
 
@@ -19,6 +19,26 @@ of the starts. The process answers with one line, the jobs that it starts now, i
 
 `start` alone starts none. At the end of the run its standard input is closed. Run times are never
 written, and neither are jobs before their submission.
+
+For a metasystem the first lines are
+
+    benchmark 1
+    metasystem N
+    site NAME PROCS SPEED PRICE
+
+with one line for each of the N sites, and then, for each job that is submitted,
+
+    now TIME
+    job JOB PROCS USER GROUP HOME
+    to NAME ESTIMATE DELAY FREE WAITING WORK
+    choose
+
+with one line for each site that admits it: the estimate there, the time until it arrives, and what
+the site has published, the remaining work with that of the jobs sent since. The answer is one line,
+
+    send NAME NAME ...
+
+With several sites, the job is cancelled at the others when the first one starts it.
 """
 
 import hashlib
@@ -26,13 +46,14 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 from typing import Any, Self
 
 from workloadkit.errors import WorkloadError
+from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
 
 #: Version of the protocol.
@@ -76,7 +97,7 @@ class ProcessScheduler(Scheduler):
         lines.append(f"now {self.now} {self.free}")
         lines += [f"waiting {_line(job, job.submit)}" for job in queue]
         lines += [f"running {_line(job, job.start)}" for job in self.running]
-        answer = self._ask("\n".join([*lines, "decide", ""]))
+        answer = _answer(self.process, self.now, [*lines, "decide"], "start")
         waiting = {job.number: job for job in queue}
         for word in answer:
             job = waiting.pop(int(word), None) if word.isdecimal() else None
@@ -89,19 +110,64 @@ class ProcessScheduler(Scheduler):
                 )
             self.start(job)
 
-    def _ask(self, state: str) -> list[str]:
-        """Return the words of the answer to a state."""
-        process: Any = self.process
-        answer = ""
-        with suppress(OSError):  # it has ended: the answer is empty
-            process.stdin.write(state)
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        words = answer.split()
-        if words[:1] != ["start"]:
-            seen = f"answers {answer.strip()!r}" if answer else "gives no answer"
-            raise RefusedError(f"at {self.now} s the process {seen}")
-        return words[1:]
+
+class ProcessMetaPolicy(MetaPolicy):
+    """A meta-scheduler whose decisions come from a process.
+
+    Parameters
+    ----------
+    process : Popen
+        With pipes of text.
+    system : Metasystem
+    """
+
+    name = "process"
+    needs = ("free", "queue", "work")
+
+    def __init__(self, process: "subprocess.Popen[str]", system: Metasystem) -> None:
+        self.process, self.system = process, system
+        self._begun = False
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return itself: it is for one simulation, and a process has no copy."""
+        return self
+
+    def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
+        """Write the job and the state of the sites; return those of the answer."""
+        every, lines = self.system.sites, []
+        if not self._begun:
+            lines = [f"benchmark {PROTOCOL}", f"metasystem {len(every)}"]
+            lines += [f"site {x.name} {x.procs} {x.speed:g} {x.price:g}" for x in every]
+        self._begun = True
+        now, home = sites[0].now, every[job.home].name if job.home >= 0 else "-"
+        lines += [f"now {now}", f"job {job.number} {job.procs} {job.user} {job.group} {home}"]
+        for site in sites:
+            when = f"{site.estimate(job)} {job.delays[site.place]}"
+            lines.append(f"to {site.name} {when} {site.free} {site.queue} {site.work}")
+        answer = _answer(self.process, now, [*lines, "choose"], "send")
+        admit = {site.name: site for site in sites}
+        chosen = [admit.pop(name, None) for name in answer]
+        if None in chosen or not chosen:
+            where = answer[chosen.index(None)] if chosen else "no site"
+            raise RefusedError(
+                f"at {now} s it sends job {job.number} to {where}; the sites that admit it are "
+                f"{', '.join(site.name for site in sites)}"
+            )
+        return [site for site in chosen if site is not None]
+
+
+def _answer(process: Any, now: Any, lines: Sequence[str], first: str) -> list[str]:
+    """Return the words of the answer to some lines, without its first one."""
+    answer = ""
+    with suppress(OSError):  # it has ended: the answer is empty
+        process.stdin.write("\n".join([*lines, ""]))
+        process.stdin.flush()
+        answer = process.stdout.readline()
+    words = answer.split()
+    if words[:1] != [first]:
+        seen = f"answers {answer.strip()!r}" if answer else "gives no answer"
+        raise RefusedError(f"at {now} s the process {seen}")
+    return words[1:]
 
 
 def _line(job: JobView, time: Any) -> str:
@@ -109,8 +175,8 @@ def _line(job: JobView, time: Any) -> str:
 
 
 @contextmanager
-def scheduler_of(command: str) -> Iterator[ProcessScheduler]:
-    """Start a process and yield its scheduler.
+def started(command: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a process and yield it, with pipes of text.
 
     The process ends with the context, and is killed after `TIME_LIMIT`.
 
@@ -148,8 +214,8 @@ def scheduler_of(command: str) -> Iterator[ProcessScheduler]:
         timer.daemon = True
         timer.start()
         try:
-            yield ProcessScheduler(process)
-        except RefusedError as error:
+            yield process
+        except WorkloadError as error:  # also of jobs that never start
             if late:
                 raise RefusedError(f"the run takes more than {TIME_LIMIT:g} s") from None
             errors.seek(0)

@@ -34,6 +34,7 @@ workloadkit benchmark run
 workloadkit benchmark run easy sjf --only sample --only mixed -o page.html
 workloadkit benchmark run easy --process "mine=awk -f mine.awk"
 workloadkit benchmark run easy --schedules other=schedules --only open
+workloadkit benchmark run home --meta "mine=awk -f meta.awk" --only grid
 """
 WORKLOADS_EXAMPLES = """
 workloadkit benchmark workloads -o workloads
@@ -81,6 +82,14 @@ ProcessOption = Annotated[
         help="An entry that is a process, see `workloadkit help processes`.",
     ),
 ]
+MetaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COMMAND|DIR",
+        show_default=False,
+        help="An entry in metasystems: a process, or a folder of schedules.",
+    ),
+]
 SchedulesOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,6 +120,7 @@ def run(
     ] = None,
     process: ProcessOption = None,
     schedules: SchedulesOption = None,
+    meta: MetaOption = None,
     only: OnlyOption = None,
     logs: LogsOption = None,
     runs: RunsOption = _RUNS,
@@ -128,7 +138,7 @@ def run(
     if output is None and json is None:
         output = Path("benchmark.html")
     check_outputs(output, json)
-    chosen, among = _entries(entries, process, schedules), _cases(only, logs)
+    chosen, among = _entries(entries, process, schedules, meta), _cases(only, logs)
     found: list[BenchmarkResults] = []
 
     def make(pool: "Executor | None") -> "BenchmarkReport":
@@ -149,13 +159,14 @@ def _entries(
     policies: Sequence[str] | None,
     processes: Sequence[str] | None,
     schedules: Sequence[str] | None,
+    meta: Sequence[str] | None,
 ) -> "list[Entry]":
     """Return the entries that words name; by default the built-in ones."""
     from workloadkit.benchmark import Entry, built_in
     from workloadkit.experiments.custom_parts import meta_scheduler_named, scheduler_named
     from workloadkit.metasystem.policies import known
 
-    if not (policies or processes or schedules):
+    if not (policies or processes or schedules or meta):
         return built_in()
     found = []
     for word in policies or ():
@@ -166,6 +177,7 @@ def _entries(
     for kind, option, words in (
         ("process", "--process", processes),
         ("schedules", "--schedules", schedules),
+        ("meta", "--meta", meta),
     ):
         for word in words or ():
             name, sign, what = word.partition("=")
@@ -173,11 +185,13 @@ def _entries(
                 raise ParameterError(f"{option} is {word!r}; write NAME={_AFTER[kind]}")
             if kind == "schedules" and not Path(what).is_dir():
                 raise WorkloadError(f"{what}: is not a folder")
+            if kind == "meta":
+                kind = "meta-schedules" if Path(what).is_dir() else "meta-process"
             found.append(Entry(name, kind, what))  # type: ignore[arg-type]  # one of its words
     return found
 
 
-_AFTER = {"process": "COMMAND", "schedules": "DIR"}
+_AFTER = {"process": "COMMAND", "schedules": "DIR", "meta": "COMMAND, or a folder"}
 
 
 def _cases(only: Sequence[str] | None, logs: Path | None) -> "list[Case]":
@@ -238,15 +252,17 @@ def workloads(
     runs: RunsOption = _RUNS,
     seed: SuiteSeedOption = _SEED,
 ) -> None:
-    """Write the workloads on machines as SWF, for simulators and schedulers of other people.
+    """Write the workloads for simulators and schedulers of other people.
 
-    Each run of a case is a file. Its schedule is a file of the same name, with the waits of the
-    schedule. The workloads of users who react are left out, as their submit times depend on the
-    schedule.
+    Each run of a case is a file in SWF. Its schedule is a file of the same name, with the waits of
+    the schedule. A metasystem is a folder with its description and logs; its schedule is a file in
+    SWF of its meta jobs, with their sites as partitions. The workloads of users who react are left
+    out, as their submit times depend on the schedule.
     """
     from workloadkit.io.swf import write_swf
+    from workloadkit.metasystem import Metasystem, write_metasystem
 
-    among = [case for case in _cases(only, logs) if case.users == "open" and not case.is_grid]
+    among = [case for case in _cases(only, logs) if case.users == "open"]
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -254,7 +270,12 @@ def workloads(
     with progress("writing the workloads") as count:
         for done, case in enumerate(among):
             for i in range(runs):
-                write_swf(case.run(i, seed), output / f"{case.name}.{i}.swf.gz")
+                made, name = case.run(i, seed), f"{case.name}.{i}"
+                if isinstance(made, Metasystem):
+                    (output / name).mkdir(exist_ok=True)
+                    write_metasystem(made, output / name)
+                else:
+                    write_swf(made, output / f"{name}.swf.gz")
             count(done + 1, len(among))
     note(f"wrote {plural(runs * len(among), 'workload')} to {output}")
 
@@ -271,6 +292,7 @@ def verify(
     ] = None,
     process: ProcessOption = None,
     schedules: SchedulesOption = None,
+    meta: MetaOption = None,
     only: OnlyOption = None,
     logs: LogsOption = None,
     workers: Annotated[int | None, processes_option(_MOST)] = None,
@@ -295,7 +317,7 @@ def verify(
         for name, entry in claimed["entries"].items()
         if "policy" in entry and name not in claimed["refused"]
     ]
-    chosen = _entries(policies, process, schedules)
+    chosen = _entries(policies, process, schedules, meta)
     among = [case for case in _cases(only, logs) if case.name in claimed["workloads"]]
     n_workers = workers or min(usable_processors(), _MOST)
     with executor(n_workers, loaded="workloadkit.benchmark") as pool:

@@ -354,10 +354,29 @@ It answers each state with one line, the jobs that start now, in this order:
 Times are in seconds. No run time is written before a job ends, and no job
 before its submission. At the end of a run its standard input is closed.
 
+With --meta it is a meta-scheduler; the first lines are
+
+  benchmark 1
+  metasystem N
+  site NAME PROCS SPEED PRICE                     for each of the N sites
+
+and then, for each job that is submitted,
+
+  now TIME
+  job JOB PROCS USER GROUP HOME
+  to NAME ESTIMATE DELAY FREE WAITING WORK        for each site that admits it
+  choose
+
+with the estimate there, the time until it arrives, and what the site has
+published, the work with that of jobs sent since. The answer is the site, or
+several: then the job is cancelled at the others when the first one starts it.
+
+  send NAME NAME ...
+
 A process is refused if it starts a job that does not wait or does not fit,
-leaves jobs waiting forever, answers something else, or takes more than 60 s
-for a run. Flush each answer, and read line by line, as mawk does with
--W interactive.
+leaves jobs waiting forever, sends a job to a site that does not admit it,
+answers something else, or takes more than 60 s for a run. Flush each answer,
+and read line by line, as mawk does with -W interactive.
 """
 
 TOPICS = {

@@ -1,12 +1,14 @@
-"""Read the description of a metasystem, or of an application, from JSON."""
+"""Read the description of a metasystem, or of an application, from JSON; write one."""
 
 import json
 from dataclasses import MISSING, fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import FormatError, among
-from workloadkit.io.files import Source, source_path, text_chunks
+from workloadkit.errors import FormatError, ParameterError, among
+from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.io.swf import write_swf
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import (
     Access,
@@ -19,6 +21,7 @@ from workloadkit.metasystem.description import (
     Waits,
 )
 from workloadkit.metasystem.graphs import Graph, Task
+from workloadkit.trace import Trace
 
 #: Version of the format.
 VERSION = 1
@@ -37,6 +40,9 @@ _PARTS: dict[type, dict[str, type]] = {
     JobSource: {"graph": Graph},
     Graph: {"tasks": Task},
 }
+
+#: Parts without parts of their own.
+_WITHIN = (Link, Access, Publishes, Waits, Task)
 
 
 def read_metasystem(source: Source) -> Metasystem:
@@ -95,6 +101,60 @@ def read_graph(source: Source) -> Graph:
     """
     made: Graph = _read(Graph, source)
     return made
+
+
+def write_metasystem(system: Metasystem, folder: str | PathLike[str]) -> None:
+    """Write a description as ``metasystem.json`` into a folder, with the logs of its jobs.
+
+    A log becomes a file that is named after its site or meta-scheduler.
+
+    Parameters
+    ----------
+    system : Metasystem
+    folder : str or path
+        It must exist.
+
+    Raises
+    ------
+    ParameterError
+        If a part has no form in a file, such as a custom scheduler.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> system = Metasystem(sites=[Site("a", procs=64, speed=2)])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_metasystem(system, folder)
+    ...     read_metasystem(f"{folder}/metasystem.json") == system
+    True
+    """
+    logs: dict[str, Trace] = {}
+    described = _described(system, "", logs)
+    for name, log in logs.items():
+        write_swf(log, Path(folder) / name)
+    text = json.dumps({"format": VERSION, **described}, indent=2) + "\n"
+    with writing(Path(folder) / "metasystem.json") as stream:
+        stream.write(text.encode())
+
+
+def _described(part: Any, name: str, logs: dict[str, Trace]) -> Any:
+    """Return a part as JSON without the fields that have their defaults; collect its logs."""
+    if isinstance(part, Trace):
+        logs[f"{name}.swf.gz"] = part
+        return f"{name}.swf.gz"
+    if isinstance(part, tuple):
+        return [_described(item, f"{name}-{i}", logs) for i, item in enumerate(part, 1)]
+    if type(part) in _PARTS or type(part) in _WITHIN:
+        name = getattr(part, "name", name)
+        given = [(field, getattr(part, field.name)) for field in fields(part)]
+        return {
+            field.name: _described(value, name, logs)
+            for field, value in given
+            if isinstance(value, Trace) or value != field.default
+        }
+    if part is not None and not isinstance(part, str | int | float):
+        raise ParameterError(f"{name}: {part!r} has no form in a file")
+    return part
 
 
 def _read(kind: type, source: Source) -> Any:

@@ -338,12 +338,14 @@ class MetaSchedule(Displayed):
     def trace(self, site: str) -> Trace:
         """Return the schedule of a site as a log: its local jobs and the meta jobs that it ran.
 
-        Jobs are numbered 1, 2, … by arrival at the site; partition 1 has the local jobs, partition
-        2 the meta jobs, and the wait of these is counted from their arrival.
+        Jobs are numbered 1, 2, … by arrival at the site, in one second by their own numbers;
+        partition 1 has the local jobs, partition 2 the meta jobs, and the wait of these is counted
+        from their arrival.
         """
         local, meta = self.local_jobs(site), self.jobs
         meta = meta[meta["site"] == site]
         submit = np.concatenate([local["submit"], meta["arrival"]])
+        order = np.lexsort((np.concatenate([local["job"], meta["job"]]), submit))
         columns = {
             "submit": submit,
             "wait": np.concatenate([local["start"], meta["start"]]) - submit,
@@ -354,6 +356,7 @@ class MetaSchedule(Displayed):
             to = "requested_time" if name == "estimate" else name
             columns[to] = np.concatenate([local[name], meta[name]])
         columns["requested_procs"] = columns["procs"]
+        columns = {name: values[order] for name, values in columns.items()}
         place = self.prepared.system.place(site)
         machine = self.prepared.sites[place].rules.machine
         notes = (
