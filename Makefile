@@ -66,7 +66,7 @@ fuzz: $(VENV)/.dev
 sample: $(VENV)/.run
 	$(BIN)/python scripts/make_sample.py
 
-# Runs all studies on the available logs, for an hour or two, and compares the results with those that
+# Runs all studies on the available logs, for some 50 minutes, and compares the results with those that
 # are kept; then writes the page of these.
 studies: $(VENV)/.run
 	$(BIN)/workloadkit study all --workers 2 --out studies --check

@@ -134,6 +134,8 @@ def _is_same(result: Result, row: Mapping[str, str]) -> bool:
     ours, kept = result.ours, float(row["ours"])
     if math.isnan(ours) or math.isnan(kept):
         return math.isnan(ours) and math.isnan(kept)
-    if result.low is None or result.high is None or not row["low"]:
+    low, high = (math.nan if end is None else end for end in (result.low, result.high))
+    kept_low, kept_high = (float(row[end] or "nan") for end in ("low", "high"))
+    if any(map(math.isnan, (low, high, kept_low, kept_high))):  # nothing is random, or unknown
         return math.isclose(ours, kept, rel_tol=TOLERANCE, abs_tol=1e-12)
-    return float(row["low"]) <= result.high and result.low <= float(row["high"])
+    return kept_low <= high and low <= kept_high

@@ -725,8 +725,10 @@ def test_results_are_compared_with_those_that_were_kept(logs):
         (math.nan, "1", False),
     ],
 )
-def test_where_nothing_is_random_results_are_the_same(ours, kept, same):
-    result = Result(Log("A", "A-1", Path("A-1.swf")), printed("x", 2, "Table 1"), ours)
+@pytest.mark.parametrize("interval", [(), (math.nan, math.nan)])
+def test_without_an_interval_results_are_the_same(ours, kept, same, interval):
+    claim = printed("x", 2, "Table 1")
+    result = Result(Log("A", "A-1", Path("A-1.swf")), claim, ours, *interval)
     findings = Findings(SIZES, (result,), {}, {"size": "small"}, {})
     lines = reproduction.differences(findings, changed(findings, 0, ours=kept))
     assert (lines == []) == same

@@ -269,12 +269,12 @@ def test_sites_in_files_are_a_meta_scheduler(small_grid, tmp_path):
     log = wk.Trace.from_columns(columns | {"partition": numbers.to_numpy()})
     wk.write_swf(log, path)
     assert play(mine, small_grid, made, 0) == expected
-    large = int(np.argmax(log.column("procs") > 64))
-    elsewhere = np.where(np.arange(log.n_jobs) == large, 2, log.column("partition"))
+    needs_device = schedule.prepared.jobs.group == 2
+    elsewhere = np.where(needs_device, 3, log.column("partition"))
     for other, why in (
         (log.take(range(1, log.n_jobs)), "jobs differ"),
         (log.with_columns(procs=log.column("procs") + 1), "jobs differ"),
-        (log.with_columns(partition=elsewhere), "is sent to site 2, which does not admit it"),
+        (log.with_columns(partition=elsewhere), "is sent to site 3, which does not admit it"),
     ):
         wk.write_swf(other, path)
         with pytest.raises(RefusedError, match=why):

@@ -77,9 +77,11 @@ def violated(schedule, **columns):
 def test_changed_schedules_violate_the_rules():
     schedule = simulate_metasystem(system_of("least-work"))
     served, jobs = schedule.served, schedule.jobs
-    late = served.start.copy()
-    late[np.flatnonzero(served.site == 0)[-1]] += 1
-    assert violated(schedule, start=late) == ["site a: jobs start as EASY specifies"]
+    late = [start.copy() for start in served.local_starts]
+    late[0][late[0].argmax()] += 1  # the last start at a
+    assert violated(schedule, local_starts=late) == [
+        "site a: each pass starts the jobs that the policy starts"
+    ]
     early = served.start.copy()
     i = int(np.argmax(jobs["arrival"] > jobs["submit"]))
     early[i] = jobs["submit"][i]
