@@ -179,7 +179,8 @@ def test_what_cannot_be_reserved_is_refused():
             wk.simulate(trace, procs=4, reservations=asked)
     asked = ReservationRequests((ReservationRequest(**right),))
     for how, message in (
-        ({"users": "fluid"}, "users who do not react"),
+        ({"users": "think:users=2,think=9"}, "users of a log"),
+        ({"users": "fluid", "engine": "compiled"}, "with users who react: the compiled engine"),
         ({"overrun": "late"}, "overrun is 'late'"),
         ({"passes": "event"}, "with passes"),
         ({"scheduler": "multi-queue"}, "multi-queue.*does not support reservations"),
@@ -187,6 +188,25 @@ def test_what_cannot_be_reserved_is_refused():
     ):
         with pytest.raises(wk.WorkloadError, match=message):
             wk.simulate(trace, **{"procs": 4, "reservations": asked} | how)
+
+
+def test_users_who_react_are_served_around_maintenance():
+    """While the machine is reserved nobody starts; users who follow then submit later."""
+    columns = {"submit": [0, 200], "run": [100, 50], "procs": [4, 4], "user": [1, 1]}
+    trace = wk.Trace.from_columns(columns)
+    maintenance = ReservationRequest(1, 0, 60, -1, 1000, 4, kind=2)
+    later = ReservationRequests((replace(maintenance, earliest=150),))
+    schedule = wk.simulate(trace, "easy", "adjusted", procs=4, reservations=later)
+    alone = wk.simulate(trace, "easy", "adjusted", procs=4)
+    assert schedule.history["reservations"]["start"] == [150]
+    assert alone.start.tolist() == [0, 200]
+    assert schedule.start.tolist() == [0, 1150]
+    at_once = ReservationRequests((replace(maintenance, earliest=0),))
+    schedule = wk.simulate(trace, "easy", "adjusted", procs=4, reservations=at_once)
+    assert schedule.start.tolist() == [1000, 1200]  # 100 s after the end of the first
+    for_job = ReservationRequests((replace(maintenance, kind=0, procs=4, jobs=(1,)),))
+    with pytest.raises(wk.ParameterError, match="users who do not react"):
+        wk.simulate(trace, "easy", "adjusted", procs=4, reservations=for_job)
 
 
 def test_wrong_answers_are_found():

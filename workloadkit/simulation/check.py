@@ -210,15 +210,18 @@ def check_schedule(
         rule = rule_of(named, workload, case.row)
         if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
+    if hardware is not None and same_jobs:
+        placed = _placed(schedule, asked.allocations, listed)
+        claims += _claims_on(hardware, trace, workload, placed, listed, at)
     if requests is not None or "reservations" in said:
+        known = at if same_jobs else None
+        on_nodes = hardware is not None
         claims += _around_reservations(
-            workload, schedule, requests, overrun, at if same_jobs else None
+            workload, schedule, requests, overrun, known, on_nodes=on_nodes
         )
     elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing)
     else:
-        placed = _placed(schedule, asked.allocations, listed)
-        claims += _claims_on(hardware, trace, workload, placed, listed, at) if same_jobs else []
         claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
@@ -285,12 +288,16 @@ def _around_reservations(
     requests: ReservationRequests | None,
     overrun: Overrun,
     at: NDArray[np.int64] | None,
+    *,
+    on_nodes: bool,
 ) -> Iterator[ScheduleClaim]:
     """Check reservations; the passes around them are not repeated."""
     known = isinstance(schedule, Schedule) and "reservations" in schedule.history
     if requests is not None and known and at is not None:
         assert isinstance(schedule, Schedule)
-        yield from reservations_are_kept(workload, schedule, requests, overrun, at)
+        yield from reservations_are_kept(
+            workload, schedule, requests, overrun, at, on_nodes=on_nodes
+        )
     else:
         why = "the check requires the requests, and a Schedule of all jobs with the answers"
         yield ScheduleClaim("reservations are kept", "not applicable", why)

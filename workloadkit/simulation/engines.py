@@ -16,7 +16,11 @@ from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import JoinedRuns, Runs
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.machine.reservable import ReservablePool
+from workloadkit.simulation.machine.reservable import (
+    Reservable,
+    ReservableNodes,
+    ReservablePool,
+)
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.simulated_users import SimulatedUsers
@@ -77,17 +81,20 @@ def play_plain(
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs
-    rows = {job.view: row for row, job in enumerate(jobs)} if stored else {}
-    runs = [run._replace(row=rows[view]) for view, run in stored]
     outcome = Outcome(start, columns, scheduler.history())
-    if isinstance(hardware, ReservablePool):
+    every = jobs
+    if isinstance(hardware, Reservable):
         every = sorted([*jobs, *simulation.inside], key=attrgetter("submit", "number"))
-        place = {job.row: i for i, job in enumerate(every)}
-        places = np.array([place[job.row] for job in jobs], np.int64)
+        place = {id(job): i for i, job in enumerate(every)}
+        places = np.array([place[id(job)] for job in jobs], np.int64)
         answer = np.array(machine.answer, hardware.dtype)
         submit = np.array([job.submit for job in every], hardware.dtype)
-        jobs, outcome = every, hardware.whole(outcome, places, submit, answer)
-    return jobs, outcome, runs
+        outcome = hardware.whole(outcome, places, submit, answer)
+    rows = {job.view: row for row, job in enumerate(every)} if stored else {}
+    runs = [run._replace(row=rows[view]) for view, run in stored]
+    if isinstance(hardware, ReservableNodes):
+        runs += hardware.runs_inside(machine.held, every)
+    return every, outcome, runs
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:

@@ -17,7 +17,7 @@ from workloadkit.simulation.engines import (
     with_changes,
 )
 from workloadkit.simulation.machine.described import Described
-from workloadkit.simulation.machine.reservable import ReservablePool
+from workloadkit.simulation.machine.reservable import Reservable
 from workloadkit.simulation.selection import SimulationParts, check_synthetic, name_of
 from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import OpenUsers
@@ -51,9 +51,6 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
     machine = parts.rules.hardware
-    if isinstance(machine, ReservablePool):
-        answering = machine.answering(workload, parts.rules.overrun)
-        parts = replace(parts, rules=replace(parts.rules, hardware=answering))
     if not isinstance(machine, Described):
         return trace, unscaled, _serve(parts, settings, workload)
     played = []
@@ -68,13 +65,22 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
     """Run the jobs of a workload on one machine."""
+    if isinstance(parts.rules.hardware, Reservable):
+        parts = _answering(parts, workload)
     if parts.engine == "compiled":
         policy: Any = parts.policy
         return play_log_compiled(policy, parts.name, workload, parts.rules)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
-    if isinstance(parts.rules.hardware, ReservablePool):
-        return EngineResult(parts.rules.hardware.served(workload, outcome), outcome)
+    if isinstance(machine := parts.rules.hardware, Reservable):
+        return EngineResult(machine.served(workload, outcome), outcome, runs=runs)
     return EngineResult(with_changes(workload, jobs), outcome, runs=runs)
+
+
+def _answering(parts: SimulationParts, workload: Workload) -> SimulationParts:
+    """Let the machine answer requests for reservations for a workload."""
+    hardware: Any = parts.rules.hardware
+    answering = hardware.answering(workload, parts.rules.overrun)
+    return replace(parts, rules=replace(parts.rules, hardware=answering))
 
 
 def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
@@ -93,6 +99,9 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
         machine = parts.rules.hardware.one(*simulated_users.of_log, who=name_of(behaviour))
         assumed = parts.rules.hardware.assumed(simulated_users.of_log[0])
         parts = replace(parts, rules=replace(parts.rules, hardware=machine))
+    if isinstance(parts.rules.hardware, Reservable):
+        assert simulated_users.of_log is not None  # as was checked
+        parts = _answering(parts, simulated_users.of_log[1])
     if parts.engine == "compiled":
         policy: Any = parts.policy
         play = play_users_compiled(policy, parts.name, parts.rules, simulated_users)

@@ -1,10 +1,10 @@
 """The waiting jobs: a list or a ring of a few, or trees over many for a fast backfill search.
 
-Jobs of equal size form a class, and each class has a tree of smallest estimates whose leaves are
-its jobs in the order of backfilling. "The first job in order with at most so many processors that
-ends in time" is then the earliest of the classes' first hits, at a cost that hardly grows with the
-length of the queue. The head of the queue is found along the line of all jobs in the order of the
-queue, with marks for those that wait; blocks without marks are skipped.
+Jobs of equal needs form a class, and each class has a tree of smallest estimates whose leaves are
+its jobs in the order of backfilling. "The first job in order that fits and ends in time" is then
+the earliest of the classes' first hits, at a cost that hardly grows with the length of the queue.
+The head of the queue is found along the line of all jobs in the order of the queue, with marks for
+those that wait; blocks without marks are skipped.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import inline
+from workloadkit._kernels.compile import in_python, inline
+from workloadkit.simulation.parts import functions_of
 from workloadkit.simulation.sorting import stable_order
 
 BLOCK_BITS = 6
@@ -32,6 +33,8 @@ class Forest(NamedTuple):
         `root[c]`.
     root, width, size : ndarray of int64, shape (n_classes,)
         Where each tree begins, its number of leaves, and the processors of its jobs, ascending.
+    need : ndarray of int64, shape (n_classes,)
+        What the jobs of each class need, as `ledger.need_of` returns it.
     first : ndarray of int64, shape (n_classes,)
         Where the jobs of each class begin in `member`.
     member : ndarray of int64, shape (n_jobs,)
@@ -50,6 +53,7 @@ class Forest(NamedTuple):
     root: NDArray[np.int64]
     width: NDArray[np.int64]
     size: NDArray[np.int64]
+    need: NDArray[np.int64]
     first: NDArray[np.int64]
     member: NDArray[np.int64]
     job_at: NDArray[np.int64]
@@ -59,29 +63,27 @@ class Forest(NamedTuple):
 
 
 def grow_forest(
-    procs: NDArray[np.int64],
+    state: Any,
+    kind: NDArray[np.int64],
     rank: NDArray[np.int64],
     backfill_rank: NDArray[np.int64],
-    nothing: float,
-    dtype: np.dtype,
 ) -> Forest:
     """Make the trees, empty.
 
     Parameters
     ----------
-    procs, rank, backfill_rank : ndarray of int64, shape (n_jobs,)
-        Size of each job, its place in the order of the queue and in that of backfilling.
-    nothing : scalar
-        Value of an empty leaf: larger than any estimate.
-    dtype : dtype
-        Of the estimates.
+    state : State
+    kind, rank, backfill_rank : ndarray of int64, shape (n_jobs,)
+        Number of the needs of each job, see `Hardware.kinds`; its place in the order of the queue,
+        and in that of backfilling.
     """
+    procs, needs = state.jobs.procs, in_python(functions_of(type(state.machine)).need_of)
     line = _inverse(rank)
     job_at = line if backfill_rank is rank else _inverse(backfill_rank)
-    member = stable_order(procs[job_at])
+    member = stable_order(kind[job_at])
     jobs = job_at[member]
-    sizes = procs[jobs]
-    first = np.append(np.flatnonzero(np.diff(sizes, prepend=0)), procs.size)
+    kinds = kind[jobs]
+    first = np.append(np.flatnonzero(np.diff(kinds, prepend=kinds[0] - 1)), kinds.size)
     count = np.diff(first)
     width = np.array([_power_of_two(n) for n in count.tolist()])
     root = np.cumsum(2 * width) - 2 * width
@@ -90,10 +92,11 @@ def grow_forest(
     job_class[jobs] = np.repeat(np.arange(count.size), count)
     node[jobs] = np.arange(procs.size) + np.repeat(width - first[:-1], count)
     return Forest(
-        tree=np.full(2 * width.sum(), nothing, dtype),
+        tree=np.full(2 * width.sum(), state.never, state.jobs.submit.dtype),
         root=root,
         width=width,
-        size=sizes[first[:-1]],
+        size=procs[jobs[first[:-1]]],
+        need=np.array([needs(state, job, 0) for job in jobs[first[:-1]]], np.int64),
         first=first[:-1],
         member=member,
         job_at=job_at,

@@ -60,7 +60,6 @@ _WITH_RESERVATIONS = (
 
 # Settings that change the times of jobs or the machine, with their defaults.
 _WITHOUT_RESERVATIONS = {
-    "machine": None,
     "outages": None,
     "predictor": None,
     "offered_load": None,
@@ -160,8 +159,13 @@ def select_parts(
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
     asked = _requests(settings.reservations, trace)
     if asked is not None:
-        _check_reservable(policy, behaviour, settings)
-        hardware = ReservablePool(hardware.procs, asked)
+        _check_reservable(policy, behaviour, asked, settings)
+        if isinstance(machine, Described):
+            hardware = machine = _with_reservations(machine, asked)
+        else:
+            hardware = ReservablePool(hardware.procs, asked)
+        if machine is not None or not isinstance(behaviour, OpenUsers):
+            engine = "python"
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
@@ -478,13 +482,21 @@ def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
     return requests
 
 
-def _check_reservable(policy: Any, behaviour: Any, settings: Simulate) -> None:
+def _check_reservable(
+    policy: Any, behaviour: Any, requests: ReservationRequests, settings: Simulate
+) -> None:
     """Check that reservations apply to the other settings."""
-    if not isinstance(behaviour, OpenUsers):
+    react = not isinstance(behaviour, OpenUsers)
+    if react and any(request.jobs for request in requests):
         raise ParameterError(
-            "reservations are requested at recorded times: they apply to users who do not react "
-            "(open)"
+            "reservations for jobs are requested at recorded times: they apply to users who do not "
+            "react (open); others are served around reservations for no job, such as maintenance"
         )
+    if react and not isinstance(behaviour, Behaviour | LogBehaviour):
+        raise ParameterError("reservations apply to users of a log")
+    if settings.engine == "compiled" and (react or settings.machine is not None):
+        what = "with users who react" if react else "of nodes"
+        raise ParameterError(f"reservations {what}: the compiled engine does not simulate them")
     for name, usual in _WITHOUT_RESERVATIONS.items():
         if getattr(settings, name) != usual:
             raise ParameterError(f"reservations do not apply to simulations with {name}")
@@ -500,6 +512,17 @@ def _check_reservable(policy: Any, behaviour: Any, settings: Simulate) -> None:
             f"scheduler {name_of(policy)}: it does not support reservations; take one of "
             f"{', '.join(_WITH_RESERVATIONS)}"
         )
+
+
+def _with_reservations(machine: Described, requests: ReservationRequests) -> Described:
+    """Return a machine of nodes that can be reserved, which the plain-Python engine simulates."""
+    if [bool(group.kinds) for group in machine.groups] != [True]:
+        raise ParameterError(
+            "reservations apply to plain processors, or to nodes that all partitions share"
+        )
+    if machine.claim == "amounts":
+        raise ParameterError("reservations of nodes require claim='nodes' (--claim nodes)")
+    return replace(machine, reservations=requests)
 
 
 def _with_outages(

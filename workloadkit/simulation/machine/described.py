@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.io.machine import machine_text
 from workloadkit.io.outages import Outages
+from workloadkit.io.reservations import ReservationRequests
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.settings.simulation import Claim, Memory, Placement
@@ -24,6 +25,7 @@ from workloadkit.simulation.machine.nodes_plain import NodeSite
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
 from workloadkit.simulation.machine.pools import Pools
+from workloadkit.simulation.machine.reservable import ReservableNodes
 from workloadkit.simulation.machine.shapes import UNLIMITED, Shapes, shapes_of
 from workloadkit.simulation.machine.shutdowns import Shutdown, settle
 from workloadkit.simulation.machine.site import Nodes
@@ -91,6 +93,8 @@ class Described(Hardware):
         Of its nodes, by their processors: those of the first node come first.
     requeues : bool
         Whether jobs that an outage stops return to the queue; otherwise they are lost.
+    reservations : ReservationRequests, optional
+        Requests for reservations of its nodes.
     """
 
     description: MachineDescription
@@ -101,6 +105,7 @@ class Described(Hardware):
     plans_many: bool = False
     outages: Outages | None = None
     requeues: bool = True
+    reservations: ReservationRequests | None = None
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -180,6 +185,8 @@ class Described(Hardware):
                         "jobs need processors only: take claim='nodes' (--claim nodes)"
                     )
                 hardware = Nodes(group.procs, site, numbers, None, *self._outages_of(numbers))
+                if self.reservations is not None:
+                    hardware = ReservableNodes(group.procs, self.reservations, nodes=hardware)
             parts.append(Part(group.name, hardware, jobs))
         return parts
 
@@ -301,9 +308,10 @@ def _fit_when_idle(hardware: Hardware, procs: NDArray[np.int64]) -> NDArray[np.b
     """Return which jobs fit on an idle machine."""
     if isinstance(hardware, Pools):
         return (procs <= hardware.procs) & (hardware.need <= hardware.amounts).all(axis=1)
-    if not isinstance(hardware, Nodes):
+    nodes = hardware.nodes if isinstance(hardware, ReservableNodes) else hardware
+    if not isinstance(nodes, Nodes):
         return procs <= hardware.procs
-    site = hardware.site
+    site = nodes.site
     fits = np.array([_fits(site, number) for number in range(len(site.shapes.table))], bool)
     return fits[site.shapes.of_job]
 

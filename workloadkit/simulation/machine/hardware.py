@@ -40,6 +40,13 @@ class Hardware:
         """The machine without outages, for policies that simulate."""
         return self
 
+    def kinds(self, jobs: Any) -> Any:
+        """Return a number for the needs of each job, ascending with its processors.
+
+        Jobs with equal needs fit alike. None if long queues cannot be searched by needs.
+        """
+        return jobs.procs if self.by_size else None
+
     def serving(self, workload: Any) -> "Hardware":
         """Return the machine for the jobs of a workload, in the compiled engine."""
         return self

@@ -60,6 +60,11 @@ def _any_room(state, row, now):
 
 
 @inline
+def _moves(state, what, now):
+    return changes_ahead(state, 0, now)
+
+
+@inline
 def _fits(state, job, now):
     return has_room(state, FREE, need_of(state, job, now))
 
@@ -150,6 +155,10 @@ is_full = by_part("machine", "is_full", _no)
 #: (state, -, now): whether plans know of future changes of the machine. Then reservations are of
 #: certain parts of it, and a refused job may fit though no job has ended.
 changes_ahead = by_part("machine", "changes_ahead", _no)
+
+#: (state, -, now): whether the reservation of `reserve` may be another one if it is made again,
+#: though no job has ended: then a job that may not pass it now may do so.
+may_have_moved = by_part("machine", "may_have_moved", _moves)
 
 #: (state, -, now): give up all reservations.
 release_all = by_part("machine", "release_all", _nothing)

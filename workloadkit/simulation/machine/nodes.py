@@ -26,8 +26,15 @@ LEAST = 2
 NOW, LATE = range(2)
 
 # Places in NodesState.at: counters of the changes that end refusals, now and late; parts and runs
-# written; the job whose place is chosen, -1 for none, and its number of nodes; existing claims.
+# written; the job whose place is chosen, -1 for none, and its number of nodes; existing claims;
+# whether a job has started that runs beyond the shadow time; whether LEAST is up to date, and its
+# free cores.
 SINCE_NOW, SINCE_LATE, N_PARTS, N_RUNS, CHOSEN, N_CHOSEN, N_CLAIMS = range(7)
+LATE_STARTED, LEAST_KNOWN, LEAST_CORES = range(7, 10)
+
+# Nodes in a word of bits, and its logarithm.
+WORD_BITS = 5
+WORD = 1 << WORD_BITS
 
 FIRST, PACKED, SPREAD, CONSECUTIVE, CONTIGUOUS = range(len(PLACEMENTS))
 
@@ -62,7 +69,8 @@ class NodeScratch(NamedTuple):
     order, other, room : ndarray of int64, shape (n_nodes,)
         Nodes in order; the same, to be sorted; the room of each node.
     run, size : ndarray of int64, shape (n_nodes + 1,)
-        Begins of the runs of neighbours in `order`, and their room.
+        Begins of the runs of neighbours in `order`, and their room; before these are found, `size`
+        has the free cores of the nodes in `order`.
     number : ndarray of int64, shape (most cores + 2,)
         Nodes by free cores, or by room.
     node, taken : ndarray of int64, shape (n_nodes,)
@@ -86,9 +94,11 @@ class NodesState(NamedTuple):
     ----------
     level, shadow : ndarray
         As in `pool.PoolState`: free processors by row.
-    free : ndarray of int64, shape (4, n_nodes, n_resources)
+    free : ndarray of int64, shape (4, n_resources, n_nodes)
         Free cores and, if they matter, memory and GPUs of each node, by row: FREE, SPARE, LEAST,
         and another one.
+    open : ndarray of int64, shape (4, n_words)
+        The nodes that may have free cores, by row: a bit each, those of one word in turn.
     capacity : ndarray of int64, shape (n_nodes, n_resources)
     pools : ndarray of int64, shape (4, n_pools)
         Free amounts, by row.
@@ -112,15 +122,16 @@ class NodesState(NamedTuple):
     placement : int
     by_amounts : bool
     unsteady : bool
-        Whether the reservation of a job may change though no job has ended: its nodes depend on
-        what other jobs hold at the shadow time.
-    at : ndarray of int64, shape (7,)
+        Whether the reservation of a job may change when another one starts that runs beyond the
+        shadow time: its nodes depend on what others hold then.
+    at : ndarray of int64, shape (10,)
         See the names of its places.
     """
 
     level: NDArray[np.int64]
     shadow: NDArray
     free: NDArray[np.int64]
+    open: NDArray[np.int64]
     capacity: NDArray[np.int64]
     pools: NDArray[np.int64]
     spare: NDArray[np.int64]
@@ -158,8 +169,8 @@ def new_nodes(
     capacity = capacity if counts else np.ascontiguousarray(capacity[:, :1])
     n_nodes, n_resources = capacity.shape
     n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), jobs.submit.size
-    free, pools = np.empty((4, n_nodes, n_resources), np.int64), np.empty((4, n_pools), np.int64)
-    free[FREE], pools[FREE] = capacity, site.pools
+    free, pools = np.empty((4, n_resources, n_nodes), np.int64), np.empty((4, n_pools), np.int64)
+    free[FREE], pools[FREE] = capacity.T, site.pools
     level = np.empty(max(PLANNED + n_planned, 4), np.int64)
     level[FREE] = capacity[:, CORES].sum()
     most = int(capacity[:, CORES].max())
@@ -168,13 +179,17 @@ def new_nodes(
     table = _table(shapes.table, site.only_processors, n_nodes)
     by_amounts, is_first = site.claim == "amounts", site.placement == "first"
     room_of_runs = n_nodes * scratch.number.size  # more than an instant may record
-    at = np.zeros(7, np.int64)
+    n_parts = int(
+        np.minimum(jobs.procs, n_nodes).sum()
+    )  # at most; what is not used takes no memory
+    at = np.zeros(10, np.int64)
     at[CHOSEN] = -1
     at[[SINCE_NOW, SINCE_LATE]] = 1
     return NodesState(
         level=level,
         shadow=np.empty(1, dtype),
         free=free,
+        open=_all_open(n_nodes),
         capacity=capacity,
         pools=pools,
         spare=np.empty(n_resources + n_pools, np.int64),
@@ -186,13 +201,21 @@ def new_nodes(
         refused=np.zeros((2, n_shapes), np.int64),
         first=np.empty(n_jobs, np.int64),
         last=np.empty(n_jobs, np.int64),
-        history=_new_history(2 * n_jobs + room_of_runs, n_jobs + room_of_runs, dtype),
+        history=_new_history(n_parts + room_of_runs, n_jobs + room_of_runs, dtype),
         scratch=scratch,
         placement=PLACEMENTS.index(site.placement),
         by_amounts=by_amounts,
         unsteady=n_nodes > 1 and not (site.is_one_pool or (not by_amounts and is_first)),
         at=at,
     )
+
+
+def _all_open(n_nodes: int) -> NDArray[np.int64]:
+    """Return rows of bits for nodes; those of `FREE` are set."""
+    node = np.arange(n_nodes)
+    found = np.zeros((4, -(-n_nodes // WORD)), np.int64)
+    np.bitwise_or.at(found[FREE], node // WORD, 1 << node % WORD)
+    return found
 
 
 def _counts_more(capacity: NDArray[np.int64], table: NDArray[np.int64]) -> bool:

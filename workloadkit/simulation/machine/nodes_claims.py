@@ -135,8 +135,8 @@ def _is_free(state, job):
     _change_claim(state, FREE, job, -1)
     suits = True
     for part in range(claims.first[job], claims.last[job]):
-        for resource in range(nodes.free.shape[2]):
-            suits &= nodes.free[FREE, claims.node[part], resource] >= 0
+        for resource in range(nodes.free.shape[1]):
+            suits &= nodes.free[FREE, resource, claims.node[part]] >= 0
     for pool in range(nodes.pools.shape[1]):
         suits &= nodes.pools[FREE, pool] >= 0
     _change_claim(state, FREE, job, 1)
@@ -217,9 +217,9 @@ def _reduce(state, claim):
     free, pools = nodes.free, nodes.pools
     for part in range(claims.first[claim], claims.last[claim]):
         node = claims.node[part]
-        for resource in range(free.shape[2]):
-            free[LEAST, node, resource] = min(
-                free[LEAST, node, resource], free[LATER, node, resource]
+        for resource in range(free.shape[1]):
+            free[LEAST, resource, node] = min(
+                free[LEAST, resource, node], free[LATER, resource, node]
             )
     for pool in range(pools.shape[1]):
         pools[LEAST, pool] = min(pools[LEAST, pool], pools[LATER, pool])

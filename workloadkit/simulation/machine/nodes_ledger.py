@@ -11,7 +11,10 @@ from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE, ends_in_
 from workloadkit.simulation.machine.nodes import (
     CHOSEN,
     LATE,
+    LATE_STARTED,
     LEAST,
+    LEAST_CORES,
+    LEAST_KNOWN,
     N_CHOSEN,
     N_PARTS,
     N_RUNS,
@@ -24,9 +27,11 @@ from workloadkit.simulation.machine.nodes import (
     SINCE_LATE,
     SINCE_NOW,
     WHOLE,
+    WORD,
+    WORD_BITS,
     NodesState,
 )
-from workloadkit.simulation.machine.nodes_place import can_place, find_place
+from workloadkit.simulation.machine.nodes_place import can_place, find_place, list_open
 from workloadkit.simulation.machine.pools import row_of
 from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 from workloadkit.simulation.parts import register_functions
@@ -52,6 +57,12 @@ def changes_ahead(state, what, now):
 
 
 @inline
+def may_have_moved(state, what, now):
+    """Whether the reservation may be another one if it is made again."""
+    return state.machine.unsteady and state.machine.at[LATE_STARTED] != 0
+
+
+@inline
 def is_full(state, what, now):
     """Whether no processor is free."""
     return state.machine.level[FREE] <= 0
@@ -66,9 +77,15 @@ def has_room(state, row, job):
         return False
     if row >= PLANNED:
         return True
-    if row != FREE:
-        return can_place(machine, row, shape)
+    if row == SPARE:
+        return _fits_late(machine, shape)
     return machine.table[shape, SIMPLE] != 0 or _fits_now(machine, shape)
+
+
+@inline
+def room(state, row, now):
+    """Return the free processors."""
+    return state.machine.level[row]
 
 
 @inline
@@ -89,20 +106,6 @@ def _fits_now(machine, shape):
     return False
 
 
-@inline
-def may_pass(state, job, now):
-    """Whether a job can start now without delaying the one with the reservation."""
-    return has_room(state, FREE, job) and (
-        ends_in_time(state, job, now) or (state.spares and _is_spare(state.machine, job))
-    )
-
-
-@inline
-def _is_spare(machine, job):
-    shape = shape_of(machine, job)
-    return machine.level[SPARE] >= machine.table[shape, PROCS] and _fits_late(machine, shape)
-
-
 @bare
 def _fits_late(machine, shape):
     """Whether a shape fits next to the reservation; each is refused once.
@@ -114,22 +117,38 @@ def _fits_late(machine, shape):
     refused, since = machine.refused, machine.at[SINCE_LATE]
     if refused[LATE, shape] == since:
         return False
-    find_least(machine)
+    _update_least(machine)
+    if machine.table[shape, SIMPLE] != 0:
+        return machine.at[LEAST_CORES] >= machine.table[shape, PROCS]
     if can_place(machine, LEAST, shape):
         return True
     refused[LATE, shape] = since
     return False
 
 
+@inline
+def _update_least(machine):
+    """Find what is free now and next to the reservation, unless it is known."""
+    if machine.at[LEAST_KNOWN] == 0:
+        find_least(machine)
+        machine.at[LEAST_KNOWN] = 1
+
+
 @bare
 def find_least(machine):
-    """Find what is free now and next to the reservation."""
-    free, pools = machine.free, machine.pools
-    for node in range(free.shape[1]):
-        for resource in range(free.shape[2]):
-            free[LEAST, node, resource] = min(
-                free[FREE, node, resource], free[SPARE, node, resource]
+    """Find what is free now and next to the reservation, on the nodes that have free cores then."""
+    free, pools, open_, order = machine.free, machine.pools, machine.open, machine.scratch.order
+    for word in range(open_.shape[1]):
+        open_[LEAST, word] = open_[FREE, word] & open_[SPARE, word]
+    total = 0
+    for place in range(list_open(machine, LEAST)):
+        node = order[place]
+        for resource in range(free.shape[1]):
+            free[LEAST, resource, node] = min(
+                free[FREE, resource, node], free[SPARE, resource, node]
             )
+        total += free[LEAST, CORES, node]
+    machine.at[LEAST_CORES] = total
     for pool in range(pools.shape[1]):
         pools[LEAST, pool] = min(pools[FREE, pool], pools[SPARE, pool])
 
@@ -138,7 +157,7 @@ def find_least(machine):
 def _are_spare(machine, shape):
     """Whether the sums that a job would take now are spare."""
     count = find_place(machine, FREE, shape)
-    spare, n_resources = machine.spare, machine.free.shape[2]
+    spare, n_resources = machine.spare, machine.free.shape[1]
     for resource in range(n_resources):
         if spare[resource] < _sum_of(machine, shape, count, resource):
             return False
@@ -183,12 +202,14 @@ def passes(state, job, now):
 def _choose_late(machine, job, is_taken):
     """Choose a place that the reservation leaves, and take it from there if it is needed then."""
     shape = shape_of(machine, job)
+    if is_taken:
+        machine.at[LATE_STARTED] = 1
     if machine.by_amounts:
         count = find_place(machine, FREE, shape)
         if is_taken:
             _take_sums(machine, shape, count)
         return
-    find_least(machine)
+    _update_least(machine)
     count = find_place(machine, LEAST, shape)
     machine.at[CHOSEN], machine.at[N_CHOSEN] = job, count
     if is_taken:
@@ -198,7 +219,7 @@ def _choose_late(machine, job, is_taken):
 @inline
 def _take_sums(machine, shape, count):
     """Take sums from those that the reservation leaves."""
-    spare, n_resources = machine.spare, machine.free.shape[2]
+    spare, n_resources = machine.spare, machine.free.shape[1]
     for resource in range(n_resources):
         spare[resource] -= _sum_of(machine, shape, count, resource)
     for pool in range(machine.of_pools.shape[1]):
@@ -209,22 +230,45 @@ def _take_sums(machine, shape, count):
 @inline
 def take_found(machine, row, shape, count):
     """Take the place that was found from a level."""
-    node, taken = machine.scratch.node, machine.scratch.taken
-    for place in range(count):
-        change_node(machine, row, shape, node[place], taken[place], -1)
+    _change_nodes(machine, row, shape, (machine.scratch.node, machine.scratch.taken, 0, count), -1)
     change_pools(machine, row, shape, -1)
+
+
+@inline
+def _change_nodes(machine, row, shape, parts, sign):
+    """Return (1) or take (-1) what a job takes of several nodes."""
+    node, procs, first, last = parts
+    if machine.free.shape[1] > 1:
+        for part in range(first, last):
+            change_node(machine, row, shape, node[part], procs[part], sign)
+        return
+    free, open_, capacity = machine.free, machine.open, machine.capacity
+    whole, total = machine.table[shape, WHOLE] != 0, 0
+    for part in range(first, last):
+        place = node[part]
+        cores = capacity[place, CORES] if whole else procs[part]
+        total += cores
+        left = free[row, CORES, place] + sign * cores
+        free[row, CORES, place] = left
+        word, bit = place >> WORD_BITS, 1 << (place & (WORD - 1))
+        open_[row, word] = open_[row, word] | bit if left > 0 else open_[row, word] & ~bit
+    machine.level[row] += sign * total
 
 
 @inline
 def change_node(machine, row, shape, node, procs, sign):
     """Return (1) or take (-1) what a job takes of a node."""
-    free, level = machine.free, machine.level
+    free, level, open_ = machine.free, machine.level, machine.open
     cores = sign * _amount(machine, shape, node, procs, CORES)
-    free[row, node, CORES] += cores
+    free[row, CORES, node] += cores
     level[row] += cores
-    if free.shape[2] > 1:
-        free[row, node, MEMORY] += sign * _amount(machine, shape, node, procs, MEMORY)
-        free[row, node, GPUS] += sign * _amount(machine, shape, node, procs, GPUS)
+    if free[row, CORES, node] > 0:
+        open_[row, node >> WORD_BITS] |= 1 << (node & (WORD - 1))
+    else:
+        open_[row, node >> WORD_BITS] &= ~(1 << (node & (WORD - 1)))
+    if free.shape[1] > 1:
+        free[row, MEMORY, node] += sign * _amount(machine, shape, node, procs, MEMORY)
+        free[row, GPUS, node] += sign * _amount(machine, shape, node, procs, GPUS)
 
 
 @inline
@@ -246,8 +290,10 @@ def _reserve(state, job, now):
     machine, ends, jobs = state.machine, state.planned_ends, state.planned_jobs
     shape, place = shape_of(machine, job), state.at[N_RUNNING] - 1
     needed = machine.table[shape, PROCS]
+    machine.at[LATE_STARTED] = 0
     copy_level(machine, SPARE, FREE)
-    while machine.level[SPARE] < needed or not can_place(machine, SPARE, shape):
+    simple = machine.table[shape, SIMPLE] != 0
+    while machine.level[SPARE] < needed or not (simple or can_place(machine, SPARE, shape)):
         if place < 0:
             machine.shadow[0] = state.never
             return state.never
@@ -265,6 +311,7 @@ def _reserve(state, job, now):
         take_found(machine, SPARE, shape, count)
     machine.shadow[0] = shadow
     machine.at[SINCE_LATE] += 1
+    machine.at[LEAST_KNOWN] = 0
     return shadow
 
 
@@ -272,12 +319,12 @@ def _reserve(state, job, now):
 def _find_sums(machine):
     """Find the sums of what is free at the shadow time."""
     free, spare = machine.free, machine.spare
-    for resource in range(free.shape[2]):
+    for resource in range(free.shape[1]):
         spare[resource] = 0
-        for node in range(free.shape[1]):
-            spare[resource] += free[SPARE, node, resource]
+        for node in range(free.shape[2]):
+            spare[resource] += free[SPARE, resource, node]
     for pool in range(machine.pools.shape[1]):
-        spare[free.shape[2] + pool] = machine.pools[SPARE, pool]
+        spare[free.shape[1] + pool] = machine.pools[SPARE, pool]
 
 
 @inline
@@ -298,11 +345,13 @@ def same_rows(state, row, other):
 @bare
 def copy_level(machine, row, other):
     """Copy what is free."""
-    free, pools = machine.free, machine.pools
+    free, pools, open_ = machine.free, machine.pools, machine.open
     machine.level[row] = machine.level[other]
-    for node in range(free.shape[1]):
-        for resource in range(free.shape[2]):
-            free[row, node, resource] = free[other, node, resource]
+    for word in range(open_.shape[1]):
+        open_[row, word] = open_[other, word]
+    for resource in range(free.shape[1]):
+        for node in range(free.shape[2]):
+            free[row, resource, node] = free[other, resource, node]
     for pool in range(pools.shape[1]):
         pools[row, pool] = pools[other, pool]
 
@@ -311,8 +360,8 @@ def copy_level(machine, row, other):
 def give_back(machine, row, job):
     """Return what a running job holds."""
     node, procs, shape = machine.history.node, machine.history.procs, shape_of(machine, job)
-    for part in range(machine.first[job], machine.last[job]):
-        change_node(machine, row, shape, node[part], procs[part], 1)
+    parts = node, procs, machine.first[job], machine.last[job]
+    _change_nodes(machine, row, shape, parts, 1)
     change_pools(machine, row, shape, 1)
 
 
@@ -338,7 +387,7 @@ def take_place(machine, job):
         node[part], procs[part] = scratch.node[place], scratch.taken[place]
         part += 1
     machine.last[job] = at[N_PARTS] = part
-    at[CHOSEN] = -1
+    at[CHOSEN], at[LEAST_KNOWN] = -1, 0
 
 
 @inline
@@ -349,7 +398,7 @@ def vacate(state, row, job):
         machine.level[row] += state.jobs.procs[job]
         return
     give_back(machine, FREE, job)
-    machine.at[CHOSEN] = -1
+    machine.at[CHOSEN], machine.at[LEAST_KNOWN] = -1, 0
     machine.at[SINCE_NOW] += 1
     machine.at[SINCE_LATE] += 1
 
@@ -380,7 +429,7 @@ def must_return(state, what, now):
 def lacks_room(machine):
     """Whether the history has less room than the next instant may need."""
     history = machine.history
-    most = machine.free.shape[1] * machine.scratch.number.size
+    most = machine.free.shape[2] * machine.scratch.number.size
     return (
         history.node.size - machine.at[N_PARTS] < most
         or history.job.size - machine.at[N_RUNS] < most

@@ -3,6 +3,8 @@
 Arrays are looked up before loops: in loops that write, the compiler would look them up each time.
 """
 
+import numpy as np
+
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.nodes import (
     CHOSEN,
@@ -22,11 +24,28 @@ from workloadkit.simulation.machine.nodes import (
     SIMPLE,
     SPREAD,
     WHOLE,
+    WORD,
 )
 from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 
-# With fewer different numbers of free cores, nodes are searched by each of them; else sorted.
-FEW_SIZES = 10
+# A single bit of a word times this number has other highest bits for each place of the bit.
+_DE_BRUIJN = 0x077CB531
+_PLACE = np.empty(WORD, np.int64)
+_PLACE[[(_DE_BRUIJN << place & 0xFFFFFFFF) >> 27 for place in range(WORD)]] = np.arange(WORD)
+
+
+@inline
+def list_open(machine, row):
+    """List the nodes that may have free cores, by number; return how many."""
+    open_, order, count = machine.open, machine.scratch.order, 0
+    for word in range(open_.shape[1]):
+        bits = open_[row, word]
+        while bits != 0:
+            lowest = bits & -bits
+            order[count] = word * WORD + _PLACE[(lowest * _DE_BRUIJN & 0xFFFFFFFF) >> 27]
+            bits ^= lowest
+            count += 1
+    return count
 
 
 @inline
@@ -43,15 +62,15 @@ def pools_suffice(machine, row, shape):
 def room_of(machine, row, shape, node):
     """Return how many processors of a job fit on a node."""
     table, free = machine.table, machine.free
-    room = free[row, node, CORES]
+    room = free[row, CORES, node]
     if room <= 0 or table[shape, KINDS] >> machine.kind[node] & 1 == 0:
         return 0
     if table[shape, WHOLE] != 0 and room < machine.capacity[node, CORES]:
         return 0
     room = min(room, table[shape, PER_NODE])
-    if free.shape[2] > 1:
-        memory = free[row, node, MEMORY]
-        if memory < table[shape, ON_NODE] or free[row, node, GPUS] < table[shape, ON_NODE_GPUS]:
+    if free.shape[1] > 1:
+        memory = free[row, MEMORY, node]
+        if memory < table[shape, ON_NODE] or free[row, GPUS, node] < table[shape, ON_NODE_GPUS]:
             return 0
         if room * table[shape, PER_PROC] > memory:  # a division takes long
             room = memory // table[shape, PER_PROC]
@@ -61,13 +80,13 @@ def room_of(machine, row, shape, node):
 @bare
 def can_place(machine, row, shape):
     """Whether a job fits on a level."""
-    table, n_nodes = machine.table, machine.kind.size
+    table, free, order = machine.table, machine.free, machine.scratch.order
     if not pools_suffice(machine, row, shape):
         return False
     left = table[shape, PROCS]
     if table[shape, SIMPLE] != 0:
-        for node in range(n_nodes):
-            left -= machine.free[row, node, CORES]
+        for place in range(list_open(machine, row)):
+            left -= max(free[row, CORES, order[place]], 0)
             if left <= 0:
                 return True
         return False
@@ -77,8 +96,8 @@ def can_place(machine, row, shape):
         n_nodes, _ = _gather(machine, row, shape)
         _count_rooms(machine, n_nodes)
         return _can_follow(machine, shape, left, n_nodes, 0)
-    for node in range(n_nodes):
-        left -= room_of(machine, row, shape, node)
+    for place in range(list_open(machine, row)):
+        left -= room_of(machine, row, shape, order[place])
         if left <= 0:
             return True
     return False
@@ -91,18 +110,15 @@ def find_place(machine, row, shape):
     if not pools_suffice(machine, row, shape):
         return 0
     table, placement, scratch = machine.table, machine.placement, machine.scratch
-    if table[shape, LIMITED] == 0:
-        if placement == FIRST:
-            return _take_first(machine, row, shape)
-        if placement in (PACKED, SPREAD) and scratch.number.size <= FEW_SIZES:
-            return _take_by_free(machine, row, shape)
+    if table[shape, LIMITED] == 0 and placement == FIRST:
+        return _take_first(machine, row, shape)
     count, total = _gather(machine, row, shape)
     if total < table[shape, PROCS]:
         return 0
     if placement == CONTIGUOUS:
         return _fill_run(machine, shape, count)
     if placement in (PACKED, SPREAD):
-        _sort_by_free(machine, row, count)
+        _sort_by_free(machine, count)
         order = scratch.other
     elif placement == CONSECUTIVE:
         _sort_by_runs(machine, table[shape, PROCS], count)
@@ -125,8 +141,9 @@ def find_place(machine, row, shape):
 def _take_first(machine, row, shape):
     """Take nodes by number, without a limit of their number."""
     node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
-    count = 0
-    for number in range(machine.kind.size):
+    order, count = machine.scratch.order, 0
+    for place in range(list_open(machine, row)):
+        number = order[place]
         room = room_of(machine, row, shape, number)
         if room > 0:
             node[count] = number
@@ -139,59 +156,39 @@ def _take_first(machine, row, shape):
 
 
 @inline
-def _take_by_free(machine, row, shape):
-    """Take nodes by their free cores, the fewest or the most first, without such a limit."""
-    node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
-    free, packed, most = machine.free, machine.placement == PACKED, machine.scratch.number.size - 2
-    count = 0
-    for step in range(1, most + 1):
-        cores = step if packed else most + 1 - step
-        for number in range(machine.kind.size):
-            if free[row, number, CORES] == cores:
-                room = room_of(machine, row, shape, number)
-                if room > 0:
-                    node[count] = number
-                    taken[count] = min(room, left)
-                    left -= taken[count]
-                    count += 1
-                    if left == 0:
-                        return count
-    return 0
-
-
-@inline
 def _gather(machine, row, shape):
     """Collect the nodes with room, by number; return their number and all their room."""
-    order, rooms = machine.scratch.order, machine.scratch.room
+    scratch, free = machine.scratch, machine.free
+    order, rooms, cores = scratch.order, scratch.room, scratch.size
+    simple = machine.table[shape, SIMPLE] != 0
     count, total = 0, 0
-    for node in range(machine.kind.size):
-        room = room_of(machine, row, shape, node)
-        rooms[node] = room
+    for place in range(list_open(machine, row)):
+        node = order[place]
+        room = free[row, CORES, node] if simple else room_of(machine, row, shape, node)
         if room > 0:
-            order[count] = node
+            rooms[node], order[count] = room, node
+            cores[count] = room if simple else free[row, CORES, node]
             count += 1
             total += room
     return count, total
 
 
 @inline
-def _sort_by_free(machine, row, count):
+def _sort_by_free(machine, count):
     """Sort the collected nodes by free cores, the fewest or the most first; by number if equal."""
-    scratch, free, packed = machine.scratch, machine.free, machine.placement == PACKED
-    order, other, begin = scratch.order, scratch.other, scratch.number
+    scratch, packed = machine.scratch, machine.placement == PACKED
+    order, other, begin, cores = scratch.order, scratch.other, scratch.number, scratch.size
     most = begin.size - 2
-    for cores in range(begin.size):
-        begin[cores] = 0
+    for number in range(begin.size):
+        begin[number] = 0
     for place in range(count):
-        cores = free[row, order[place], CORES]
-        begin[(cores if packed else most - cores) + 1] += 1
-    for cores in range(1, begin.size):
-        begin[cores] += begin[cores - 1]
+        begin[(cores[place] if packed else most - cores[place]) + 1] += 1
+    for number in range(1, begin.size):
+        begin[number] += begin[number - 1]
     for place in range(count):
-        cores = free[row, order[place], CORES]
-        cores = cores if packed else most - cores
-        other[begin[cores]] = order[place]
-        begin[cores] += 1
+        number = cores[place] if packed else most - cores[place]
+        other[begin[number]] = order[place]
+        begin[number] += 1
 
 
 @inline

@@ -187,7 +187,7 @@ class NodeLevel:
         return f"{len(self.nodes)} nodes with {self.free} free processors"
 
 
-class _Claim(NamedTuple):
+class NodeClaim(NamedTuple):
     """A place that is reserved for a job from `begin` until `end`.
 
     If `strictly`, a job that ends at `begin` is in its way, too.
@@ -196,7 +196,7 @@ class _Claim(NamedTuple):
     begin: Any
     end: Any
     place: Place
-    strictly: bool
+    strictly: bool = False
 
     def is_in_the_way(self, begin: Any, end: Any) -> bool:
         """Whether it begins during some time."""
@@ -238,7 +238,8 @@ class NodeMachine(FailingMachine):
         cores = [node[CORES] for node in site.capacity]
         self._node_of = np.repeat(np.arange(len(cores)), cores)  # each core
         self._numbers, self._by_nodes = numbers, site.claim == "nodes"
-        self._claims: dict[JobView, _Claim] = {}
+        self._claims: dict[JobView, NodeClaim] = {}
+        self._accepted: dict[JobView, NodeClaim] = {}  # claims of requests
 
     def _go_down(self, shutdown: Shutdown) -> None:
         """Begin an outage, and stop the jobs that started last where cores are missing."""
@@ -338,15 +339,27 @@ class NodeMachine(FailingMachine):
     def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
         """Claim nodes for a job, from the earliest possible second on; return that second."""
         self.release(job)
+        claim = self.first_claim(job, now, now)
+        if claim is None:
+            return inf
+        self._claims[job] = claim._replace(strictly=strictly)
+        return claim.begin
+
+    def first_claim(self, job: JobView, earliest: Any, now: Any) -> NodeClaim | None:
+        """Return the first claim for a job, from some second on; None if there is no place."""
         ends = {running.start + running.estimate for running in self._places}
-        ends.update(claim.end for claim in self._claims.values())
+        ends.update(claim.end for claim in self._all_claims.values())
         ends.update(down.end for down in (*self._active, *self._announced) if down.end < inf)
-        for time in [now, *sorted(end for end in ends if end > now)]:
+        for time in [earliest, *sorted(end for end in ends if end > earliest)]:
             place = self._least(job, time, now, is_free=False).place(job)
             if place is not None:
-                self._claims[job] = _Claim(time, time + job.estimate, place, strictly)
-                return time
-        return inf
+                return NodeClaim(time, time + job.estimate, place)
+        return None
+
+    @property
+    def _all_claims(self) -> dict[JobView, NodeClaim]:
+        """Claims of requests and of waiting jobs."""
+        return {**self._accepted, **self._claims}
 
     def _least(self, job: JobView, begin: Any, now: Any, *, is_free: bool = True) -> NodeLevel:
         """Return what is available to a job from `begin` on, for its estimate.
@@ -355,7 +368,7 @@ class NodeMachine(FailingMachine):
         not free (`is_free`) now.
         """
         end = begin + job.estimate
-        claims = [claim for other, claim in self._claims.items() if other is not job]
+        claims = [claim for other, claim in self._all_claims.items() if other is not job]
         starts = [claim.begin for claim in claims if claim.is_in_the_way(begin, end)]
         starts += [down.start for down in self._announced if begin < down.start < end]
         levels = [self._planned(job, time, now) for time in [begin, *starts]]
@@ -367,7 +380,7 @@ class NodeMachine(FailingMachine):
         for running in self._places:
             if max(running.start + running.estimate, now) <= time:
                 level.give_back(running)
-        for other, claim in self._claims.items():
+        for other, claim in self._all_claims.items():
             if other is not job and claim.begin <= time < claim.end:
                 level.change(other, claim.place, -1)
         if self._active or self._announced:

@@ -1,5 +1,6 @@
-"""Processors that can be reserved, for both engines."""
+"""Machines that can be reserved: a pool of processors, for both engines; nodes, in plain Python."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,15 +9,18 @@ from numpy.typing import NDArray
 
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.requested import REFUSED, RequestTable, request_table
+from workloadkit.simulation.machine.reservable_nodes import ReservableNodeMachine, with_requests
 from workloadkit.simulation.machine.reservable_plain import ReservableMachine
+from workloadkit.simulation.plain.job import Job
 from workloadkit.simulation.state import ARRIVED, Jobs, State
 from workloadkit.simulation.workload import Overrun, Workload
 
 
 @dataclass(frozen=True, eq=False)
-class ReservablePool(Hardware):
-    """Identical processors that can be reserved.
+class Reservable(Hardware):
+    """Base of machines that can be reserved.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ class ReservablePool(Hardware):
 
     withholds = True
 
-    def answering(self, workload: Workload, overrun: Overrun) -> "ReservablePool":
+    def answering(self, workload: Workload, overrun: Overrun) -> "Reservable":
         """Return the machine for the jobs of a workload."""
         return replace(self, table=request_table(self.requests, workload, self.procs, overrun))
 
@@ -39,44 +43,6 @@ class ReservablePool(Hardware):
     def _table(self) -> RequestTable:
         assert self.table is not None  # the machine answers for some workload
         return self.table
-
-    def plain(self) -> ReservableMachine:
-        """Return the machine for one simulation in the plain-Python engine."""
-        return ReservableMachine(self.procs, self._table)
-
-    def submissions(self, jobs: Jobs) -> tuple[Jobs, Any]:
-        """Return tables with rows for the requests, and the source of submissions."""
-        from workloadkit.simulation.machine.reservable_stream import RequestStream
-
-        table, n_jobs = self._table, jobs.submit.size
-        unknown = np.full(table.number.size, -1)
-        rows = {
-            "submit": table.asked,
-            "run": table.run,
-            "estimate": table.duration,
-            "procs": table.procs,
-            "user": unknown,
-            "queue": unknown,
-        }
-        joined = {name: np.concatenate([getattr(jobs, name), row]) for name, row in rows.items()}
-        request, inside = np.full(n_jobs, -1), np.flatnonzero(table.job >= 0)
-        request[table.job[inside]] = inside
-        answer = np.full(table.number.size, REFUSED, jobs.submit.dtype)
-        times = table.asked, table.earliest, table.latest
-        source = np.zeros(n_jobs, np.int64)
-        stream = RequestStream(*times, request, source, answer, np.zeros(2, np.int64))
-        return jobs._replace(**joined), stream
-
-    def compiled(self, jobs: Any, n_planned: int) -> Any:
-        """Return the machine's part of the compiled state, with `n_planned` rows for a profile."""
-        from workloadkit.simulation.machine.reservable_ledger import new_reservable
-
-        return new_reservable(self.procs, jobs, self._table.number.size, n_planned)
-
-    def arrived(self, state: State) -> NDArray[np.int64]:
-        """Return the places in the workload of the jobs that arrived, in their order."""
-        places: NDArray[np.int64] = state.users.source[: state.at[ARRIVED]]
-        return places
 
     @property
     def dtype(self) -> np.dtype:
@@ -127,6 +93,76 @@ class ReservablePool(Hardware):
             "refused": int((~accepted).sum()),
             "mean_delay": float(delay.mean()) if delay.size else 0.0,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class ReservablePool(Reservable):
+    """Identical processors that can be reserved; parameters are those of `Reservable`."""
+
+    def plain(self) -> ReservableMachine:
+        """Return the machine for one simulation in the plain-Python engine."""
+        return ReservableMachine(self.procs, self._table)
+
+    def submissions(self, jobs: Jobs) -> tuple[Jobs, Any]:
+        """Return tables with rows for the requests, and the source of submissions."""
+        from workloadkit.simulation.machine.reservable_stream import RequestStream
+
+        table, n_jobs = self._table, jobs.submit.size
+        unknown = np.full(table.number.size, -1)
+        rows = {
+            "submit": table.asked,
+            "run": table.run,
+            "estimate": table.duration,
+            "procs": table.procs,
+            "user": unknown,
+            "queue": unknown,
+        }
+        joined = {name: np.concatenate([getattr(jobs, name), row]) for name, row in rows.items()}
+        request, inside = np.full(n_jobs, -1), np.flatnonzero(table.job >= 0)
+        request[table.job[inside]] = inside
+        answer = np.full(table.number.size, REFUSED, jobs.submit.dtype)
+        times = table.asked, table.earliest, table.latest
+        source = np.zeros(n_jobs, np.int64)
+        stream = RequestStream(*times, request, source, answer, np.zeros(2, np.int64))
+        return jobs._replace(**joined), stream
+
+    def compiled(self, jobs: Any, n_planned: int) -> Any:
+        """Return the machine's part of the compiled state, with `n_planned` rows for a profile."""
+        from workloadkit.simulation.machine.reservable_ledger import new_reservable
+
+        return new_reservable(self.procs, jobs, self._table.number.size, n_planned)
+
+    def arrived(self, state: State) -> NDArray[np.int64]:
+        """Return the places in the workload of the jobs that arrived, in their order."""
+        places: NDArray[np.int64] = state.users.source[: state.at[ARRIVED]]
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class ReservableNodes(Reservable):
+    """Nodes that can be reserved, in plain Python.
+
+    Parameters
+    ----------
+    procs, requests, table
+        As in `Reservable`.
+    nodes : Nodes
+    """
+
+    nodes: Any = None
+
+    def plain(self) -> ReservableNodeMachine:
+        """Return the machine for one simulation in the plain-Python engine."""
+        site = with_requests(self.nodes.site, self._table)
+        return ReservableNodeMachine(site, self.nodes.numbers, self._table)
+
+    def runs_inside(self, held: Sequence[tuple[int, Run]], jobs: Sequence[Job]) -> list[Run]:
+        """Return the runs of the jobs inside reservations, of those that were held."""
+        place, runs = {job.row: i for i, job in enumerate(jobs)}, []
+        for request, run in held:
+            if (row := int(self._table.job[request])) >= 0:
+                runs.append(run._replace(row=place[row], job=jobs[place[row]].number))
+        return runs
 
 
 def _spread(values: Any, places: NDArray[np.int64], n_jobs: int) -> NDArray:

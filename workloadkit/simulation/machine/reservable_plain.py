@@ -1,4 +1,4 @@
-"""A pool of processors that can be reserved, in plain Python.
+"""Machines that can be reserved, in plain Python: what they have in common, and one pool.
 
 A request that is accepted is a *claim* on a number of processors from one second to another, as is
 the reservation of a waiting job. Once it begins, it runs like a job, for as long as the job inside.
@@ -11,6 +11,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.simulation.machine.plain import Machine, Pool
 from workloadkit.simulation.machine.requested import REFUSED, RequestTable
 from workloadkit.simulation.plain.job import Job, JobView, show
+from workloadkit.simulation.plain.user import User
 
 if TYPE_CHECKING:
     from workloadkit.simulation.plain.simulation import Simulation
@@ -33,13 +34,8 @@ class _Claim(NamedTuple):
         return begin < self.begin < end or (self.strictly and self.begin == end)
 
 
-class ReservableMachine(Machine):
-    """Processors that are always available and can be reserved.
-
-    Parameters
-    ----------
-    procs : int
-    table : RequestTable
+class Answering(Machine):
+    """Base of machines that answer requests; subclasses define `offer`.
 
     Attributes
     ----------
@@ -47,17 +43,17 @@ class ReservableMachine(Machine):
         Start of each request, `REFUSED` for none. [s]
     """
 
-    def __init__(self, procs: int, table: RequestTable) -> None:
-        super().__init__(procs)
+    def let_reserve(self, table: RequestTable) -> None:
+        """Answer these requests."""
         self._table = table
-        self._running: dict[JobView, None] = {}
-        self._claims: dict[JobView, _Claim] = {}  # of waiting jobs
-        self._accepted: dict[JobView, _Claim] = {}  # of requests
+        self._accepted: dict[JobView, Any] = {}  # claims of requests
+        self._claims: dict[JobView, Any] = {}  # claims of waiting jobs
         self._request_of = {job: i for i, job in enumerate(table.job.tolist()) if job >= 0}
         self.answer: list[Any] = [REFUSED] * len(table.number)
 
     def begin(self, simulation: "Simulation") -> None:
         """Schedule the requests."""
+        super().begin(simulation)
         self._simulation = simulation
         for request, asked in enumerate(self._table.asked.tolist()):
             simulation.request_at(asked, _ASK, self._ask, request)
@@ -67,6 +63,10 @@ class ReservableMachine(Machine):
         request = self._request_of.get(job.row)
         return request is not None and self.answer[request] != REFUSED
 
+    def offer(self, view: JobView, earliest: Any, latest: Any) -> Any:
+        """Return the first claim that suits, by running jobs and accepted requests; else None."""
+        raise NotImplementedError
+
     def _ask(self, request: int) -> None:
         """Answer a request."""
         simulation, table = self._simulation, self._table
@@ -74,19 +74,47 @@ class ReservableMachine(Machine):
             getattr(table, name)[request].item()
             for name in ("procs", "run", "duration", "earliest", "latest")
         )
-        hold = Job(simulation.users[0], UNKNOWN, procs, run, duration, simulation.now, 0)
+        hold = Job(User(), UNKNOWN, procs, run, duration, simulation.now, 0)
+        hold.row = -1 - request
         view = show(hold)
-        begin = self._slot(view, earliest, latest)
-        if begin == inf:
+        claim = self.offer(view, earliest, latest)
+        if claim is None:
             return
-        self.answer[request] = begin
+        self.answer[request] = claim.begin
         self._claims.clear()
-        self._accepted[view] = _Claim(begin, begin + duration)
+        self._accepted[view] = claim
         simulation.scheduler.plans_void()
-        if begin == simulation.now:
+        if claim.begin == simulation.now:
             self._begin_request(view)
         else:
-            simulation.request_at(begin, _BEGIN, self._begin_request, view)
+            simulation.request_at(claim.begin, _BEGIN, self._begin_request, view)
+
+    def _begin_request(self, view: JobView) -> None:
+        """Begin a reservation: its processors are in use until the job inside ends."""
+        hold, now = view._record, self._simulation.now
+        self._claims[view] = self._accepted.pop(view)
+        hold.start = now
+        self._simulation.resume(hold, now + hold.run)
+
+
+class ReservableMachine(Answering):
+    """Processors that are always available and can be reserved.
+
+    Parameters
+    ----------
+    procs : int
+    table : RequestTable
+    """
+
+    def __init__(self, procs: int, table: RequestTable) -> None:
+        super().__init__(procs)
+        self._running: dict[JobView, None] = {}
+        self.let_reserve(table)
+
+    def offer(self, view: JobView, earliest: Any, latest: Any) -> _Claim | None:
+        """Return the first claim that suits, by running jobs and accepted requests; else None."""
+        begin = self._slot(view, earliest, latest)
+        return None if begin == inf else _Claim(begin, begin + view.estimate)
 
     def _slot(self, view: JobView, earliest: Any, latest: Any) -> Any:
         """Return the first start that suits, by running jobs and accepted requests; else `inf`."""
@@ -101,13 +129,6 @@ class ReservableMachine(Machine):
             ):
                 return begin
         return inf
-
-    def _begin_request(self, view: JobView) -> None:
-        """Begin a reservation: its processors are in use until the job inside ends."""
-        hold, now = view._record, self._simulation.now
-        del self._accepted[view]
-        hold.start = now
-        self._simulation.resume(hold, now + hold.run)
 
     def changes_ahead(self, now: Any) -> bool:
         """Whether reservations are ahead."""

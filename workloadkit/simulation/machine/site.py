@@ -11,6 +11,7 @@ from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs
 from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.shapes import Shape
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.state import State
 
@@ -56,6 +57,16 @@ class Nodes(Hardware):
         """Return the machine for the jobs of a workload."""
         users = workload.users
         return self if users is None else replace(self, row=users.tables.row)
+
+    def kinds(self, jobs: Any) -> NDArray[np.int64] | None:
+        """Return a number for the needs of each job, ascending with its processors."""
+        if self.has_outages or self.row is not None:
+            return None
+        shapes = self.site.shapes
+        number = np.empty(len(shapes.table), np.int64)
+        number[np.argsort(Shape(*shapes.table.T).procs, kind="stable")] = np.arange(number.size)
+        kinds: NDArray[np.int64] = number[shapes.of_job]
+        return kinds
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
         """Return the machine's part of the compiled state."""

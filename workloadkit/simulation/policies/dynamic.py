@@ -24,6 +24,7 @@ from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
     is_full,
+    may_have_moved,
     passes,
     release_all,
     reserve,
@@ -134,7 +135,7 @@ def allocate(state, new, now):
         _rank(state, 0, now)
         if _start_heads(state, now):
             _backfill(state, now)
-    if changes_ahead(state, 0, now):
+    if may_have_moved(state, 0, now):
         at[KNOWN] = False
     at[NEW] = state.at[ARRIVED]
 

@@ -61,7 +61,7 @@ class CompiledEasy(CompiledPolicy):
             rank = ranks(state, order)
             backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
             in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
-            if not in_turn and self.jobs_are_known and getattr(self.hardware, "by_size", False):
+            if not in_turn and self.jobs_are_known and self.hardware.kinds(state.jobs) is not None:
                 # a list in the order of arrival, changed only at its ends, needs no trees
                 patience = self.patience * n_jobs if self.backfills else 0
                 how |= {"long_queue": self.long_queue, "patience": patience}
@@ -78,6 +78,6 @@ class CompiledEasy(CompiledPolicy):
             self.forest = state.policy.forest
             return state._replace(policy=trees.as_line(state))
         if self.forest is None:
-            self.forest = trees.grow(state)
+            self.forest = trees.grow(state, self.hardware.kinds(state.jobs))
         few = min(self.long_queue, state.at[N_WAITING]) // 2
         return state._replace(policy=trees.as_trees(state, self.forest, few))

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import (
     FREE,
-    changes_ahead,
     fits,
     has_room,
     is_full,
+    may_have_moved,
     may_pass,
     need_of,
     passes,
@@ -131,6 +131,7 @@ def allocate(state, new, now):
     line, count = state.policy, state.at[N_RUNNING]
     look = (
         line.at[LOOK]
+        or may_have_moved(state, 0, now)
         or (state.late and count > 0 and state.planned_ends[count - 1] < now)
         or not in_turn(line, new, state.at[ARRIVED])
     )
@@ -194,7 +195,7 @@ def _look_at_all(state, new, now):
     while new < state.at[ARRIVED]:
         _join(line, new)
         new += 1
-    at[LOOK], at[KNOWN] = changes_ahead(state, 0, now), False  # then who was refused may fit
+    at[LOOK] = at[KNOWN] = False
     release_all(state, 0, now)
     first, last, head = at[FIRST], at[LAST], at[HEAD]
     while first < last and fits(state, head, now):

@@ -17,9 +17,11 @@ from workloadkit.simulation.machine.ledger import (
     has_room,
     is_full,
     is_spare,
+    may_have_moved,
     may_pass,
     passes,
     reserve,
+    room,
     start_job,
 )
 from workloadkit.simulation.parts import register_functions
@@ -84,12 +86,12 @@ class EasyTrees(NamedTuple):
     at: NDArray[np.int64]
 
 
-def grow(state: State) -> Forest:
-    """Make the trees for the jobs of a state with a `SettledList`."""
-    line, jobs = state.policy, state.jobs
+def grow(state: State, kind: NDArray[np.int64]) -> Forest:
+    """Make the trees for the jobs of a state with a `SettledList`, by their kinds."""
+    line = state.policy
     rank = line.rank.astype(np.int64)
     other = line.backfill_rank.astype(np.int64) if line.orders_differ else rank
-    return grow_forest(jobs.procs, rank, other, state.never, jobs.submit.dtype)
+    return grow_forest(state, kind, rank, other)
 
 
 def as_trees(state: State, forest: Forest, few: int) -> EasyTrees:
@@ -174,6 +176,7 @@ def allocate(state, new, now):
     trees, count = state.policy, state.at[N_RUNNING]
     look = (
         trees.at[LOOK_AT_ALL]
+        or may_have_moved(state, 0, now)
         or (state.late and count > 0 and state.planned_ends[count - 1] < now)
         or not in_turn(trees.line, new, state.at[ARRIVED])
     )
@@ -236,18 +239,14 @@ def _look_at_all(state, new, now):
 def _backfill(state, now):
     """Start jobs that may pass, in the order of backfilling."""
     trees, forest = state.policy, state.policy.forest
-    root, width, size, first = forest.root, forest.width, forest.size, forest.first
-    hit, estimate = trees.hit, state.jobs.estimate
-    n_jobs = estimate.size
+    size, width, hit, n_jobs = forest.size, forest.width, trees.hit, state.start.size
     limit = state.machine.shadow[0] - now + trees.slack
-    n_open = 0  # classes of fitting jobs
-    while n_open < size.size and has_room(state, FREE, size[n_open]):
-        most = trees.longest if is_spare(state, size[n_open]) else limit
-        leaf = next_leaf(forest.tree, root[n_open], width[n_open], 0, most)
-        hit[n_open] = forest.member[first[n_open] + leaf] if leaf >= 0 else n_jobs
+    n_open = 0  # classes of jobs that are not too large
+    while n_open < size.size and size[n_open] <= room(state, FREE, 0):
+        hit[n_open] = _next_hit(state, n_open, 0, limit)
         n_open += 1
     while True:
-        while n_open > 0 and not has_room(state, FREE, size[n_open - 1]):
+        while n_open > 0 and size[n_open - 1] > room(state, FREE, 0):
             n_open -= 1
         place = n_jobs
         for c in range(n_open):
@@ -260,9 +259,23 @@ def _backfill(state, now):
             passes(state, job, now)
             _leave(state, job)
             start_job(state, job, now)
-        most = trees.longest if is_spare(state, size[c]) else limit
-        leaf = next_leaf(forest.tree, root[c], width[c], forest.node[job] - width[c] + 1, most)
-        hit[c] = forest.member[first[c] + leaf] if leaf >= 0 else n_jobs
+        hit[c] = _next_hit(state, c, forest.node[job] - width[c] + 1, limit)
+
+
+@inline
+def _next_hit(state, c, leaf, limit):
+    """Return the place of the first job of a class, from a leaf on, that may start.
+
+    That is the number of all jobs if there is none.
+    """
+    trees, forest = state.policy, state.policy.forest
+    need = forest.need[c]
+    if has_room(state, FREE, need):
+        most = trees.longest if is_spare(state, need) else limit
+        found = next_leaf(forest.tree, forest.root[c], forest.width[c], leaf, most)
+        if found >= 0:
+            return forest.member[forest.first[c] + found]
+    return state.start.size
 
 
 register_functions(EasyTrees, sys.modules[__name__])
