@@ -195,7 +195,7 @@ def _look_at_all(state, new, now):
     while new < state.at[ARRIVED]:
         _join(line, new)
         new += 1
-    at[LOOK] = at[KNOWN] = False
+    at[KNOWN] = False
     release_all(state, 0, now)
     first, last, head = at[FIRST], at[LAST], at[HEAD]
     while first < last and fits(state, head, now):
@@ -219,6 +219,7 @@ def _look_at_all(state, new, now):
                 kept += 1
         last = kept
     at[FIRST], at[LAST], at[HEAD] = first, last, head
+    at[LOOK] = may_have_moved(state, 0, now)  # also if this was the last change
 
 
 register_functions(SettledList, sys.modules[__name__])
