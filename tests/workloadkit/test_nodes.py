@@ -158,7 +158,7 @@ def random_case(rng, policies):
     nodes = [
         (some(1, 2, 3, 4, 4, 12), int(rng.integers(8, 13)), some(1, 2))
         for _ in range(rng.integers(1, 7))
-    ]
+    ] * some(1, 1, 1, 1, 1, 1, 1, 12)  # up to 72 nodes
     log = []
     for submit in sorted(rng.integers(0, 21, rng.integers(1, 21)).tolist()):
         request = {"procs": int(rng.integers(1, 5))}

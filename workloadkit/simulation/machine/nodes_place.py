@@ -11,7 +11,6 @@ from workloadkit.simulation.machine.nodes import (
     CONSECUTIVE,
     CONTIGUOUS,
     FEWEST,
-    FIRST,
     KINDS,
     LIMITED,
     MOST,
@@ -110,8 +109,6 @@ def find_place(machine, row, shape):
     if not pools_suffice(machine, row, shape):
         return 0
     table, placement, scratch = machine.table, machine.placement, machine.scratch
-    if table[shape, LIMITED] == 0 and placement == FIRST:
-        return _take_first(machine, row, shape)
     count, total = _gather(machine, row, shape)
     if total < table[shape, PROCS]:
         return 0
@@ -135,24 +132,6 @@ def find_place(machine, row, shape):
         left -= taken[place]
         place += 1
     return place
-
-
-@inline
-def _take_first(machine, row, shape):
-    """Take nodes by number, without a limit of their number."""
-    node, taken, left = machine.scratch.node, machine.scratch.taken, machine.table[shape, PROCS]
-    order, count = machine.scratch.order, 0
-    for place in range(list_open(machine, row)):
-        number = order[place]
-        room = room_of(machine, row, shape, number)
-        if room > 0:
-            node[count] = number
-            taken[count] = min(room, left)
-            left -= taken[count]
-            count += 1
-            if left == 0:
-                return count
-    return 0
 
 
 @inline
