@@ -214,10 +214,9 @@ def check_schedule(
         placed = _placed(schedule, asked.allocations, listed)
         claims += _claims_on(hardware, trace, workload, placed, listed, at)
     if requests is not None or "reservations" in said:
-        known = at if same_jobs else None
-        on_nodes = hardware is not None
+        places = at if same_jobs else None
         claims += _around_reservations(
-            workload, schedule, requests, overrun, known, on_nodes=on_nodes
+            workload, schedule, requests, overrun, places, on_nodes=hardware is not None
         )
     elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing)

@@ -111,6 +111,8 @@ class Machine:
         Runs of jobs, if processors have numbers; otherwise stopped runs only.
     """
 
+    _simulation: "Simulation"
+
     def __init__(self, procs: int, level: Any = None) -> None:
         self.procs = self.working = procs
         self.level: Any = Pool(procs) if level is None else level
