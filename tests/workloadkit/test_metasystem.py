@@ -608,6 +608,16 @@ def test_errors_name_file_field_and_value(tmp_path):
         )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_job_that_is_sent_home_needs_a_home_that_admits_it(engine):
+    log = wk.Trace.from_columns({"submit": [0, 5], "run": [9, 9], "procs": [1, 4], "job": [7, 8]})
+    for home, lost in ((None, 7), ("a", 8)):
+        source = JobSource(log=log, home=home)
+        system = Metasystem([Site("a", 2), Site("b", 8)], [MetaScheduler("g", "home", [source])])
+        with pytest.raises(wk.ParameterError, match=f"home: job {lost} has no home that admits it"):
+            simulate_metasystem(system, engine=engine)
+
+
 def test_the_schema_of_the_file_describes_it(tmp_path):
     schema = json.loads(SCHEMA.read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
 from workloadkit.metasystem.kernels import sending
 from workloadkit.metasystem.kernels.streams import ASKS, Streams, Table
@@ -19,10 +19,27 @@ from workloadkit.simulation.workload import Workload
 
 
 def play_compiled(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
-    """Simulate a metasystem in the compiled engine."""
+    """Simulate a metasystem in the compiled engine.
+
+    Raises
+    ------
+    ParameterError
+        If a job that is sent home has no home that admits it.
+    """
+    _check_homes(prepared.jobs, policies)
     metasystem = CompiledMetasystem(prepared, policies)
     metasystem.play()
     return metasystem.served()
+
+
+def _check_homes(jobs: MetaJobs, policies: Sequence[MetaPolicy]) -> None:
+    """Check that jobs that are sent home have a home that admits them."""
+    go_home = np.array([policy.code == sending.HOME for policy in policies], np.bool_)
+    own = np.flatnonzero(go_home[jobs.scheduler])
+    lost = own[(jobs.home[own] < 0) | ~jobs.admitted[jobs.home[own], own]]
+    if lost.size:
+        number = jobs.number[lost[0]]
+        raise ParameterError(f"meta-scheduler home: job {number} has no home that admits it")
 
 
 class CompiledMetasystem:
