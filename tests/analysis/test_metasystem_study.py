@@ -214,7 +214,7 @@ def test_jobs_sent_home_wait_as_in_each_log():
 
 
 def test_waits_by_the_least_work_second_by_second():
-    """The oracle of metasystems finds site and start of each job anew in each second."""
+    """At each second, the oracle of metasystems finds where jobs are and which of them start."""
     sites = small_sites(range(2))
     jobs = []
     for m, each in enumerate(sites):

@@ -191,7 +191,7 @@ def test_what_cannot_be_reserved_is_refused():
 
 
 def test_users_who_react_are_served_around_maintenance():
-    """While the machine is reserved nobody starts; users who follow then submit later."""
+    """No job starts while the machine is reserved; users who wait for it submit later."""
     columns = {"submit": [0, 200], "run": [100, 50], "procs": [4, 4], "user": [1, 1]}
     trace = wk.Trace.from_columns(columns)
     maintenance = ReservationRequest(1, 0, 60, -1, 1000, 4, kind=2)
