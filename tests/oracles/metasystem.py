@@ -1,4 +1,4 @@
-"""Metasystems second by second: everything is found anew in each second.
+"""Metasystems second by second: everything is computed again in each second.
 
 Sites are dicts of `procs`, `scheduler` ("fcfs" or "easy"), `every` and `price`. Jobs are dicts of
 `submit`, `procs`, `run`, `estimate`, `home`, and `local`: the site of a local job, None for a meta

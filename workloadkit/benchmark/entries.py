@@ -216,7 +216,8 @@ class _Sent(MetaPolicy):
         for job, other in zip_longest(listed, ours):
             if job != other:
                 raise RefusedError(
-                    f"{given.name}: jobs differ: {job} is there, expected is {other}"
+                    f"{given.name}: its jobs are not those of the run: number, submit time and "
+                    f"processors are {job}, in the run {other}"
                 )
         numbers = (given.column(name).astype(np.int64).tolist() for name in ("job", "partition"))
         self._site = dict(zip(*numbers, strict=True))
