@@ -651,8 +651,15 @@ def test_the_command_writes_logs_jobs_and_events(run, tmp_path, monkeypatch):
         "meta_schedulers": [{"name": "g", "policy": "random", "jobs": {"site": "a", "share": 0.5}}],
     }
     Path("grid.json").write_text(json.dumps(described))
-    code, out, _ = run("metasystem", "grid.json", "--policy", "g=least-work", "-o", "results")
+    least_work = ("metasystem", "grid.json", "--policy", "g=least-work")
+    code, out, _ = run(*least_work, "-o", "results", "--check")
     assert code == 0 and "least-work" in out and "fcfs" in out
+    assert "proved" in out and "site b: " in out
+    n_meta = len(Path("results/jobs.csv").read_text().splitlines()) - 1
+    with monkeypatch.context() as changed:
+        changed.setattr("workloadkit.metasystem.rules._ROUNDING", -1.0)  # nothing is in time
+        code, out, _ = run(*least_work, "--check", "--json", "-")
+    assert code == 1 and json.loads(out)["jobs"] == n_meta
     n_jobs = sum(wk.read_swf(f"results/{name}.swf.gz").n_jobs for name in "ab")
     assert n_jobs == busy_log(1).n_jobs
     assert run("validate", "results/a.swf.gz")[0] == 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 workloadkit metasystem grid.json
 workloadkit metasystem grid.json --policy grid=shortest-wait --json wait.json
-workloadkit metasystem grid.json -o results --events 0.1
+workloadkit metasystem grid.json -o results --events 0.1 --check
 """
 
 
@@ -62,6 +62,14 @@ def metasystem(
             min=0, max=1, metavar="SHARE", help="Share of the jobs in events.csv, drawn by --seed."
         ),
     ] = 1.0,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Check the schedule by rules that share no code with the simulation, and show "
+            "each; exit 1 if one is violated.",
+        ),
+    ] = False,
     seed: SeedOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -71,7 +79,7 @@ def metasystem(
     goes to stdout. By default the seed is that of the description.
     """
     from workloadkit.experiments.custom_parts import meta_scheduler_named
-    from workloadkit.metasystem import read_metasystem, simulate_metasystem
+    from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
     check_outputs(json, inputs=[description])
     if output is not None and not output.parent.is_dir():
@@ -87,12 +95,17 @@ def metasystem(
     with progress(f"simulating {description}"):
         schedule = simulate_metasystem(system, rng=seed, policies=policies)
         summary = schedule.to_dict()
+        report = check_metasystem(schedule) if check else None
     if output:
         _write_all(schedule, output, events)
     if json:
         write_json(json, summary)
     if str(json) != "-":
         _show(schedule)
+        if report is not None:
+            typer.echo(f"\n{report}")
+    if report is not None and not report:
+        raise typer.Exit(1)
 
 
 def _write_all(schedule: "MetaSchedule", folder: Path, share: float) -> None:
