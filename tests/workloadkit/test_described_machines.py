@@ -12,7 +12,9 @@ import workloadkit as wk
 from tests.both_engines import agree
 from tests.commands import run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
+from tests.oracles import nodes as by_definition
 from tests.oracles import partitions
+from workloadkit.errors import WorkloadWarning
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.placement import PLACEMENTS
 
@@ -149,6 +151,50 @@ def test_partitions_of_nodes_have_places_of_their_own(log):
         first, last = (1, 3) if partition[schedule.workload.row[run.row]] == 1 else (4, 5)
         assert all(first <= node <= last for node, _ in run.nodes)
         assert sum(procs for _, procs in run.nodes) == schedule.workload.procs[run.row]
+
+
+@pytest.mark.parametrize("policy", ["easy", pytest.param("fcfs", marks=pytest.mark.slow)])
+def test_jobs_of_higher_tiers_are_considered_first(log, policy):
+    machine = tiered(1, 3)
+    assert machine.groups == (("1", "2"),)
+    schedule = agree(log, policy, machine=machine, memory="none", placement="first")
+    columns = (log.column(name).tolist() for name in ("submit", "run", "requested_time"))
+    requests, partition = (
+        [{"procs": p} for p in log.column("procs").tolist()],
+        log.column("partition"),
+    )
+    expected, places = by_definition.schedule(
+        *columns, requests, [[4, 0, 0]] * 6, policy=policy, queue=lambda _, job: -partition[job]
+    )
+    assert schedule.start.tolist() == [start for start, _, _ in expected]
+    at = {run.row: {node - 1: procs for node, procs in run.nodes} for run in schedule.runs}
+    assert at == dict(enumerate(places))
+    assert starts(log, policy, machine=tiered(3, 1)) != starts(log, policy, machine=tiered(2, 2))
+    wait = schedule.jobs["wait"].to_numpy()
+    assert wait[partition == 2].mean() < wait[partition == 1].mean()
+
+
+def tiered(*tiers):
+    """Six nodes of four processors that two partitions share."""
+    return MachineDescription(
+        nodes=(NodeType(count=6, cores=4, partitions=("1", "2")),),
+        partitions=[Partition(name=str(i + 1), tier=tier) for i, tier in enumerate(tiers)],
+    )
+
+
+def test_scores_know_tiers_and_other_policies_say_that_they_do_not(log):
+    equal = {"machine": tiered(2, 2), "claim": "amounts", "memory": "none"}
+    machine = equal | {"machine": tiered(1, 2)}
+    many = wk.simulate(log, "reservations:3", **machine | {"claim": "nodes"})
+    score = "order:score=-tier,reservations=3"
+    assert many.start.tolist() == starts(log, score, **machine | {"claim": "nodes"})
+    first = "order:score=-(partition==2)"
+    assert starts(log, "order:score=-tier", **machine) == starts(log, first, **equal)
+    assert starts(log, "order:score=-tier", procs=24) == starts(log, "easy", procs=24)
+    with pytest.warns(WorkloadWarning, match="sjf does not consider the tiers of partitions"):
+        wk.simulate(log, "sjf", **machine)
+    with pytest.warns(WorkloadWarning, match="with users who react, scheduler easy does not"):
+        wk.simulate(log, "easy", users="closed", **machine)
 
 
 def test_limits_of_partitions(log):

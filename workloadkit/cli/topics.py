@@ -55,10 +55,10 @@ the shadow time; spare processors are not used) and strict=yes (it ends
 before the shadow time).
 
 A score is an expression of submit, estimate, limit, procs, user, queue,
-since, number, group, partition, now, wait, running_work, waiting_work and
-usage with + - * / **, comparisons, and, or, not, and log, log2, log10, exp,
-sqrt, abs, min, max, where(condition, a, b); times may be written 20h. It
-is for order; the scores from lcfs to f4 but f1 have names. These take
+since, number, group, partition, tier, now, wait, running_work, waiting_work
+and usage with + - * / **, comparisons, and, or, not, and log, log2, log10,
+exp, sqrt, abs, min, max, where(condition, a, b); times may be written 20h.
+It is for order; the scores from lcfs to f4 but f1 have names. These take
 oldest_first=T, too: jobs that have waited longer come first.
 """
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engines import (
@@ -55,10 +57,14 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
         return trace, unscaled, _serve(parts, settings, workload)
     played = []
     for part in machine.parts(trace, workload):
-        its = replace(
-            parts, rules=replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)
-        )
-        played.append((part, _serve(its, settings, workload.take(part.jobs))))
+        jobs, policy = workload.take(part.jobs), parts.policy
+        if np.unique(jobs.tiers).size > 1 and machine.reservations is None:
+            from workloadkit.simulation.policies.order.tiers import in_tiers
+
+            policy = in_tiers(policy)
+        rules = replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)
+        its = replace(parts, policy=policy, rules=rules)
+        played.append((part, _serve(its, settings, jobs)))
     play = joined(workload, played)
     return trace, unscaled, play._replace(history=machine.assumed(trace))
 

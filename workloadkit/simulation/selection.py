@@ -166,6 +166,8 @@ def select_parts(
             hardware = ReservablePool(hardware.procs, asked)
         if machine is not None or not isinstance(behaviour, OpenUsers):
             engine = "python"
+    if isinstance(machine, Described) and machine.has_tiers:
+        _warn_of_tiers(policy, behaviour, machine)
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
@@ -270,6 +272,23 @@ def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
         )
     if machine.has_nodes and not getattr(policy, "serves_nodes", True):
         raise ParameterError(f"scheduler {name_of(policy)}: it does not support machines of nodes")
+
+
+def _warn_of_tiers(policy: Any, behaviour: Any, machine: Described) -> None:
+    """Warn if the tiers of partitions make no difference."""
+    from workloadkit.simulation.policies.order.tiers import knows_tiers
+
+    who, knows = f"scheduler {name_of(policy)}", knows_tiers(policy)
+    if knows and not isinstance(behaviour, OpenUsers):
+        who, knows = f"with users who react, {who}", False
+    elif knows and machine.reservations is not None:
+        who, knows = f"with requests for reservations, {who}", False
+    if not knows:
+        warnings.warn(
+            f"{machine.name}: {who} does not consider the tiers of partitions that share nodes",
+            WorkloadWarning,
+            stacklevel=4,
+        )
 
 
 def _is_plain(behaviour: Any) -> bool:

@@ -113,6 +113,8 @@ class Workload:
         with at the arrival. [s]
     group, partition : ndarray of int64, optional
         Of each job of a log, -1 for unknown.
+    tier : ndarray of int64, optional
+        Tier of the partition of each job; by default 1.
     """
 
     row: NDArray[np.int64]
@@ -133,6 +135,12 @@ class Workload:
     limit: NDArray | None = None
     group: NDArray[np.int64] | None = None
     partition: NDArray[np.int64] | None = None
+    tier: NDArray[np.int64] | None = None
+
+    @property
+    def tiers(self) -> NDArray[np.int64]:
+        """Tier of the partition of each job."""
+        return np.ones(self.submit.size, np.int64) if self.tier is None else self.tier
 
     @property
     def numbers_of_users(self) -> NDArray[np.int64]:

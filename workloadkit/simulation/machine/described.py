@@ -4,7 +4,6 @@ Partitions that share nodes are one machine, with one queue. All others are mach
 """
 
 import hashlib
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.io.machine import machine_text
 from workloadkit.io.outages import Outages
 from workloadkit.io.reservations import ReservationRequests
@@ -126,13 +125,6 @@ class Described(Hardware):
                 f"the machine has pools ({', '.join(description.pools)}) and partitions that share "
                 "no nodes: simulations of separate partitions cannot share pools"
             )
-        tiers = [{description.partitions[i].tier for i in group.partitions} for group in groups]
-        if any(len(different) > 1 for different in tiers):
-            warnings.warn(
-                f"{machine.name}: tiers of partitions that share nodes are not simulated",
-                WorkloadWarning,
-                stacklevel=4,
-            )
         return replace(machine, procs=sum(group.procs for group in groups))
 
     @cached_property
@@ -158,6 +150,13 @@ class Described(Hardware):
             if procs:
                 groups.append(Group("+".join(names), members, kinds, procs))
         return tuple(groups)
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether partitions that share nodes are of different tiers."""
+        partitions = self.description.partitions
+        tiers = [{partitions[i].tier for i in group.partitions} for group in self.groups]
+        return any(len(different) > 1 for different in tiers)
 
     @property
     def has_nodes(self) -> bool:
@@ -250,6 +249,9 @@ class Described(Hardware):
         for part in self._parts(trace, workload, requests):
             fits[part.jobs] = _fit_when_idle(part.hardware, workload.procs[part.jobs])
         fits &= self._are_within_limits(workload, requests)
+        if self.has_tiers:
+            tier = np.array([*(p.tier for p in self.description.partitions), 1])  # of none: 1
+            workload = replace(workload, tier=tier[requests.partition[workload.row]])
         if fits.all():
             return workload
         if not fits.any():

@@ -41,6 +41,8 @@ class Job:
         Points (time since its submission [s], value) of its utility function; none without one.
     group, partition : int, optional
         Its group and partition in the log.
+    tier : int
+        The tier of its partition.
     row : int
         Its place among the jobs of the user's log, -1 for none.
     interruptions : int
@@ -72,6 +74,7 @@ class Job:
     utility: tuple[Point, ...] = ()
     group: int | None = None
     partition: int | None = None
+    tier: int = 1
     row: int = -1
     start: Any = None
     end: Any = None

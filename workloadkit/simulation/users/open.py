@@ -36,5 +36,6 @@ class Replay(User):
         w = self.workload
         columns = (w.user, w.procs, w.run, w.estimate, w.submit, w.job, w.killed, w.queue, w.wait)
         utility = repeat(()) if w.utilities is None else map(w.utilities.of, range(w.submit.size))
-        groups = (repeat(None) if c is None else c.tolist() for c in (w.group, w.partition))
+        groups = [repeat(None) if c is None else c.tolist() for c in (w.group, w.partition)]
+        groups.append(w.tiers.tolist())
         return map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups, count())

@@ -106,12 +106,13 @@ class Order(Backfilling):
 
     Notes
     -----
-    Features are `submit`, `estimate`, `limit` and `procs` of the job; `user`, `queue`, `group`,
-    `partition` and its `number`, as numbers; `since`, the time from the first submission of all to
-    that of the job; `now` and `wait`; and of the job's user `running_work` and `waiting_work`, the
-    sums of estimate × processors at arrival, and `usage`, the processors × seconds of the past,
-    exponentially decayed. Times are in seconds. `number`, `group` and `partition` are known where
-    jobs arrive at the timestamps of a log.
+    Features are `submit`, `estimate`, `limit` and `procs` of the job; its `number`, `user`,
+    `queue`, `group` and `partition`, as numbers, and the `tier` of its partition; `since`, the time
+    from the first submission of all to that of the job; `now` and `wait`; and of the job's user
+    `running_work` and `waiting_work`, the sums of estimate × processors at arrival, and `usage`,
+    the processors × seconds of the past, exponentially decayed. Times are in seconds. `number`,
+    `group`, `partition` and `tier` are known where jobs arrive at the timestamps of a log. The tier
+    is 1, except on a described machine.
 
     An expression has numbers and times (``20h``), ``+ - * / **``, comparisons (1 or 0), ``and``,
     ``or``, ``not``, and the functions ``log``, ``log2``, ``log10``, ``exp``, ``sqrt``, ``abs``,

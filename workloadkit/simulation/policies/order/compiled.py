@@ -17,6 +17,7 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.compiled import CompiledEasy
 from workloadkit.simulation.policies.order import Order as OrderPolicy
 from workloadkit.simulation.policies.order import Score, kernel
+from workloadkit.simulation.policies.order.expression import OF_LOG
 from workloadkit.simulation.policies.order.plain import check_log
 from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 from workloadkit.simulation.policies.varying.compiled import (
@@ -89,7 +90,9 @@ def new_memory(score: Score, workload: Workload) -> kernel.ScoreMemory:
         n_users = users.size
     elif score.follows_users:
         n_users = workload.users.agenda.time.size
-    of_log = (workload.job, workload.group, workload.partition) if score.is_of_log else (none,) * 3
+    of_log: tuple[Any, ...] = (none,) * len(OF_LOG)
+    if score.is_of_log:
+        of_log = (workload.job, workload.group, workload.partition, workload.tiers)
     known_by = workload.known_by
     return kernel.ScoreMemory(
         what=steps[0].copy(),

@@ -22,12 +22,12 @@ from workloadkit.parameters import read_duration
 #: What a score may depend on. The first are known when a job arrives, and do not change.
 AT_ARRIVAL = (
     *("submit", "estimate", "limit", "procs", "user", "queue", "since"),
-    *("number", "group", "partition"),
+    *("number", "group", "partition", "tier"),
 )
 FEATURES = (*AT_ARRIVAL, "now", "wait", "running_work", "waiting_work", "usage")
 
 #: Features that only jobs of a log have, at their timestamps.
-OF_LOG = ("number", "group", "partition")
+OF_LOG = ("number", "group", "partition", "tier")
 
 #: Features of the job's user.
 OF_USER = ("running_work", "waiting_work", "usage")

@@ -23,8 +23,9 @@ from workloadkit.simulation.policies.order.expression import (
     SUBTRACT,
 )
 
-(SUBMIT, ESTIMATE, LIMIT, PROCS, USER, QUEUE, SINCE, NUMBER_OF_JOB, GROUP, PARTITION) = range(10)
-(NOW, WAIT, RUNNING_WORK, WAITING_WORK, USAGE) = range(10, len(FEATURES))
+(SUBMIT, ESTIMATE, LIMIT, PROCS, USER, QUEUE, SINCE) = range(7)
+(NUMBER_OF_JOB, GROUP, PARTITION, TIER) = range(7, 11)
+(NOW, WAIT, RUNNING_WORK, WAITING_WORK, USAGE) = range(11, len(FEATURES))
 
 # Rows of ScoreMemory.work, by user.
 WAITING, RUNNING, BUSY, USED = range(4)
@@ -51,8 +52,8 @@ class ScoreMemory(NamedTuple):
         User of each job, from 0 on; empty if the jobs have it.
     user_number : ndarray of int64, shape (n_users,) or (0,)
         Number of each user; empty if the jobs have it.
-    of_log : ndarray of int64, shape (3, n_jobs) or (3, 0)
-        Number, group and partition of each job of a log.
+    of_log : ndarray of int64, shape (4, n_jobs) or (4, 0)
+        Number, group, partition and tier of each job of a log.
     work : ndarray of float64, shape (4, n_users)
         Waiting and running work [processors × s], processors in use, and usage [processors × s];
         see the constants.
@@ -176,7 +177,7 @@ def _feature(memory, jobs, which, job, now):
     if which == USER:
         user = jobs.user[job]
         return float(memory.user_number[user] if memory.user_number.size > 0 else user)
-    if NUMBER_OF_JOB <= which <= PARTITION:
+    if NUMBER_OF_JOB <= which <= TIER:
         return float(memory.of_log[which - NUMBER_OF_JOB, job])
     user = _person(memory, jobs, job)
     if which == USAGE:

@@ -109,7 +109,7 @@ class ScoredScheduler(OrderedScheduler):
             return self.now - job.submit
         if name == "since":
             return job.submit - self._at.first
-        if name in ("group", "partition"):
+        if name in ("group", "partition", "tier"):
             return getattr(job._record, name)
         if name in ("running_work", "waiting_work", "usage"):
             return getattr(self.work, name)(job.user, self.now)
@@ -131,8 +131,8 @@ def check_log(scores: Any, is_there: bool) -> None:
     """
     if not is_there and any(score is not None and score.is_of_log for score in scores):
         raise ParameterError(
-            "scheduler order: number, group and partition are known only of jobs that arrive at "
-            "the timestamps of a log"
+            "scheduler order: number, group, partition and tier are known only of jobs that arrive "
+            "at the timestamps of a log"
         )
 
 
