@@ -9,8 +9,10 @@ preceded by comments that describe the file::
     ; Log: log.swf
     ; LogDigest: sha256 9098639e…
     ; OutageType: 7 flood
+    ; OutageUsers: 3 12 17
     1 -1 86400 90000 1 2 17 18
     2 0 604800 633600 5 128 -1
+    3 -1 700000 703600 3 0 -1
 
 The fields are
 
@@ -22,15 +24,17 @@ The fields are
 6. number of affected processors (nodes, counted in processors as in logs);
 7. and following: numbers of the processors, from 1, or -1 if unknown.
 
-Times are in seconds of the log. The labels Log and LogDigest identify the log: its name, and the
-SHA-256 of its text.
+Times are in seconds of the log. A label OutageUsers contains the number of an outage that takes no
+processors, and the users whom it hits: their jobs cannot run, those of others can. The labels Log
+and LogDigest identify the log: its name, and the SHA-256 of its text.
 """
 
 import os
 import re
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -181,7 +185,8 @@ class Outages(OfLog[Outage], Displayed):
     Raises
     ------
     WorkloadError
-        If two outages have the same number.
+        If two outages have the same number, or if the header names users of an outage that does not
+        exist or takes processors.
 
     Examples
     --------
@@ -195,6 +200,53 @@ class Outages(OfLog[Outage], Displayed):
     name: str = "outages"
     digest: str = ""
     _form: ClassVar[LineForm] = _FORM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.users  # which checks them
+
+    @cached_property
+    def users(self) -> Mapping[int, tuple[int, ...]]:
+        """Users whom outages of users hit, by the number of the outage."""
+        procs = {outage.number: outage.procs for outage in self}
+        found: dict[int, tuple[int, ...]] = {}
+        for value in self.header.get_all("OutageUsers"):
+            words = value.split()
+            if len(words) < 2 or not all(map(_TYPE.fullmatch, words)):
+                wrong = "give the number of an outage and those of users"
+            elif (number := int(words[0])) not in procs:
+                wrong = f"there is no outage {number}"
+            elif number in found:
+                wrong = f"outage {number} is repeated"
+            elif procs[number] > 0:
+                wrong = f"outage {number} takes {plural(procs[number], 'processor')}, not users"
+            else:
+                found[number] = tuple(sorted(set(map(int, words[1:]))))
+                continue
+            raise WorkloadError(f"{self.name}: OutageUsers: {wrong}: {value!r:.60}")
+        return found
+
+    def of_users(self, number: int, users: Iterable[int]) -> "Outages":
+        """Return the same, with an outage that hits some users only.
+
+        Parameters
+        ----------
+        number : int
+            Number of the outage, which takes no processors.
+        users : iterable of int
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such outage, or it takes processors.
+
+        Examples
+        --------
+        >>> Outages((Outage(1, 3600, 7200, procs=0),)).of_users(1, [17, 12]).users
+        {1: (12, 17)}
+        """
+        value = " ".join(map(str, (number, *users)))
+        return replace(self, header=self.header.appended(("OutageUsers", value)), digest="")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw which outages take how many processors, and when; those without an end have none."""
@@ -227,7 +279,7 @@ class Outages(OfLog[Outage], Displayed):
                 lambda o: o.announced > o.start > UNKNOWN,
             ),
             ("of length 0", lambda o: o.end == o.start > UNKNOWN),
-            ("without processors", lambda o: o.procs == 0),
+            ("without processors", lambda o: o.procs == 0 and o.number not in self.users),
             (
                 "of an unknown type",
                 lambda o: o.type not in (UNKNOWN, *self.types),

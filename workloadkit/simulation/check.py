@@ -31,6 +31,7 @@ from workloadkit.simulation.feasible import (
     Listed,
     each_is_there_once,
     every_job_starts,
+    held_jobs_do_not_run,
     listed_jobs,
     match_jobs,
     needs_are_the_logs,
@@ -43,7 +44,7 @@ from workloadkit.simulation.feasible import (
 )
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.machine.shutdowns import settle
+from workloadkit.simulation.machine.shutdowns import holds_of, settle
 from workloadkit.simulation.on_nodes import (
     jobs_have_nodes,
     no_node_is_used_twice,
@@ -123,8 +124,9 @@ def check_schedule(
     is unknown; and times with decimals that differ only by rounding. Kept reservations are not
     checked with decimals. With outages, no more processors may be in use than work, and jobs may
     end early, failed (status 0). Passes are repeated if a Schedule contains the runs that outages
-    stopped, in whole seconds. Not checked are the choice of these runs, and passes while an outage
-    is announced, as these plan with individual processors.
+    stopped, in whole seconds. Not checked are the choice of these runs, passes while an outage is
+    announced, as these plan with individual processors, and any where there are outages of users;
+    but no job of theirs may run during one.
 
     Parameters
     ----------
@@ -203,12 +205,18 @@ def check_schedule(
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
+    if outages is not None and outages.users and same_jobs:
+        claims.append(held_jobs_do_not_run(workload, runs, at, stopped, holds_of(outages)))
     case = rule = None
     if same_jobs:
         reacting = _users_react(schedule)
         case = make_case(workload, listed, at, machine or 0, asked.passes, reacting=reacting)
         rule = rule_of(named, workload, case.row)
-        if changing and case.whole and isinstance(schedule, Schedule) and outages is not None:
+        if (
+            (changing and case.whole and isinstance(schedule, Schedule))
+            and outages is not None
+            and not outages.users
+        ):
             case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
     if hardware is not None and same_jobs:
         placed = _placed(schedule, asked.allocations, listed)

@@ -72,12 +72,14 @@ def play_plain(
         rng=np.random.default_rng(rules.seed),
         utility_at=utility_at,
         predictor=rules.predictor and rules.predictor.plain(*predictor_rng(rules)),
+        holds=rules.holds,
+        requeues=rules.requeues,
     )
     jobs = simulation.go()
     if rules.passes == "instant":
         jobs.sort(key=attrgetter("submit", "number"))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
-    if hardware.has_outages or any(job.interruptions for job in jobs):
+    if hardware.has_outages or rules.holds or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
     start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs

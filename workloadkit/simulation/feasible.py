@@ -18,7 +18,7 @@ from workloadkit.simulation.claims import (
     seconds,
     use_of,
 )
-from workloadkit.simulation.machine.shutdowns import Shutdown
+from workloadkit.simulation.machine.shutdowns import Hold, Shutdown
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
@@ -311,6 +311,29 @@ def no_processor_is_used_twice(
     peak = max(peak, int(most.max(initial=0)))
     outages = f", outages: {len(shutdowns):,}" if shutdowns else ""
     return ScheduleClaim(text, "proved", f"at most {peak:,} of {machine:,}{outages}")
+
+
+def held_jobs_do_not_run(
+    workload: Workload,
+    runs: Listed,
+    at: NDArray[np.int64],
+    stopped: NDArray[np.int64],
+    holds: Sequence[Hold],
+) -> ScheduleClaim:
+    """Check that no job of a user runs during an outage of the user; `stopped` are its runs."""
+    text = "no job runs during an outage of its user"
+    user = np.empty(at.size, np.int64)
+    user[at] = workload.user
+    user = np.concatenate([user, user[stopped]])
+    start, end = runs.start, runs.start + runs.run
+    for hold in holds:
+        during = (start < hold.end) & ((end > hold.start) | (start == end) & (start > hold.start))
+        wrong = during & np.isin(user, hold.users)
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            why = f"job {runs.job[i]} of user {user[i]}, started at {seconds(start[i])}"
+            return refuted(text, f"{why}, in outage {hold.number}", int(wrong.sum()))
+    return ScheduleClaim(text, "proved", plural(len(holds), "outage"))
 
 
 def _changes(shutdowns: Sequence[Shutdown]) -> list[NDArray]:

@@ -31,7 +31,7 @@ from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.reservable import ReservablePool
-from workloadkit.simulation.machine.shutdowns import settle
+from workloadkit.simulation.machine.shutdowns import holds_of, settle
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Resampled, ResampledUsers
@@ -147,7 +147,12 @@ def select_parts(
             "for custom schedulers and users in plain Python"
         )
     down = _outages(settings.outages, trace, recorded=recorded)
-    if down is not None and machine is not None:
+    holds = holds_of(down) if down is not None else []
+    if holds:
+        _check_holds(policy, behaviour, settings)
+        engine = "python"
+    strikes = down is not None and len(holds) < len(down)  # processors, too
+    if down is not None and strikes and machine is not None:
         machine = _with_outages(machine, down, policy, settings)
         engine = "python"
     procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
@@ -155,7 +160,7 @@ def select_parts(
         _warn_of_partitions(trace)
         _warn_of_jobs_before_window(trace)
     hardware: Hardware = machine or OnePool(procs or MAX_PROCS)
-    if down is not None and machine is None:
+    if down is not None and strikes and machine is None:
         hardware = _numbered(policy, down, hardware.procs, settings.interrupted == "requeue")
     asked = _requests(settings.reservations, trace)
     if asked is not None:
@@ -194,6 +199,8 @@ def select_parts(
         parameters.get("seed", 0),
         hardware,
         None if _is_request(predictor) else predictor,
+        holds,
+        settings.interrupted == "requeue",
     )
     return SimulationParts(
         trace,
@@ -558,6 +565,17 @@ def _with_outages(
     if scheduler.overcommits or not scheduler.bears_outages:
         raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
     return replace(machine, outages=outages, requeues=settings.interrupted == "requeue")
+
+
+def _check_holds(policy: Policy | Scheduler, behaviour: Any, settings: Simulate) -> None:
+    """Check that outages of users apply to the other settings."""
+    if settings.engine == "compiled":
+        raise ParameterError("outages of users: the compiled engine does not simulate them")
+    if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
+        raise ParameterError("outages of users apply to users of a log")
+    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
+    if scheduler.overcommits or not scheduler.bears_holds:
+        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages of users")
 
 
 def _numbered(

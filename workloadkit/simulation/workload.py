@@ -58,6 +58,10 @@ class Rules:
     predictor : object, optional
         Plans jobs, see `workloadkit.simulation.predictors`; by default with their limits. With an
         attribute `draws` its forms receive a generator of random numbers.
+    holds : sequence of Hold
+        Outages of users, in the plain-Python engine.
+    requeues : bool
+        Whether jobs that these stop return to the queue; otherwise they are lost.
     """
 
     machine: int
@@ -66,6 +70,8 @@ class Rules:
     seed: int = 0
     hardware: Any = None
     predictor: Any = None
+    holds: Sequence[Any] = ()
+    requeues: bool = True
 
 
 def predictor_rng(rules: Rules) -> tuple[np.random.Generator, ...]:

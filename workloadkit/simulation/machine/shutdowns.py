@@ -1,4 +1,4 @@
-"""The outages of a simulation: which processors go down."""
+"""The outages of a simulation: which processors go down, and which users cannot run."""
 
 from collections.abc import Sequence
 from math import inf
@@ -34,6 +34,41 @@ class Shutdown(NamedTuple):
     processors: NDArray[np.int64]
 
 
+class Hold(NamedTuple):
+    """An outage that hits some users only.
+
+    Parameters
+    ----------
+    number : int
+        Number of the outage.
+    start, end : int or float
+        Their jobs cannot run from `start` until `end`; `inf` for never. [s]
+    users : tuple of int
+    """
+
+    number: int
+    start: Any
+    end: Any
+    users: tuple[int, ...]
+
+
+def holds_of(outages: Outages) -> list[Hold]:
+    """Return the outages that hit some users only, in the order of (start, number).
+
+    Raises
+    ------
+    WorkloadError
+        If the start of one is unknown.
+    """
+    holds = []
+    for outage in _in_order(outages):
+        if outage.number in outages.users:
+            _check_start(outage, outages.name)
+            end = inf if outage.end == UNKNOWN else outage.end
+            holds.append(Hold(outage.number, outage.start, end, outages.users[outage.number]))
+    return holds
+
+
 def settle(outages: Outages, size: int) -> list[Shutdown]:
     """Assign outages to the processors of a machine.
 
@@ -52,7 +87,7 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     Returns
     -------
     list of Shutdown
-        In the order of (start, number); outages of no processor are left out.
+        In the order of (start, number); outages of users or of no processor are left out.
 
     Raises
     ------
@@ -67,7 +102,7 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     >>> [shutdown.processors.tolist() for shutdown in settle(outages, 4)]
     [[0, 1], [2], [3, 0]]
     """
-    order = sorted(outages, key=lambda outage: (outage.start, outage.number))
+    order = [outage for outage in _in_order(outages) if outage.number not in outages.users]
     shutdowns: list[Shutdown] = []
     for outage in order:
         _check(outage, size, outages.name)
@@ -93,11 +128,19 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     return [shutdown for shutdown in shutdowns if shutdown.processors.size]
 
 
+def _in_order(outages: Outages) -> list[Outage]:
+    return sorted(outages, key=lambda outage: (outage.start, outage.number))
+
+
+def _check_start(outage: Outage, name: str) -> None:
+    if outage.start == UNKNOWN:
+        raise WorkloadError(f"{name}: outage {outage.number} starts at an unknown second")
+
+
 def _check(outage: Outage, size: int, name: str) -> None:
     """Check that an outage can be simulated."""
     which = f"{name}: outage {outage.number}"
-    if outage.start == UNKNOWN:
-        raise WorkloadError(f"{which} starts at an unknown second")
+    _check_start(outage, name)
     if outage.procs == UNKNOWN:
         raise WorkloadError(f"{which} takes an unknown number of processors")
     if max(outage.procs, *outage.components, 0) > size:

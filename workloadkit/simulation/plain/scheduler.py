@@ -44,6 +44,9 @@ class Scheduler(Participant):
     #: Whether it supports processors that go down and come up.
     bears_outages = True
 
+    #: Whether waiting jobs may leave the queue and return, as in outages of users.
+    bears_holds = True
+
     #: Processors that work and are free; read-only.
     free: Any = _Free()
 

@@ -12,6 +12,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.machine.shutdowns import Hold
 from workloadkit.simulation.plain.events import (
     FIRST,
     MACHINE,
@@ -22,6 +23,7 @@ from workloadkit.simulation.plain.events import (
     WAKE_UP,
     EventQueue,
 )
+from workloadkit.simulation.plain.holds import Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.scheduler import Scheduler
 from workloadkit.simulation.plain.user import User
@@ -59,6 +61,10 @@ class Simulation:
         it; ``learn(job)`` is called after its end; ``correct(job)``, if there is such a method,
         returns the planned run time of a job that has outlived it. All receive a `JobView`. By
         default, jobs are planned with their limits.
+    holds : sequence of Hold
+        Outages of users.
+    requeues : bool
+        Whether jobs that these stop return to the queue; otherwise they are lost.
 
     Attributes
     ----------
@@ -83,6 +89,8 @@ class Simulation:
         rng: np.random.Generator,
         utility_at: UtilityAt = "turnaround",
         predictor: Any = None,
+        holds: Sequence[Hold] = (),
+        requeues: bool = True,
     ) -> None:
         self.hardware, self.scheduler, self.users = hardware, scheduler, tuple(users)
         self.overrun, self.by_event = overrun, passes == "event"
@@ -105,6 +113,7 @@ class Simulation:
             user.rng = stream
             user._simulation = self
         hardware.begin(self)
+        self._holds = Holds(holds, requeues=requeues, simulation=self) if holds else None
         scheduler.free = hardware.level.free
 
     @property
@@ -151,6 +160,7 @@ class Simulation:
             raise WorkloadError(
                 f"{who} never starts {len(stuck):,} of {plural(len(self.jobs), 'job')}; the first "
                 f"is job {stuck[0]}{self.hardware.lasting_losses()}"
+                f"{self._holds.lasting() if self._holds else ''}"
             )
         return [job._record for job in self.jobs]
 
@@ -224,6 +234,8 @@ class Simulation:
             job.prediction = self._predicted(view, self.predictor.plan)
             replan(view, job.prediction)
         self.scheduler.job_arrives(view)
+        if self._holds is not None:
+            self._holds.take_in()
 
     def _predicted(self, job: JobView, predict: Callable[[JobView], Any]) -> Any:
         """Return the planned run time of a job."""

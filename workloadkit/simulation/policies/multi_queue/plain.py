@@ -37,6 +37,8 @@ class MultiQueueScheduler(Scheduler):
         Past weeks.
     """
 
+    bears_holds = False
+
     def __init__(self, partitions: int) -> None:
         super().__init__()
         self.n_partitions = partitions

@@ -22,8 +22,9 @@ def in_tiers(policy: Any) -> Any:
 
     Examples
     --------
-    >>> in_tiers(Reservations(4))
-    Order(score='-tier', backfill='same', oldest_first=inf, ..., reservations=4)
+    >>> ordered = in_tiers(Reservations(4))
+    >>> ordered.name, ordered.score, ordered.reservations
+    ('order', '-tier', 4)
     """
     if type(policy) is Easy and policy.backfill in ("same", "none"):
         names = ("backfill", "reservations", "spare", "strict")

@@ -24,6 +24,8 @@ class SelfAdaptiveScheduler(Scheduler):
     policy : SelfAdaptive
     """
 
+    bears_holds = False
+
     def __init__(self, policy: SelfAdaptive) -> None:
         super().__init__()
         self.policy = policy

@@ -20,6 +20,8 @@ class SlackScheduler(ConservativeScheduler):
     policy : Slack
     """
 
+    bears_holds = False
+
     def __init__(self, policy: "Slack") -> None:
         super().__init__()
         self.policy = policy
