@@ -10,8 +10,9 @@ from tests.benchmarks.measure import Row
 from tests.data import DATA
 from workloadkit.metasystem import JobSource, MetaScheduler, Metasystem, Publishes, Site
 from workloadkit.metasystem.compiled import CompiledMetasystem
-from workloadkit.metasystem.jobs import Prepared, prepare
+from workloadkit.metasystem.jobs import prepare
 from workloadkit.metasystem.policies import parse
+from workloadkit.metasystem.prepared import Prepared
 from workloadkit.simulation.policies.policy import compiled_form
 
 SITES = {

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.metasystem.jobs import MetaJobs, Prepared, PreparedSite
 from workloadkit.metasystem.kernels import sending
 from workloadkit.metasystem.kernels.streams import ASKS, Streams, Table
-from workloadkit.metasystem.plain import Served
 from workloadkit.metasystem.policies import MetaPolicy
+from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, Served
 from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.state import ARRIVED, State, never
 from workloadkit.simulation.workload import Workload

@@ -1,8 +1,8 @@
 """The jobs of a metasystem: local workloads of the sites, and the jobs of its meta-schedulers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
-from workloadkit.metasystem.description import JobSource, Metasystem, Site
+from workloadkit.metasystem.description import JobSource, Metasystem
+from workloadkit.metasystem.links import Links
 from workloadkit.metasystem.nodes import described_machine, serve
+from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, PreparedSource
 from workloadkit.models import parse as parse_model
 from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
@@ -34,154 +35,6 @@ from workloadkit.simulation.workload import (
 from workloadkit.trace import Trace
 
 _SHOWN = 5  # jobs that an error lists
-
-
-@dataclass(frozen=True)
-class MetaJobs:
-    """The jobs of all meta-schedulers, in the order of (submit, meta-scheduler, job number).
-
-    Before a simulation, the submit times of users who react are those of their log. Each part of a
-    co-allocated job is a row of its own; the parts of a job follow each other.
-
-    Parameters
-    ----------
-    scheduler : ndarray of int64, shape (n_jobs,)
-        Place of the meta-scheduler.
-    number, user, group, procs : ndarray of int64, shape (n_jobs,)
-    submit : ndarray, shape (n_jobs,)
-        [s]
-    home : ndarray of int64, shape (n_jobs,)
-        Place of the home site, -1 for none.
-    run, estimate : ndarray, shape (n_sites, n_jobs)
-        On each site; estimates are those for planning. [s]
-    delay : ndarray, shape (n_sites, n_jobs)
-        Time until a job that is sent to a site arrives there. [s]
-    admitted : ndarray of bool, shape (n_sites, n_jobs)
-        Whether the site admits the job.
-    killed : ndarray of bool, shape (n_jobs,)
-        Whether the job is stopped at its estimate.
-    left_out : int
-        Jobs that no site admits.
-    part : ndarray of int64, shape (n_jobs,)
-        Number of the part, from 0.
-    source, place : ndarray of int64, shape (n_jobs,)
-        Place of the source among all sources; place of the job among those of its source.
-    """
-
-    scheduler: NDArray[np.int64]
-    number: NDArray[np.int64]
-    user: NDArray[np.int64]
-    group: NDArray[np.int64]
-    procs: NDArray[np.int64]
-    submit: NDArray
-    home: NDArray[np.int64]
-    run: NDArray
-    estimate: NDArray
-    delay: NDArray
-    admitted: NDArray[np.bool_]
-    killed: NDArray[np.bool_]
-    part: NDArray[np.int64]
-    source: NDArray[np.int64]
-    place: NDArray[np.int64]
-    left_out: int = 0
-
-    def take(self, which: NDArray) -> "MetaJobs":
-        """Return the jobs at some places, in that order."""
-        columns: dict[str, Any] = {
-            name: values[..., which]
-            for name, values in vars(self).items()
-            if isinstance(values, np.ndarray)
-        }
-        return replace(self, **columns)
-
-
-@dataclass(frozen=True)
-class PreparedSite:
-    """A site with its local jobs.
-
-    Parameters
-    ----------
-    site : Site
-    trace : Trace or None
-        Log of the local jobs.
-    workload : Workload
-        Those that are not submitted to a meta-scheduler.
-    policy : Policy or Scheduler
-    rules : Rules
-    seed : SeedSequence
-        Of modelled waits.
-    users : SimulatedUsers, optional
-        Those who submit the local jobs; by default jobs are submitted by timestamps.
-    machine : Described, optional
-        Its nodes. The hardware of `rules` then serves the local jobs, by their places, and the meta
-        jobs behind them.
-    """
-
-    site: Site
-    trace: Trace | None
-    workload: Workload
-    policy: Any
-    rules: Rules
-    seed: np.random.SeedSequence
-    users: Any = None
-    machine: Described | None = None
-
-    @property
-    def in_order(self) -> bool:
-        """Whether no job overtakes another."""
-        return self.policy.name == "fcfs" or getattr(self.policy, "backfill", "") == "none"
-
-
-class PreparedSource(NamedTuple):
-    """A source of meta jobs, with those who submit them.
-
-    Parameters
-    ----------
-    scheduler : int
-        Place of the meta-scheduler.
-    source : JobSource
-    trace : Trace
-    workload : Workload
-    seed : int
-        Of the users' draws.
-    users : SimulatedUsers, optional
-        By default jobs are submitted by timestamps.
-    """
-
-    scheduler: int
-    source: JobSource
-    trace: Trace
-    workload: Workload
-    seed: int
-    users: Any = None
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A metasystem with all of its jobs.
-
-    Parameters
-    ----------
-    system : Metasystem
-    sites : sequence of PreparedSite
-    sources : sequence of PreparedSource
-        Those of all meta-schedulers.
-    jobs : MetaJobs
-    seed : SeedSequence
-        For the draws of the meta-schedulers.
-    """
-
-    system: Metasystem
-    sites: Sequence[PreparedSite]
-    sources: Sequence[PreparedSource]
-    jobs: MetaJobs
-    seed: np.random.SeedSequence
-
-    @property
-    def all_sources(self) -> Sequence[JobSource]:
-        """The sources of local and of meta jobs."""
-        local = [each.site.jobs for each in self.sites if each.site.jobs is not None]
-        return [*local, *(each.source for each in self.sources)]
 
 
 def prepare(system: Metasystem) -> Prepared:
@@ -475,33 +328,6 @@ def _times(values: NDArray, factor: NDArray, dtype: np.dtype) -> NDArray:
         return values.astype(dtype)
     scaled = values * factor
     return np.floor(scaled + 0.5).astype(dtype) if dtype.kind == "i" else scaled
-
-
-class Links:
-    """The links between all sites, as tables.
-
-    Parameters
-    ----------
-    system : Metasystem
-    """
-
-    def __init__(self, system: Metasystem) -> None:
-        n_sites = len(system.sites)
-        self._latency = np.zeros((n_sites, n_sites))
-        self._bandwidth = np.full((n_sites, n_sites), np.inf)
-        for link in system.links:
-            a, b = map(system.place, link.between)
-            self._latency[[a, b], [b, a]] = link.latency
-            self._bandwidth[[a, b], [b, a]] = link.bandwidth
-
-    def delay(self, origin: NDArray[np.int64], to: Any, volume: NDArray, *, whole: bool) -> NDArray:
-        """Return the times that volumes take from sites to one; whole seconds are rounded up.
-
-        From nowhere, -1, and where there is no link, they take no time.
-        """
-        time = self._latency[origin, to] + volume / self._bandwidth[origin, to]
-        time = np.where(origin < 0, 0, time)
-        return np.ceil(time) if whole else time
 
 
 def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.metasystem.jobs import MetaJobs, PreparedSite
+from workloadkit.metasystem.prepared import MetaJobs, PreparedSite
 from workloadkit.metasystem.views import Published
 
 

@@ -13,9 +13,8 @@ from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.header import Header
 from workloadkit.metasystem.description import JobSource
-from workloadkit.metasystem.jobs import Prepared, PreparedSite
-from workloadkit.metasystem.plain import Served
 from workloadkit.metasystem.policies import MetaPolicy
+from workloadkit.metasystem.prepared import Prepared, PreparedSite, Served
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain
 from workloadkit.simulation.engine import Scheduler

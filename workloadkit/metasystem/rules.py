@@ -18,7 +18,7 @@ from workloadkit.simulation.claims import CheckReport, ScheduleClaim, refuted, s
 from workloadkit.simulation.engine import Scheduler
 
 if TYPE_CHECKING:
-    from workloadkit.metasystem.jobs import PreparedSite
+    from workloadkit.metasystem.prepared import PreparedSite
 
 
 def check_metasystem(schedule: MetaSchedule) -> CheckReport:

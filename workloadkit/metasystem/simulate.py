@@ -13,9 +13,10 @@ from workloadkit.errors import ParameterError, check_choice
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import Metasystem
 from workloadkit.metasystem.files import read_metasystem
-from workloadkit.metasystem.jobs import Prepared, prepare
+from workloadkit.metasystem.jobs import prepare
 from workloadkit.metasystem.plain import play_plain
 from workloadkit.metasystem.policies import MetaPolicy, parse
+from workloadkit.metasystem.prepared import Prepared
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
 from workloadkit.simulation.engine import Scheduler

@@ -1,0 +1,191 @@
+"""A metasystem with all of its jobs, and what a simulation makes of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.metasystem.description import JobSource, Metasystem, Site
+from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.workload import (
+    Rules,
+    Workload,
+)
+from workloadkit.trace import Trace
+
+
+@dataclass(frozen=True)
+class MetaJobs:
+    """The jobs of all meta-schedulers, in the order of (submit, meta-scheduler, job number).
+
+    Before a simulation, the submit times of users who react are those of their log. Each part of a
+    co-allocated job is a row of its own; the parts of a job follow each other.
+
+    Parameters
+    ----------
+    scheduler : ndarray of int64, shape (n_jobs,)
+        Place of the meta-scheduler.
+    number, user, group, procs : ndarray of int64, shape (n_jobs,)
+    submit : ndarray, shape (n_jobs,)
+        [s]
+    home : ndarray of int64, shape (n_jobs,)
+        Place of the home site, -1 for none.
+    run, estimate : ndarray, shape (n_sites, n_jobs)
+        On each site; estimates are those for planning. [s]
+    delay : ndarray, shape (n_sites, n_jobs)
+        Time until a job that is sent to a site arrives there. [s]
+    admitted : ndarray of bool, shape (n_sites, n_jobs)
+        Whether the site admits the job.
+    killed : ndarray of bool, shape (n_jobs,)
+        Whether the job is stopped at its estimate.
+    left_out : int
+        Jobs that no site admits.
+    part : ndarray of int64, shape (n_jobs,)
+        Number of the part, from 0.
+    source, place : ndarray of int64, shape (n_jobs,)
+        Place of the source among all sources; place of the job among those of its source.
+    """
+
+    scheduler: NDArray[np.int64]
+    number: NDArray[np.int64]
+    user: NDArray[np.int64]
+    group: NDArray[np.int64]
+    procs: NDArray[np.int64]
+    submit: NDArray
+    home: NDArray[np.int64]
+    run: NDArray
+    estimate: NDArray
+    delay: NDArray
+    admitted: NDArray[np.bool_]
+    killed: NDArray[np.bool_]
+    part: NDArray[np.int64]
+    source: NDArray[np.int64]
+    place: NDArray[np.int64]
+    left_out: int = 0
+
+    def take(self, which: NDArray) -> "MetaJobs":
+        """Return the jobs at some places, in that order."""
+        columns: dict[str, Any] = {
+            name: values[..., which]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray)
+        }
+        return replace(self, **columns)
+
+
+@dataclass(frozen=True)
+class PreparedSite:
+    """A site with its local jobs.
+
+    Parameters
+    ----------
+    site : Site
+    trace : Trace or None
+        Log of the local jobs.
+    workload : Workload
+        Those that are not submitted to a meta-scheduler.
+    policy : Policy or Scheduler
+    rules : Rules
+    seed : SeedSequence
+        Of modelled waits.
+    users : SimulatedUsers, optional
+        Those who submit the local jobs; by default jobs are submitted by timestamps.
+    machine : Described, optional
+        Its nodes. The hardware of `rules` then serves the local jobs, by their places, and the meta
+        jobs behind them.
+    """
+
+    site: Site
+    trace: Trace | None
+    workload: Workload
+    policy: Any
+    rules: Rules
+    seed: np.random.SeedSequence
+    users: Any = None
+    machine: Described | None = None
+
+    @property
+    def in_order(self) -> bool:
+        """Whether no job overtakes another."""
+        return self.policy.name == "fcfs" or getattr(self.policy, "backfill", "") == "none"
+
+
+class PreparedSource(NamedTuple):
+    """A source of meta jobs, with those who submit them.
+
+    Parameters
+    ----------
+    scheduler : int
+        Place of the meta-scheduler.
+    source : JobSource
+    trace : Trace
+    workload : Workload
+    seed : int
+        Of the users' draws.
+    users : SimulatedUsers, optional
+        By default jobs are submitted by timestamps.
+    """
+
+    scheduler: int
+    source: JobSource
+    trace: Trace
+    workload: Workload
+    seed: int
+    users: Any = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A metasystem with all of its jobs.
+
+    Parameters
+    ----------
+    system : Metasystem
+    sites : sequence of PreparedSite
+    sources : sequence of PreparedSource
+        Those of all meta-schedulers.
+    jobs : MetaJobs
+    seed : SeedSequence
+        For the draws of the meta-schedulers.
+    """
+
+    system: Metasystem
+    sites: Sequence[PreparedSite]
+    sources: Sequence[PreparedSource]
+    jobs: MetaJobs
+    seed: np.random.SeedSequence
+
+    @property
+    def all_sources(self) -> Sequence[JobSource]:
+        """The sources of local and of meta jobs."""
+        local = [each.site.jobs for each in self.sites if each.site.jobs is not None]
+        return [*local, *(each.source for each in self.sources)]
+
+
+class Served(NamedTuple):
+    """How the jobs of a metasystem were served.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The metasystem with all jobs as they were submitted.
+    site : ndarray of int64, shape (n_jobs,)
+        Place of the site that ran each meta job.
+    start : ndarray, shape (n_jobs,)
+        Start of each meta job. [s]
+    local_starts : sequence of ndarray
+        Starts of the local jobs of each site. [s]
+    cancelled : ndarray of int64, shape (n_jobs,)
+        Number of sites at which each meta job was cancelled.
+    held : ndarray, shape (n_jobs,)
+        How long the processors of each part were held, idle, for the other parts. [s]
+    """
+
+    prepared: Prepared
+    site: NDArray[np.int64]
+    start: NDArray
+    local_starts: Sequence[NDArray]
+    cancelled: NDArray[np.int64]
+    held: NDArray
