@@ -31,6 +31,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,6 +80,17 @@ _LARGEST = {
 }
 _FIELDS = tuple(_LARGEST)[:-1]  # fields of every line
 _TYPE = re.compile(r"[0-9]{1,19}")
+
+
+def outages_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of the outages of a log's machine, next to the log.
+
+    Examples
+    --------
+    >>> outages_path("logs/site.swf.gz").name
+    'site.swf.gz.outages'
+    """
+    return Path(f"{os.fspath(path)}.outages")
 
 
 @dataclass(frozen=True)
