@@ -23,6 +23,7 @@ from analysis.operations import (
     failures,
     oddities,
     read_shares,
+    requesting,
     using,
     waiting,
 )
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 #: submitted in the log's window, which return None if the section does not apply to the log.
 SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
     "overview": overview.section,
+    "machine": requesting.section,
     "load": load.section,
     "cycles": cycles.section,
     "marginals": marginals.section,
@@ -80,7 +82,7 @@ OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
 }
 
 # These sections get all jobs of the log, also those outside its window.
-_OF_ALL = ("overview", "load", "reading", *OPERATIONS)
+_OF_ALL = ("overview", "machine", "load", "reading", *OPERATIONS)
 
 #: The sections that compare jobs with many others use at most so many jobs.
 MOST_JOBS = 2_000_000
@@ -193,7 +195,7 @@ def _is_accounted(trace: Trace) -> bool:
 def _sections_of(profile: Profile) -> tuple[str, ...]:
     """Return the names of the sections of a profile, in the order of the page."""
     if profile == "operations":
-        return (*OPERATIONS, "overview", "reading")
+        return (*OPERATIONS, "overview", "machine", "reading")
     return tuple(SECTIONS) if profile == "research" else (*OPERATIONS, *SECTIONS)
 
 

@@ -113,16 +113,26 @@ def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
     window = _rows_of_window(trace, Clock.of(trace), values)["complete from"][1]
     if outside := values["n_before_window"] + values["n_after_window"]:
         jobs += f"; {count(outside)} submitted outside the window"
-    machine = trace.header.procs
-    size = plural(machine, "processor") if machine else "of unknown size: give it with --procs"
     return (
         ("Window", window),
         *(("Choice", text) for text in choices(trace)),
         ("Jobs", jobs),
-        ("Machine", size),
+        ("Machine", _size(trace)),
         ("Coverage", _coverage(trace)),
         ("Repairs", _repairs(trace)),
     )
+
+
+def _size(trace: Trace) -> str:
+    """Describe the size of the machine: as the header states it, else as it is described."""
+    machine, described = trace.header.procs, trace.machine
+    if machine is not None:
+        return plural(machine, "processor")
+    if described is None:
+        return "of unknown size: give it with --procs"
+    size = plural(described.procs, "processor")
+    what = f"at least {size}, inferred from jobs" if described.is_inferred else f"{size}, described"
+    return f"{what}; --procs sets the size for utilization"
 
 
 def choices(trace: Trace) -> list[str]:

@@ -1,7 +1,7 @@
 (() => {
   const units = {ms: 0.001, s: 1, min: 60, h: 3600, d: 86400};
   const key = cell => {
-    const text = cell.textContent.trim().replace(/−/g, "-").replace(/^[<>] /, "");
+    const text = cell.textContent.trim().replace(/−/g, "-").replace(/^[<>≥] /, "");
     if (text === "–" || text === "") return null;
     if (/^\d{4}-\d\d/.test(text)) return text;
     const times = /^(-?[\d.,]+) (ms|s|min|h|d)(?: ([\d.,]+) (s|min|h))?$/.exec(text);

@@ -166,8 +166,8 @@ def quick_or_slow(*values, quick):
 @pytest.mark.parametrize("kind", [quick_or_slow(x, quick=x in QUICK) for x in ODD])
 def test_every_log_gives_every_section(kind, rng):
     found = characterize(Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind))
-    # these logs have no utility functions, and neither accounting beside them nor several queues
-    assert len(found.sections) == len(SECTIONS) - 2
+    # these logs have no utility functions, no accounting or machine beside them, no several queues
+    assert len(found.sections) == len(SECTIONS) - 3
     assert all(section.notes or section.tables for section in found.sections)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
     page = found.to_html()

@@ -358,6 +358,33 @@ def test_outages_reach_the_simulation(run, log, tmp_path, option, lost):
     assert json.loads(out)["lost_work"] == 100
 
 
+COMPANIONS = {
+    "machine": ("small.swf.machine.json", '{"nodes": [{"count": 2, "cores": 4}]}'),
+    "outages": ("small.swf.outages", "; OutageFormat: 1\n1 -1 50 60 1 1 2\n"),
+    "reservations": (
+        "small.swf.reservations",
+        "; ReservationFormat: 1\n1 0 200 -1 50 4 -1 2 -1 -1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPANIONS)
+def test_log_is_the_file_next_to_the_log(run, log, name):
+    file, text = log.parent / COMPANIONS[name][0], COMPANIONS[name][1]
+    option = f"--{name}"
+    code, out, err = run(log, option, "log")
+    assert (code, out, err) == (1, "", f"error: {file}: no such file; {option} log requires it\n")
+    file.write_text(text)
+    code, out, _ = run(log, option, "log")
+    assert code == 0 and out == run(log, option, file)[1] != run(log)[1]
+    written = log.parent / "out.swf"
+    assert run(log, option, "log", "-o", written)[0] == 0
+    assert run.func("check", log, written, option, "log", "--policy", "easy")[0] == 0
+    for trace in ([], ["-"]):
+        code, _, err = run(*trace, option, "log")
+        assert (code, err) == (2, f"error: {option} log requires TRACE, the file of a log\n")
+
+
 def test_outages_that_cannot_be_are_exit_1(run, log, tmp_path):
     outages = tmp_path / "small.outages"
     assert run(log, "--outages", outages)[::2] == (1, f"error: {outages}: no such file\n")

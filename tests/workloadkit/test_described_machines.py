@@ -379,3 +379,31 @@ def test_the_command_takes_a_machine(log, tmp_path, capsys):
     assert run_command("simulate", path, "--procs", 24, "--allocations", places) == 2
     assert run_command("simulate", path, "--machine", "log") == 2
     assert run_command("simulate", path, "--procs", 9, "--placement", "first") == 2
+
+
+def test_only_requests_of_jobs_on_nodes_are_assumed():
+    """Of partitions without nodes no memory, features or nodes count, nor jobs left out."""
+    columns = {
+        "submit": range(8),
+        "user": [1] * 8,
+        "run": [9] * 7 + [-1],
+        "procs": [2, 2, 2, 2, 9, 2, 2, 2],
+        "partition": [1, 1, 2, 2, 2, 1, 3, 2],
+        "requested_memory": [50, -1, 40, -1, -1, -1, -1, -1],
+        "memory": [60, -1, 90, -1, -1, -1, -1, -1],
+    }
+    trace = wk.Trace.from_columns(columns)
+    partitions = (Partition(name="1", procs=4), Partition(name="2"))
+    nodes = (NodeType(count=1, cores=4, memory=200, partitions=("2",)),)
+    machine = MachineDescription(nodes=nodes, partitions=partitions)
+    schedule = wk.simulate(trace, machine=machine, oversize="drop")
+    assert schedule.jobs["job"].tolist() == [1, 2, 3, 4, 6]
+    assert schedule.history["requests"] == {
+        "memory unknown: the share of a node": 1,  # job 4; 5 is too large, 8 never ran
+        "used more memory than requested": 1,  # job 3; job 1 is on processors
+    }
+    parts = MachineDescription(partitions=tuple(Partition(name=name, procs=9) for name in "123"))
+    assert "requests" not in wk.simulate(trace, machine=parts).history
+    queue = MachineDescription(nodes=(NodeType(count=1, cores=16, memory=200),))
+    fluid = wk.simulate(trace.take(range(2, 5)), "easy", "fluid", machine=queue)
+    assert fluid.history["requests"]["memory unknown: the share of a node"] == 2

@@ -137,6 +137,8 @@ def convert(
         )
     if machine is not None:
         trace = replace(trace, machine=machine)
+        if machine.procs and not trace.header.procs:
+            trace = replace(trace, header=trace.header.with_procs(machine.procs))
     summary, trace = _summary(trace), chosen(trace)
     with progress(f"writing {output}"):
         companions = formats.write_log(trace, output)

@@ -1,6 +1,6 @@
 """The options of a command, made from the settings of its operation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, isclass, signature
 from pathlib import Path
@@ -14,6 +14,7 @@ from workloadkit.cli.common import (
     duration,
 )
 from workloadkit.cli.completion import words
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import processors
 from workloadkit.settings.setting import Declared, Settings, both_given, settings_of
@@ -55,7 +56,8 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
             for name, cls in taken.items():
                 _check_excluded(cls, context)
                 values = {option.name: given.pop(option.name) for option in options[name]}
-                given[name] = cls(**{x: v for x, v in values.items() if v not in (None, [])})
+                values = {x: v for x, v in values.items() if v not in (None, [])}
+                given[name] = cls(**values | _next_to_log(values, given.get("trace")))
             command(**given)
 
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -63,6 +65,32 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
         return run
 
     return made
+
+
+_NEXT_TO_LOG = ("machine", "outages", "reservations")  # settings that take the word log
+
+
+def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any]:
+    """Return the files that `log` stands for: those next to the log.
+
+    The description of its machine is read with the log.
+    """
+    asked = [name for name in _NEXT_TO_LOG if str(values.get(name)) == "log"]
+    if not asked:
+        return {}
+    from workloadkit.io.machine import machine_path
+    from workloadkit.io.outages import outages_path
+    from workloadkit.io.reservations import reservations_path
+
+    paths = dict(zip(_NEXT_TO_LOG, (machine_path, outages_path, reservations_path), strict=True))
+    found = {}
+    for name in asked:
+        if trace is None or str(trace) == "-":
+            raise ParameterError(f"--{name} log requires TRACE, the file of a log")
+        found[name] = paths[name](trace)
+        if not found[name].is_file():
+            raise WorkloadError(f"{found[name]}: no such file; --{name} log requires it")
+    return {name: path for name, path in found.items() if name != "machine"}
 
 
 _CONTEXT = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)

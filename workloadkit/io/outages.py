@@ -35,6 +35,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -83,6 +84,17 @@ _LARGEST = {
 }
 _FIELDS = tuple(_LARGEST)[:-1]  # fields of every line
 _TYPE = re.compile(r"[0-9]{1,19}")
+
+
+def outages_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of the outages of a log's machine, next to the log.
+
+    Examples
+    --------
+    >>> outages_path("logs/site.swf.gz").name
+    'site.swf.gz.outages'
+    """
+    return Path(f"{os.fspath(path)}.outages")
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workloadkit.display import Displayed, plot_spans
@@ -78,6 +79,17 @@ _LARGEST = {
     "jobs": 2**63 - 1,
 }
 _FIELDS = tuple(_LARGEST)[:-1]  # fields of every line
+
+
+def reservations_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of the requests of a log's users, next to the log.
+
+    Examples
+    --------
+    >>> reservations_path("logs/site.swf.gz").name
+    'site.swf.gz.reservations'
+    """
+    return Path(f"{os.fspath(path)}.reservations")
 
 
 @dataclass(frozen=True)

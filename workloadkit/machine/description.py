@@ -279,6 +279,13 @@ class MachineDescription(Displayed):
         """GPUs of all nodes."""
         return sum(kind.count * kind.gpus for kind in self.nodes)
 
+    @property
+    def is_inferred(self) -> bool:
+        """Whether its size is inferred from jobs: what was in use at once, not what exists."""
+        names = {name for kind in self.nodes for name in kind.inferred}
+        names |= {name for partition in self.partitions for name in partition.inferred}
+        return not names.isdisjoint(("count", "cores", "procs"))
+
     def nodes_of(self, partition: str) -> tuple[NodeType, ...]:
         """Return the node types of a partition.
 

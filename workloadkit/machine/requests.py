@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from workloadkit.trace import Trace
 
+#: Kind of the jobs whose memory is unknown, in `Requests.noted`.
+ASSUMED_MEMORY = "memory unknown: the share of a node"
+
 _SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
 
 
@@ -45,8 +48,8 @@ class Requests(Displayed):
         Node types of the partition that have the requested features.
     pools : ndarray of int64, shape (n_jobs, n_pools)
         Amounts of the pools, in the order of `MachineDescription.pools`.
-    counts : dict of str to int
-        Number of jobs with a request that was assumed or is not modelled, by kind.
+    noted : dict of str to ndarray of bool, shape (n_jobs,)
+        Which jobs have a request that was assumed or is not modelled, by kind.
     """
 
     procs: NDArray[np.int64]
@@ -59,7 +62,12 @@ class Requests(Displayed):
     partition: NDArray[np.int64]
     eligible: NDArray[np.bool_]
     pools: NDArray[np.int64]
-    counts: Mapping[str, int]
+    noted: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of jobs with a request that was assumed or is not modelled, by kind."""
+        return {kind: int(which.sum()) for kind, which in self.noted.items()}
 
     def _summary(self) -> str:
         counts = (f"{kind}: {count:,}" for kind, count in self.counts.items())
@@ -113,11 +121,11 @@ def requests_of(
     machine = trace.machine if machine is None else machine
     if machine is None:
         raise ParameterError(f"{trace.name} has no description of its machine; give one")
-    counts: dict[str, int] = {}
+    noted: dict[str, NDArray[np.bool_]] = {}
 
     def note(kind: str, which: Any) -> None:
         if which.any():
-            counts[kind] = int(which.sum())
+            noted[kind] = which
 
     requested, used = trace.column("requested_procs"), trace.used_procs
     procs = np.where(requested > 0, requested, np.where(used > 0, used, 0)).astype(np.int64)
@@ -127,14 +135,15 @@ def requests_of(
     partition = _partition(trace, machine)
     if machine.partitions:
         note("of no partition of the machine", partition < 0)
-    eligible, modelled = _eligible(trace, machine, partition)
-    note("features in a form that is not modelled", ~modelled)
-    note("without a node of its partition that has its features", ~eligible.any(axis=1))
+    in_part, has, modelled = _node_types(trace, machine, partition)
+    eligible, has_nodes = in_part & has, in_part.any(axis=1)
+    note("features in a form that is not modelled", has_nodes & ~modelled)
+    note("without a node of its partition that has its features", has_nodes & ~eligible.any(axis=1))
     amount = _memory(trace, memory)
-    share = _shares(machine, eligible)
+    share = memory_share(machine, eligible)
     unknown = np.isnan(amount)
     if memory != "none" and np.isfinite(share).any():
-        note("memory unknown: the share of a node", unknown & np.isfinite(share))
+        note(ASSUMED_MEMORY, unknown & np.isfinite(share))
         amount = np.where(unknown & np.isfinite(share), share, amount)
     amount = np.nan_to_num(amount)
     over = np.greater(trace.column("memory"), trace.column("requested_memory"))
@@ -158,7 +167,7 @@ def requests_of(
         partition=partition,
         eligible=eligible,
         pools=_pools(trace, machine),
-        counts=counts,
+        noted=noted,
     )
 
 
@@ -196,10 +205,13 @@ def _partition(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]
     return np.where((found < 0) & (trace.column(field) == UNKNOWN), default, found)
 
 
-def _eligible(
+def _node_types(
     trace: "Trace", machine: MachineDescription, partition: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the node types on which jobs can run, and whether their features are a plain set."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the node types of each job's partition, those with its features, and if these count.
+
+    Features count if they are a plain set.
+    """
     import pandas as pd
 
     in_part = np.ones((len(machine.partitions) + 1, len(machine.nodes)), bool)  # last: any
@@ -213,7 +225,7 @@ def _eligible(
         if text and plain[code]:
             wanted = set(re.split("[&,]", text))
             has[code] = [wanted <= set(kind.features) for kind in machine.nodes]
-    return in_part[partition] & has[codes], plain[codes]
+    return in_part[partition], has[codes], plain[codes]
 
 
 def _memory(trace: "Trace", memory: Memory) -> NDArray[np.float64]:
@@ -225,8 +237,15 @@ def _memory(trace: "Trace", memory: Memory) -> NDArray[np.float64]:
     return np.where(column > 0, column, np.nan)
 
 
-def _shares(machine: MachineDescription, eligible: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the smallest memory per processor of the nodes of each job [KB], inf for unknown."""
+def memory_share(machine: MachineDescription, eligible: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the smallest memory per processor of the nodes of each job [KB], inf for unknown.
+
+    Parameters
+    ----------
+    machine : MachineDescription
+    eligible : ndarray of bool, shape (n_jobs, n_types)
+        Node types that can serve each job.
+    """
     shares = np.array(
         [kind.memory // kind.cores if kind.memory else np.inf for kind in machine.nodes]
     )
@@ -238,15 +257,20 @@ def _shares(machine: MachineDescription, eligible: NDArray[np.bool_]) -> NDArray
 
 
 def _pools(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
-    """Return the requested amounts of pools."""
+    """Return the requested amounts of the machine's pools."""
+    found, none = pools_requested(trace), np.zeros(trace.n_jobs, np.int64)
+    columns = [found.get(name, none) for name in machine.pools]
+    return np.array(columns, np.int64).reshape(len(columns), trace.n_jobs).T
+
+
+def pools_requested(trace: "Trace") -> dict[str, NDArray[np.int64]]:
+    """Return the requested amounts of each pool that the side-car names, shape (n_jobs,)."""
     import pandas as pd
 
     codes, texts = pd.factorize(_word(trace, "pools"))
-    place = {name: i for i, name in enumerate(machine.pools)}
-    amounts = np.zeros((len(texts), len(place)), np.int64)
+    amounts: dict[str, NDArray[np.int64]] = {}
     for code, text in enumerate(texts.tolist()):
         for part in filter(None, text.split(",")):
             name, _, amount = part.partition("=")
-            if name in place:
-                amounts[code, place[name]] += int(amount)
-    return amounts[codes]
+            amounts.setdefault(name, np.zeros(len(texts), np.int64))[code] += int(amount)
+    return {name: each[codes] for name, each in amounts.items()}

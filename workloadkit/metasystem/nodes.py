@@ -67,6 +67,6 @@ def _joined(requests: Sequence[tuple[Requests, NDArray[np.int64]]]) -> Requests:
     columns: dict[str, Any] = {
         field.name: np.concatenate([getattr(its, field.name)[row] for its, row in requests])
         for field in fields(Requests)
-        if field.name != "counts"
+        if field.name != "noted"
     }
-    return Requests(**columns, counts={})
+    return Requests(**columns, noted={})

@@ -58,10 +58,11 @@ OfferedLoad = Annotated[
 DownTimes = Annotated[
     Any,
     Setting(
-        help="Outages of processors. Schedulers plan around announced ones, others stop jobs.",
-        more="A path, or an object of Outages. Once an outage is announced, no job starts on "
-        "processors that go down before its planned end. Outages without named processors take "
-        "them in turn, see `workloadkit.simulation.machine.settle`.",
+        help="Outages of processors, or log for LOG.outages. Schedulers plan around announced "
+        "ones.",
+        more="Others stop jobs. A path, or an object of Outages. After its announcement, no "
+        "job starts on processors that go down before its planned end. Outages without named "
+        "processors take them in turn, see `workloadkit.simulation.machine.settle`.",
         metavar="FILE",
     ),
 ]

@@ -169,8 +169,8 @@ class OnMachine(MachineSettings, Arriving):
     reservations: Annotated[
         Any,
         Setting(
-            help="Requests for reservations, see `workloadkit reservations`. A job whose request "
-            "is accepted runs inside; others wait in the queue.",
+            help="Requests for reservations, see `workloadkit reservations`, or log for "
+            "LOG.reservations. Jobs whose request is accepted run inside; others wait.",
             more="A path, or an object of ReservationRequests. A request gets the first start "
             "from its earliest to its latest at which running jobs, by their estimates, and "
             "accepted requests leave enough processors.",

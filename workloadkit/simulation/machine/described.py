@@ -167,6 +167,7 @@ class Described(Hardware):
         """Return the machines of the groups for their jobs."""
         partition = requests.partition[workload.row]
         parts = []
+        on_nodes = []
         for group in self.groups:
             serves = np.isin(partition, group.partitions) | (len(self.groups) == 1)
             jobs = np.flatnonzero(serves)
@@ -176,6 +177,7 @@ class Described(Hardware):
                 hardware = Pools(group.procs, amounts, need[jobs])
             elif group.kinds:
                 procs, row = workload.procs[jobs], workload.row[jobs]
+                on_nodes.append(row)
                 shapes = shapes_of(procs, requests, row, self.description, group.kinds)
                 site, numbers = self._site(group, shapes)
                 if self.plans_many and self.claim == "amounts" and not site.is_one_pool:
@@ -187,6 +189,7 @@ class Described(Hardware):
                 if self.reservations is not None:
                     hardware = ReservableNodes(group.procs, self.reservations, nodes=hardware)
             parts.append(Part(group.name, hardware, jobs))
+        self._kept["on_nodes"] = np.concatenate([np.empty(0, np.int64), *on_nodes])
         return parts
 
     def _site(self, group: Group, shapes: Shapes) -> tuple[NodeSite, Sequence[int]]:
@@ -232,9 +235,14 @@ class Described(Hardware):
         return found
 
     def assumed(self, trace: Trace) -> dict[str, Any]:
-        """Return how many requests were assumed or are not modelled, for a schedule's history."""
-        counts = self.requests(trace).counts
-        return {"requests": dict(counts)} if counts else {}
+        """Return how many requests were assumed or are not modelled, for a schedule's history.
+
+        Of the jobs that were last served on nodes: nothing is assumed of others.
+        """
+        noted, on_nodes = self.requests(trace).noted, self._kept["on_nodes"]
+        counts = {kind: int(which[on_nodes].sum()) for kind, which in noted.items()}
+        counts = {kind: count for kind, count in counts.items() if count}
+        return {"requests": counts} if counts else {}
 
     def admit(self, trace: Trace, workload: Workload, *, drops: bool) -> Workload:
         """Check that each job fits, within the limits of its partition; or leave others out.
