@@ -247,7 +247,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         recorded |= _served(schedule.recorded)
         written = {"": "simulated"} | written
     for label, value in written.items():
-        typer.echo(f"  {label:<22}{value:>20}{recorded.get(label, ''):>20}".rstrip())
+        typer.echo(f"  {label:<22}{value:>20}  {recorded.get(label, ''):>18}".rstrip())
 
 
 def _served(values: Mapping[str, float]) -> dict[str, str]:
