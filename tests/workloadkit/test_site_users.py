@@ -382,6 +382,17 @@ def test_a_pool_without_first_jobs_repeats_jobs_like_all():
     assert drawn.first_repetition.tolist() == [0, 2, 3, 6]
 
 
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(1, 9))))
+def test_a_workpool_counts_equal_jobs(jobs):
+    size, run, weights = np.array(jobs, np.int64).reshape(-1, 3).T
+    pool = Workpool.of(size, run, repetition=[], weights=weights)
+    expected = {}
+    for *pair, weight in sorted(jobs):
+        expected[tuple(pair)] = expected.get(tuple(pair), 0) + weight
+    assert dict(zip(zip(pool.size, pool.run, strict=True), pool.counts, strict=True)) == expected
+    assert list(zip(pool.size, pool.run, strict=True)) == list(expected)
+
+
 @pytest.mark.parametrize("workpool", ["independent", "joint"])
 def test_the_longest_job_and_that_of_the_whole_machine_are_drawn_from_each_pool(workpool):
     pool = Workpool.of([4, 8, 9], [60, 61, 60], repetition=[1])

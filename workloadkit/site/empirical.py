@@ -138,13 +138,17 @@ class Workpool:
         weights: ArrayLike | None = None,
     ) -> "Workpool":
         """Return the pool of some jobs, optionally weighted."""
-        jobs = np.column_stack([np.asarray(size, np.float64), np.asarray(run, np.float64)])
-        pairs, code = np.unique(jobs, axis=0, return_inverse=True)
-        counts = np.zeros(len(pairs), np.int64)
-        np.add.at(counts, code.ravel(), 1 if weights is None else np.asarray(weights, np.int64))
+        size, run = np.asarray(size, np.float64), np.asarray(run, np.float64)
+        order = np.lexsort((run, size))  # several times as fast as np.unique of rows
+        size, run = size[order], run[order]
+        new = np.ones(size.size, np.bool_)
+        new[1:] = (size[1:] != size[:-1]) | (run[1:] != run[:-1])
+        counts = np.zeros(int(new.sum()), np.int64)
+        jobs = 1 if weights is None else np.asarray(weights, np.int64)[order]
+        np.add.at(counts, np.cumsum(new) - 1, jobs)
         if not isinstance(repetition, Empirical):
             repetition = Empirical.of(repetition)
-        return cls(pairs[:, 0], pairs[:, 1], counts, repetition)
+        return cls(size[new], run[new], counts, repetition)
 
 
 def together(parts: Iterable[Empirical]) -> Empirical:
