@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Sample:
         distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
         return cls(distinct, counts.astype(np.float64))
 
-    @property
+    @cached_property  # every mean divides by it
     def n(self) -> float:
         """Number of values."""
         return float(self.counts.sum())
