@@ -90,7 +90,7 @@ MOST_JOBS = 2_000_000
 _OF_SOME = ("session_methods", "reactions", "site", "locality")
 
 # These take longest. They start first, so that no process works on while the others are done.
-_LONG = ("capacity", "fits", "locality", "correlations", "reactions", "site", "session_methods")
+_LONG = ("capacity", "fits", "locality", "reactions", "correlations", "site", "session_methods")
 
 # The log, its jobs submitted in its window, and some of these
 _Logs = tuple[Trace, Trace, Trace] | Mapped
