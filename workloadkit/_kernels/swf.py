@@ -209,18 +209,21 @@ def quotient(mantissa, power):
 
 
 @kernel
-def write_lines(numbers, decimals, texts, text_end, out):
+def write_lines(measured, identifiers, without_point, n_decimals, texts, text_end, out):
     """Write the lines of jobs.
 
     Parameters
     ----------
-    numbers : ndarray of int64, shape (18, n_jobs)
-        The number in each column, without its point.
-    decimals : ndarray of int8, shape (18, n_jobs)
-        Its digits after the point; -1 for the next one of the texts.
+    measured : ndarray of float64, shape (10, n_jobs)
+        NaN is unknown.
+    identifiers : ndarray of int64, shape (8, n_jobs)
+    without_point : ndarray of int64, shape (n_decimals,)
+        The measured numbers with decimals, in the order of the text.
+    n_decimals : ndarray of int8, shape (n_decimals,)
+        Their digits after the point; 0 for the next one of the texts.
     texts : ndarray of uint8
         Texts one after another.
-    text_end : ndarray of int64, shape (n_texts,)
+    text_end : ndarray of int32, shape (n_texts,)
         Where each text ends.
     out : ndarray of uint8
         With room for all lines.
@@ -229,24 +232,33 @@ def write_lines(numbers, decimals, texts, text_end, out):
     -------
     n_bytes : int
     """
-    at = text_at = n_texts = 0
-    for job in range(numbers.shape[1]):
+    at = text_at = n_texts = n_with_decimals = 0
+    for job in range(measured.shape[1]):
         for column in range(N_COLUMNS):
-            number = numbers[column, job]
-            if decimals[column, job] == 0 and UNKNOWN <= number < 10:  # most are
-                if number < 0:
-                    out[at] = MINUS
-                    at += 1
-                out[at] = ZERO + abs(number)
-                at += 1
-            elif decimals[column, job] >= 0:
-                at = write_number(number, decimals[column, job], out, at)
-            else:
+            number, decimals = UNKNOWN, 0
+            if not MEASURED[column]:
+                number = int(identifiers[SLOT[column], job])
+            elif not math.isnan(measured[SLOT[column], job]):
+                number = int(measured[SLOT[column], job])
+                if number != measured[SLOT[column], job]:
+                    number = int(without_point[n_with_decimals])
+                    decimals = int(n_decimals[n_with_decimals]) or -1
+                    n_with_decimals += 1
+            if decimals < 0:
                 while text_at < text_end[n_texts]:
                     out[at] = texts[text_at]
                     at += 1
                     text_at += 1
                 n_texts += 1
+            else:
+                if number < 0:
+                    out[at] = MINUS
+                    at += 1
+                if decimals == 0 and -10 < number < 10:  # most are
+                    out[at] = ZERO + abs(number)
+                    at += 1
+                else:
+                    at = write_digits(np.uint64(abs(number)), decimals, out, at)
             out[at] = BLANK
             at += 1
         out[at - 1] = NEWLINE
@@ -254,14 +266,10 @@ def write_lines(numbers, decimals, texts, text_end, out):
 
 
 @helper
-def write_number(number, decimals, out, at):
-    """Write a number with some decimals; return where it ends."""
-    size = np.uint64(-int(number) if number < 0 else int(number))
-    if number < 0:
-        out[at] = MINUS
-        at += 1
+def write_digits(number, decimals, out, at):
+    """Write a number, a uint64, with some decimals; return where it ends."""
     n_digits = 1
-    while n_digits <= ROUND.size and (n_digits <= decimals or size >= ROUND[n_digits - 1]):
+    while n_digits <= ROUND.size and (n_digits <= decimals or number >= ROUND[n_digits - 1]):
         n_digits += 1
     end = at + n_digits + (decimals > 0)
     place = end
@@ -270,7 +278,7 @@ def write_number(number, decimals, out, at):
             place -= 1
             out[place] = POINT
         place -= 1
-        rest = size // TEN
-        out[place] = ZERO + np.int64(size - rest * TEN)
-        size = rest
+        tens = number // TEN
+        out[place] = ZERO + np.int64(number - tens * TEN)
+        number = tens
     return end

@@ -20,10 +20,13 @@ from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
 _ROWS_AT_A_TIME = 1 << 13  # limits the memory for text
-#: For fewer jobs, compiling the faster writer would take longer than it saves. [jobs]
-_WRITTEN_FAST_FROM = 100_000
+#: For fewer jobs, loading the faster writer would take longer than it saves. [jobs]
+_WRITTEN_FAST_FROM = 10_000
 _LONGEST = 22  # a number of 20 digits, a sign and a blank
-_MOST_DECIMALS = 3  # of numbers that the faster writer writes; others have many, or none
+_MOST_DECIMALS = 3  # of numbers written without a text
+_LIMITS = np.array([[field.limit] for field in FIELDS if field.measured])
+# Decimals between these sizes are written alike by Python and Arrow, others with other exponents.
+_LEAST_ALIKE, _MOST_ALIKE = 1e-4, 1e10
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -127,36 +130,47 @@ def _fast_text(table: Mapping[str, NDArray]) -> memoryview:
     """Return the lines of a job table as text, by a compiled writer."""
     from workloadkit._kernels.swf import write_lines
 
-    columns = [_as_written(field, table[field.name]) for field in FIELDS]
-    numbers = np.empty((len(columns), columns[0].size), np.int64)
-    decimals = np.zeros(numbers.shape, np.int8)
-    for slot, column in enumerate(columns):
-        if column.dtype.kind == "i":
-            numbers[slot] = column
-        else:
-            numbers[slot], decimals[slot] = _without_point(column)
-    others = np.argwhere(decimals.T < 0).tolist() if decimals.min() < 0 else []
-    texts = [repr(float(columns[slot][row])).encode() for row, slot in others]
-    text_end = np.cumsum([*map(len, texts)], dtype=np.int64)
-    joined = np.frombuffer(b"".join(texts), np.uint8)
-    out = np.empty(_LONGEST * numbers.size + joined.size, np.uint8)
-    return out[: write_lines(numbers, decimals, joined, text_end, out)].data
+    measured = np.stack([table[field.name] for field in FIELDS if field.measured])
+    if (np.abs(measured) > _LIMITS).any() or np.isnan(table["submit"]).any():
+        for field in FIELDS:
+            check_writable(field, table[field.name])
+    identifiers = np.stack([table[field.name] for field in FIELDS if not field.measured])
+    decimals = (measured != np.trunc(measured)) & ~np.isnan(measured)
+    some = decimals.any(axis=1)  # few columns have decimals
+    numbers = measured[some].T[decimals[some].T]
+    whole, n_decimals = _without_point(numbers)
+    texts, text_end = _texts_of(numbers[n_decimals == 0])
+    out = np.empty(_LONGEST * len(FIELDS) * measured.shape[1] + texts.size, np.uint8)
+    size = write_lines(measured, identifiers, whole, n_decimals, texts, text_end, out)
+    return out[:size].data
 
 
-def _without_point(column: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Return numbers without their point, and how many decimals they have; -1 for many.
+def _without_point(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Return numbers without their point, and how many decimals they have; 0 for many.
 
     A decimal of up to 15 digits that reads back equal is the only one so short.
     """
-    numbers = np.zeros(column.size, np.int64)
-    decimals = np.full(column.size, -1, np.int8)
-    for n in range(_MOST_DECIMALS + 1):
-        rest = np.flatnonzero(decimals < 0)
-        whole = np.rint(column[rest] * 10**n)
-        exact = (whole / 10**n == column[rest]) & ((np.abs(whole) < 1e15) | (n == 0))
-        numbers[rest[exact]] = whole[exact]
-        decimals[rest[exact]] = n
-    return numbers, decimals
+    whole = np.zeros(numbers.size, np.int64)
+    n_decimals = np.zeros(numbers.size, np.int8)
+    for n in range(_MOST_DECIMALS, 0, -1):
+        shifted = np.rint(numbers * 10**n)
+        exact = (shifted / 10**n == numbers) & (np.abs(shifted) < 1e15)
+        whole[exact] = shifted[exact]
+        n_decimals[exact] = n
+    return whole, n_decimals
+
+
+def _texts_of(numbers: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return the texts of numbers with decimals, one after another, and where each ends."""
+    import pyarrow as pa
+
+    size = np.abs(numbers)
+    if ((size >= _LEAST_ALIKE) & (size < _MOST_ALIKE)).all():
+        texts = pa.array(numbers).cast(pa.string())
+    else:
+        texts = pa.array([*map(repr, numbers.tolist())], pa.string())
+    _, ends, joined = (np.frombuffer(buffer or b"", np.uint8) for buffer in texts.buffers())
+    return joined, ends.view(np.int32)[1 : numbers.size + 1]
 
 
 def field_texts(field: Field, column: NDArray) -> Iterator[str]:
@@ -190,10 +204,9 @@ def check_writable(field: Field, column: NDArray) -> None:
     """
     if not field.measured:
         return
-    unknown = np.isnan(column)
-    if field.name == "submit" and unknown.any():
+    if field.name == "submit" and (unknown := np.isnan(column)).any():
         raise WorkloadError(f"submit of row {int(np.argmax(unknown))} is NaN")
-    wrong = ~(np.abs(column) <= field.limit) & ~unknown
+    wrong = np.abs(column) > field.limit
     if wrong.any():
         raise WorkloadError(f"{field.name} {column[np.argmax(wrong)]:g} is out of range")
 
