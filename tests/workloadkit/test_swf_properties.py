@@ -155,3 +155,14 @@ def test_doubt_is_rare():
     mantissas = rng.integers(2**53, 10**18, 2000)
     doubts = sum(quotient(int(mantissa), 1e11) < 0 for mantissa in mantissas)
     assert doubts <= 2
+
+
+with_decimals = (st.floats(1e-4, 1e10) | st.floats(-1e16, 1e16)).filter(lambda x: x != int(x))
+
+
+@given(st.lists(with_decimals, max_size=20))
+def test_decimals_are_written_as_python_does(numbers):
+    for some in (numbers, [number for number in numbers if 1e-4 <= abs(number) < 1e10]):
+        texts, ends = writing._texts_of(np.array(some, np.float64))
+        assert texts.tobytes().decode() == "".join(map(repr, some))
+        assert ends.tolist() == np.cumsum([len(repr(number)) for number in some]).tolist()

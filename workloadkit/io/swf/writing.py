@@ -162,6 +162,8 @@ def _without_point(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDA
 
 def _texts_of(numbers: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return the texts of numbers with decimals, one after another, and where each ends."""
+    if not numbers.size:
+        return np.empty(0, np.uint8), np.empty(0, np.int32)
     import pyarrow as pa
 
     size = np.abs(numbers)
