@@ -1,6 +1,9 @@
 """The program: `workloadkit`, or `python -m workloadkit`."""
 
 import sys
+from typing import Any
+
+_INTERRUPTED = 130  # exit code
 
 
 def main() -> None:
@@ -10,8 +13,11 @@ def main() -> None:
 
         main()
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
+        stopping: Any = sys.modules.get("workloadkit.cli.stopping")
+        code = (stopping and stopping.exit_code()) or _INTERRUPTED
+        if code == _INTERRUPTED:
+            sys.stderr.write("interrupted\n")
+        sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -192,6 +192,52 @@ def test_an_interrupt_that_a_callback_discards_comes_again():
         assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
 
+PRINTED = """
+    import ctypes, os, signal, sys, time
+    from workloadkit.cli.stopping import exit_code, stop_at_signals
+    stop_at_signals()
+
+    def prints():
+        try:
+            os.kill(os.getpid(), signal.{name})
+            time.sleep(0.01)
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)  # as PyErr_Print does
+
+    try:
+        prints()
+        time.sleep(20)
+    except KeyboardInterrupt:
+        sys.exit(exit_code())
+"""
+
+
+def test_an_interrupt_that_code_prints_comes_again_unseen():
+    for number in SIGNALS:
+        code = textwrap.dedent(PRINTED).format(name=number.name)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=15
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+BEFORE_THE_COMMAND = """
+    import gc, os, signal
+    from workloadkit.__main__ import main
+
+    gc.set_threshold = lambda _: os.kill(os.getpid(), signal.{name})
+    main()
+"""
+
+
+def test_a_signal_just_before_the_command_begins_has_its_exit_code():
+    for number in SIGNALS:
+        code = textwrap.dedent(BEFORE_THE_COMMAND).format(name=number.name)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        said = "interrupted\n" if number == signal.SIGINT else ""
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
+
+
 AGAIN = """
     import os, signal, sys, time
     from workloadkit.cli.stopping import exit_code, report_interrupt, stop_at_signals

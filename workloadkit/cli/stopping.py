@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from workloadkit.cli.messages import write_message
@@ -31,8 +31,8 @@ _is_handled = False
 class Stop(KeyboardInterrupt):
     """A signal was received: the program unwinds.
 
-    Some compiled code discards exceptions. Then this one is deleted before it is handled, and the
-    signal is sent again.
+    Some compiled code discards exceptions, or prints them. Then this one is deleted before it is
+    handled, and the signal is sent again.
     """
 
     def __del__(self) -> None:
@@ -45,7 +45,7 @@ def stop_at_signals() -> None:
     for number in _NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
             signal.signal(number, _stop)
-    sys.unraisablehook = _complain
+    sys.unraisablehook, sys.excepthook = _complain, _print
 
 
 @contextmanager
@@ -133,3 +133,9 @@ def _complain(unraisable: Any) -> None:
     """Report an exception that could not be raised, unless it follows from a signal."""
     if not _stopped_by:
         sys.__unraisablehook__(unraisable)
+
+
+def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an exception that nothing handles, unless it is a signal."""
+    if not issubclass(kind, Stop):
+        sys.__excepthook__(kind, error, trace)
