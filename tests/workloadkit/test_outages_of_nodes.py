@@ -127,7 +127,8 @@ def plays(rng, policies):
     try:
         _, outcome, runs = play_plain(policy, "", rules, OpenUsers().plain(workload))
     except wk.WorkloadError:  # some jobs never start, as some nodes never come up
-        return ["stuck"], ["stuck"] * (compiled.outcome.start == np.iinfo(np.int64).max).any()
+        stuck = compiled.outcome.start == np.iinfo(np.int64).max
+        return ["stuck"], ["stuck" if stuck.any() else "started"]
     return (
         [
             done.start.tolist(),
