@@ -50,8 +50,8 @@ def machine_of(requests, nodes, pools=(), placement="first", claim="nodes"):
     return Nodes(sum(node[0] for node in nodes), site, range(1, len(nodes) + 1))
 
 
-def outcomes(log, nodes, policy, overrun="raise", passes="instant", **options):
-    """Starts, and processors by node, of the jobs of a log: in both engines."""
+def simulation(log, nodes, overrun="raise", passes="instant", **options):
+    """The workload and the rules of a case of the oracle."""
     submit, run, requested, requests = zip(*log, strict=True)
     trace = wk.Trace.from_columns(
         {
@@ -64,7 +64,12 @@ def outcomes(log, nodes, policy, overrun="raise", passes="instant", **options):
     procs = sum(node[0] for node in nodes)
     workload = make_workload(trace, procs, Arriving(overrun=overrun, passes=passes))
     hardware = machine_of([requests[row] for row in workload.row], nodes, **options)
-    rules = Rules(procs, overrun, passes, hardware=hardware)
+    return workload, Rules(procs, overrun, passes, hardware=hardware)
+
+
+def outcomes(log, nodes, policy, **how):
+    """Starts, and processors by node, of the jobs of a log: in both engines."""
+    workload, rules = simulation(log, nodes, **how)
     policy = wk.schedulers.parse(policy)
     _, outcome, runs = play_plain(policy, "", rules, OpenUsers().plain(workload))
     compiled = play_compiled(policy, workload, rules)

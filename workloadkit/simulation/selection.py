@@ -154,7 +154,6 @@ def select_parts(
     strikes = down is not None and len(holds) < len(down)  # processors, too
     if down is not None and strikes and machine is not None:
         machine = _with_outages(machine, down, policy, settings)
-        engine = "python"
     procs = _processors(trace, behaviour, who, settings, machine, recorded=recorded)
     if trace is not None and machine is None and isinstance(policy, Policy) and not recorded:
         _warn_of_partitions(trace)
@@ -554,13 +553,11 @@ def _with_reservations(machine: Described, requests: ReservationRequests) -> Des
 def _with_outages(
     machine: Any, outages: Outages, policy: Policy | Scheduler, settings: Simulate
 ) -> Described:
-    """Return a machine of nodes with outages, which the plain-Python engine simulates."""
+    """Return a machine of nodes with outages, for a policy that supports them."""
     if not isinstance(machine, Described) or not all(group.kinds for group in machine.groups):
         raise ParameterError("outages apply to plain processors, or to a machine of nodes")
     if settings.claim == "amounts":
         raise ParameterError("outages of nodes require claim='nodes' (--claim nodes)")
-    if settings.engine == "compiled":
-        raise ParameterError("outages of nodes: the compiled engine does not simulate them")
     scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
     if scheduler.overcommits or not scheduler.bears_outages:
         raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")

@@ -1,21 +1,25 @@
-"""Compiled outages: processors go down and come up, and running jobs are stopped."""
+"""Compiled outages: parts of the machine go down and come up, and running jobs are stopped.
+
+A machine with outages has a `numbered.Timetable`, `requeues`, columns of its jobs, and functions,
+see below.
+"""
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.events import job_returned, lose, plans_void
-from workloadkit.simulation.machine.claims import add_claim, remove_claim
-from workloadkit.simulation.machine.ledger import FREE, end_job
-from workloadkit.simulation.machine.numbered import (
-    ANNOUNCED,
-    DOWN,
-    LOWEST,
-    N_CHANGES,
-    N_ENDING,
-    N_RUNS,
-)
-from workloadkit.simulation.machine.words import WORD_BITS, clear, place_of_lowest
+from workloadkit.simulation.machine.ledger import end_job
+from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN, N_CHANGES
+from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.running import remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
 from workloadkit.simulation.streams import notify_user
+
+#: (state, outage, now): begin an outage, and `stop` jobs; return how many. The first of
+#: `machine.hit` are these jobs, in the order of their starts.
+_shut = by_part("machine", "shut")
+
+#: (state, outage, now): an outage ends; it is announced.
+_reopen = by_part("machine", "reopen")
+_announce = by_part("machine", "announce")
 
 
 @inline
@@ -43,37 +47,19 @@ def _change_first(state, now):
         _go_down(state, outage, now)
     elif kind == ANNOUNCED:
         _announce(state, outage, now)
+        plans_void(state, 0, now)
     else:
-        _come_up(state, outage, now)
-
-
-@inline
-def _announce(state, outage, now):
-    """Announce an outage."""
-    machine, claim = state.machine, state.start.size + outage
-    add_claim(state, claim)
-    if machine.claims.end[claim] < state.never:
-        machine.at[N_ENDING] += 1
-    else:
-        latest = machine.timetable.latest
-        latest[0] = max(latest[0], machine.claims.begin[claim])
-    plans_void(state, 0, now)
+        _reopen(state, outage, now)
+        if table.surprise[outage]:
+            plans_void(state, 0, now)
 
 
 @inline
 def _go_down(state, outage, now):
-    """Begin an outage, and stop the jobs on its processors."""
-    machine, surprise = state.machine, state.machine.timetable.surprise[outage]
-    struck = machine.scratch.taken
-    n_struck = _strike(state, outage, surprise)
-    n_hit = _find_hit(state, struck)
-    hit = machine.scratch.hit
-    for place in range(n_hit):
-        _stop(state, hit[place], now)
-    for word in range(struck.size):
-        machine.free[word] &= ~struck[word]
-    machine.level[FREE] -= n_struck
-    if surprise or n_hit > 0:
+    """Begin an outage; the jobs that it stops return to the queue, or are lost."""
+    machine = state.machine
+    n_hit, hit = _shut(state, outage, now), machine.hit
+    if machine.timetable.surprise[outage] or n_hit > 0:
         plans_void(state, 0, now)
     for place in range(n_hit):
         if machine.requeues:
@@ -85,72 +71,11 @@ def _go_down(state, outage, now):
 
 
 @inline
-def _strike(state, outage, surprise):
-    """Count an outage on its processors; collect those that worked, return their number."""
-    machine, claims = state.machine, state.machine.claims
-    n_down, struck, n_struck = machine.n_down, machine.scratch.taken, 0
-    clear(struck)
-    claim = state.start.size + outage
-    for part in range(claims.first[claim], claims.last[claim]):
-        word, rest = claims.word[part], claims.mask[part]
-        while rest != 0:
-            number = (word << WORD_BITS) + place_of_lowest(rest)
-            bit = rest & -rest
-            if n_down[number] == 0:
-                struck[word] |= bit
-                n_struck += 1
-            n_down[number] += 1
-            machine.n_surprises[number] += surprise
-            _note_whether_away(machine, number, word, bit)
-            rest ^= bit
-    return n_struck
-
-
-@inline
-def _note_whether_away(machine, number, word, bit):
-    if machine.n_down[number] > 0 and machine.n_surprises[number] == 0:
-        machine.away[word] |= bit
-    else:
-        machine.away[word] &= ~bit
-
-
-@inline
-def _find_hit(state, struck):
-    """Collect the jobs that run on some processors, in the order of their starts."""
-    machine, busy = state.machine, False
-    for word in range(struck.size):
-        busy |= struck[word] & ~machine.free[word] != 0
-    if not busy:
-        return 0
-    hit, first, n_hit = machine.scratch.hit, machine.first, 0
-    for place in range(state.at[N_RUNNING]):
-        job = state.end_jobs[place]
-        if _runs_on(machine, job, struck):
-            other = n_hit
-            while other > 0 and first[hit[other - 1]] > first[job]:
-                hit[other] = hit[other - 1]
-                other -= 1
-            hit[other] = job
-            n_hit += 1
-    return n_hit
-
-
-@inline
-def _runs_on(machine, job, words):
-    word, mask = machine.history.word, machine.history.mask
-    for part in range(machine.first[job], machine.last[job]):
-        if mask[part] & words[word[part]] != 0:
-            return True
-    return False
-
-
-@inline
-def _stop(state, job, now):
-    """Stop a job on processors that go down: it returns to the queue, or is lost."""
+def stop(state, job, now):
+    """Stop a job on what goes down: it is to return to the queue, or is lost."""
     machine, start, run = state.machine, state.start, state.jobs.run
     remove_end(state.ends, state.end_jobs, state.at[N_RUNNING], start[job] + run[job], job)
     end_job(state, job, now)
-    machine.history.stopped[machine.at[N_RUNS] - 1] = True
     machine.interruptions[job] += 1
     machine.lost_work[job] += state.jobs.procs[job] * (now - start[job])
     if machine.requeues:
@@ -159,28 +84,3 @@ def _stop(state, job, now):
     else:
         machine.lost[job] = True
         run[job] = now - start[job]
-
-
-@inline
-def _come_up(state, outage, now):
-    """End an outage."""
-    machine, claims, at = state.machine, state.machine.claims, state.machine.at
-    surprise, claim = machine.timetable.surprise[outage], state.start.size + outage
-    for part in range(claims.first[claim], claims.last[claim]):
-        word, rest = claims.word[part], claims.mask[part]
-        at[LOWEST] = min(at[LOWEST], word)
-        while rest != 0:
-            number = (word << WORD_BITS) + place_of_lowest(rest)
-            bit = rest & -rest
-            machine.n_down[number] -= 1
-            machine.n_surprises[number] -= surprise
-            if machine.n_down[number] == 0:
-                machine.free[word] |= bit
-                machine.level[FREE] += 1
-            _note_whether_away(machine, number, word, bit)
-            rest ^= bit
-    if surprise:
-        plans_void(state, 0, now)
-    else:
-        remove_claim(state, claim)
-        at[N_ENDING] -= 1

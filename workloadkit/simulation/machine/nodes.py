@@ -50,6 +50,8 @@ class NodeHistory(NamedTuple):
         By run: its job, and its parts, node[first:last].
     start, end : ndarray, shape (room,)
         [s]
+    stopped : ndarray of bool, shape (room,)
+        Whether an outage stopped the run; empty on a machine without outages.
     """
 
     node: NDArray[np.int64]
@@ -59,6 +61,7 @@ class NodeHistory(NamedTuple):
     last: NDArray[np.int64]
     start: NDArray
     end: NDArray
+    stopped: NDArray[np.bool_]
 
 
 class NodeScratch(NamedTuple):
@@ -237,4 +240,4 @@ def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> NodeHistory:
     node, procs = (np.empty(n_parts, np.int64) for _ in range(2))
     job, first, last = (np.empty(n_runs, np.int64) for _ in range(3))
     start, end = (np.empty(n_runs, dtype) for _ in range(2))
-    return NodeHistory(node, procs, job, first, last, start, end)
+    return NodeHistory(node, procs, job, first, last, start, end, np.empty(0, np.bool_))

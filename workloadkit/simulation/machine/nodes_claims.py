@@ -26,13 +26,41 @@ from workloadkit.simulation.machine.nodes_ledger import (
 )
 from workloadkit.simulation.machine.nodes_place import can_place, find_place
 from workloadkit.simulation.machine.numbered import N_CLAIMS
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.state import N_RUNNING, Jobs
 
 __all__ = ["need_of"]
 
 # Rows of NodesState.free: what is planned at some second, and later.
 PLAN, LATER = SPARE, 3
+
+
+@inline
+def _no(state, what, now):
+    return False
+
+
+@inline
+def _same(state, what, now):
+    return what
+
+
+@inline
+def _begin_its_claim(state, row, claim):
+    change_claim(state, row, claim, -1)
+
+
+# What a machine may define that has other claims than those of jobs, too.
+
+#: (state, row, claim): take from a level what is claimed.
+_begin_claim = by_part("machine", "begin_claim", _begin_its_claim)
+
+#: (state, claim, end): whether a claim does not concern a job that ends as it begins, even if those
+#: of jobs do.
+_is_later = by_part("machine", "is_later", _no)
+
+#: (state, time, begin): a time, or an earlier one after `begin` at which more comes free.
+_or_sooner = by_part("machine", "or_sooner", _same)
 
 
 class NodeClaims(NamedTuple):
@@ -84,15 +112,18 @@ class ClaimedNodes(NamedTuple):
 
 def new_claimed(nodes: NodesState, jobs: Jobs) -> ClaimedNodes:
     """Return nodes without claims."""
-    n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
-    last = np.cumsum(np.minimum(jobs.procs, nodes.kind.size), dtype=np.int64)
-    node, procs = (np.empty(int(last[-1]), np.int64) for _ in range(2))
-    first, by_begin, by_end = (np.empty(n_jobs, np.int64) for _ in range(3))
-    first[0], first[1:] = 0, last[:-1]
-    begin, end = (np.empty(n_jobs, dtype) for _ in range(2))
-    held = np.zeros(n_jobs, np.bool_)
-    claims = NodeClaims(begin, end, held, first, last, node, procs, by_begin, by_end)
+    claims = new_claims(jobs, np.minimum(jobs.procs, nodes.kind.size))
     return ClaimedNodes(nodes.level, nodes.shadow, nodes, claims, np.zeros(5, np.int64))
+
+
+def new_claims(jobs: Jobs, n_parts: NDArray[np.int64]) -> NodeClaims:
+    """Return no claims, with room for so many parts of each possible one."""
+    n_claims, dtype, last = n_parts.size, jobs.submit.dtype, np.cumsum(n_parts, dtype=np.int64)
+    node, procs = (np.empty(int(last[-1]), np.int64) for _ in range(2))
+    by_begin, by_end = (np.empty(n_claims, np.int64) for _ in range(2))
+    begin, end = (np.empty(n_claims, dtype) for _ in range(2))
+    held = np.zeros(n_claims, np.bool_)
+    return NodeClaims(begin, end, held, last - n_parts, last, node, procs, by_begin, by_end)
 
 
 @inline
@@ -132,19 +163,19 @@ def _fits_now(state, job, now):
 def _is_free(state, job):
     """Whether the place that a job has claimed is free."""
     nodes, claims = state.machine.nodes, state.machine.claims
-    _change_claim(state, FREE, job, -1)
+    change_claim(state, FREE, job, -1)
     suits = True
     for part in range(claims.first[job], claims.last[job]):
         for resource in range(nodes.free.shape[1]):
             suits &= nodes.free[FREE, resource, claims.node[part]] >= 0
     for pool in range(nodes.pools.shape[1]):
         suits &= nodes.pools[FREE, pool] >= 0
-    _change_claim(state, FREE, job, 1)
+    change_claim(state, FREE, job, 1)
     return suits
 
 
 @inline
-def _change_claim(state, row, job, sign):
+def change_claim(state, row, job, sign):
     """Return (1) or take (-1) on a level what a job has claimed."""
     nodes, claims = state.machine.nodes, state.machine.claims
     shape = shape_of(nodes, job)
@@ -162,7 +193,7 @@ def _find_available(state, job, now):
     begun = 0
     while begun < count and claims.begin[claims.by_begin[begun]] <= now:
         if claims.by_begin[begun] != job and claims.end[claims.by_begin[begun]] > now:
-            _change_claim(state, PLAN, claims.by_begin[begun], -1)
+            _begin_claim(state, PLAN, claims.by_begin[begun])
         begun += 1
     over = 0
     while over < count and claims.end[claims.by_end[over]] <= now:
@@ -196,7 +227,7 @@ def _look_ahead(state, job, place, begun, over, begin):
         if time > end or (time == end and not state.strict):
             break
         begun += 1
-        if claim == job:
+        if claim == job or _is_later(state, claim, end):
             continue
         if not copied:
             copy_level(nodes, LATER, PLAN)
@@ -204,9 +235,9 @@ def _look_ahead(state, job, place, begun, over, begin):
         place = _end_running(state, LATER, place, time)
         while over < count and claims.end[claims.by_end[over]] <= time:
             if claims.by_end[over] != job:
-                _change_claim(state, LATER, claims.by_end[over], 1)
+                change_claim(state, LATER, claims.by_end[over], 1)
             over += 1
-        _change_claim(state, LATER, claim, -1)
+        _begin_claim(state, LATER, claim)
         _reduce(state, claim)
 
 
@@ -241,10 +272,10 @@ def _reserve(state, job, now):
     while True:
         place = _end_running(state, PLAN, place, begin)
         while begun < count and claims.begin[claims.by_begin[begun]] <= begin:
-            _change_claim(state, PLAN, claims.by_begin[begun], -1)
+            _begin_claim(state, PLAN, claims.by_begin[begun])
             begun += 1
         while over < count and claims.end[claims.by_end[over]] <= begin:
-            _change_claim(state, PLAN, claims.by_end[over], 1)
+            change_claim(state, PLAN, claims.by_end[over], 1)
             over += 1
         if nodes.level[PLAN] >= nodes.table[shape, PROCS] and can_place(nodes, PLAN, shape):
             copy_level(nodes, LEAST, PLAN)
@@ -252,9 +283,10 @@ def _reserve(state, job, now):
             found = find_place(nodes, LEAST, shape)
             if found > 0:
                 break
-        begin = ends[place - 1] if place > 0 else state.never
+        soonest = ends[place - 1] if place > 0 else state.never
         if over < count:
-            begin = min(begin, claims.end[claims.by_end[over]])
+            soonest = min(soonest, claims.end[claims.by_end[over]])
+        begin = _or_sooner(state, soonest, begin)
         if begin == state.never:
             return begin
     _claim_found(state, job, begin, found)

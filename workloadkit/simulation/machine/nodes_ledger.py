@@ -71,7 +71,12 @@ def is_full(state, what, now):
 @inline
 def has_room(state, row, job):
     """Whether a job fits on a level."""
-    machine = state.machine
+    return fits_on(state.machine, row, job)
+
+
+@inline
+def fits_on(machine, row, job):
+    """Whether a job fits on a level."""
     shape = shape_of(machine, job)
     if machine.level[row] < machine.table[shape, PROCS]:
         return False
@@ -192,7 +197,12 @@ def _sum_of(machine, shape, count, resource):
 @inline
 def passes(state, job, now):
     """Choose the place of a job that may pass, if it ends after the shadow time."""
-    machine = state.machine
+    pass_head(state, state.machine, job, now)
+
+
+@inline
+def pass_head(state, machine, job, now):
+    """Choose the place of a job that may pass, if it ends after the shadow time."""
     end, shadow = now + state.jobs.estimate[job], machine.shadow[0]
     if not ends_in_time(state, job, now):
         _choose_late(machine, job, end > shadow)
@@ -258,17 +268,23 @@ def _change_nodes(machine, row, shape, parts, sign):
 @inline
 def change_node(machine, row, shape, node, procs, sign):
     """Return (1) or take (-1) what a job takes of a node."""
+    free = machine.free
+    change_cores(machine, row, node, sign * _amount(machine, shape, node, procs, CORES))
+    if free.shape[1] > 1:
+        free[row, MEMORY, node] += sign * _amount(machine, shape, node, procs, MEMORY)
+        free[row, GPUS, node] += sign * _amount(machine, shape, node, procs, GPUS)
+
+
+@inline
+def change_cores(machine, row, node, cores):
+    """Change the free cores of a node."""
     free, level, open_ = machine.free, machine.level, machine.open
-    cores = sign * _amount(machine, shape, node, procs, CORES)
     free[row, CORES, node] += cores
     level[row] += cores
     if free[row, CORES, node] > 0:
         open_[row, node >> WORD_BITS] |= 1 << (node & (WORD - 1))
     else:
         open_[row, node >> WORD_BITS] &= ~(1 << (node & (WORD - 1)))
-    if free.shape[1] > 1:
-        free[row, MEMORY, node] += sign * _amount(machine, shape, node, procs, MEMORY)
-        free[row, GPUS, node] += sign * _amount(machine, shape, node, procs, GPUS)
 
 
 @inline
@@ -282,12 +298,13 @@ def change_pools(machine, row, shape, sign):
 @inline
 def reserve(state, job, now):
     """Reserve nodes, or their sums, for a job that does not fit; return its start."""
-    return _reserve(state, job, now)
+    return reserve_level(state, state.machine, job, now)
 
 
 @bare
-def _reserve(state, job, now):
-    machine, ends, jobs = state.machine, state.planned_ends, state.planned_jobs
+def reserve_level(state, machine, job, now):
+    """Reserve what is left at the earliest possible start of a job; return that second."""
+    ends, jobs = state.planned_ends, state.planned_jobs
     shape, place = shape_of(machine, job), state.at[N_RUNNING] - 1
     needed = machine.table[shape, PROCS]
     machine.at[LATE_STARTED] = 0
@@ -398,6 +415,12 @@ def vacate(state, row, job):
         machine.level[row] += state.jobs.procs[job]
         return
     give_back(machine, FREE, job)
+    end_refusals(machine)
+
+
+@inline
+def end_refusals(machine):
+    """Forget what was found, and which shapes were refused, as more may be free."""
     machine.at[CHOSEN], machine.at[LEAST_KNOWN] = -1, 0
     machine.at[SINCE_NOW] += 1
     machine.at[SINCE_LATE] += 1

@@ -107,8 +107,6 @@ class Scratch(NamedTuple):
     digits : ndarray of int64, shape (n_digits × n_words,)
         Number of claims on each processor, in binary: the set of those whose number has the last
         digit, then the last but one, ….
-    hit : ndarray of int64, shape (procs,)
-        Jobs.
     n_left : ndarray of int64, shape (n_jobs + n_outages,)
         Number of free processors outside the first claims by their begins, up to each.
     known : ndarray of int64, shape (2,)
@@ -121,7 +119,6 @@ class Scratch(NamedTuple):
     taken: NDArray[np.int64]
     first_claimed: NDArray[np.int64]
     digits: NDArray[np.int64]
-    hit: NDArray[np.int64]
     n_left: NDArray[np.int64]
     known: NDArray[np.int64]
 
@@ -145,6 +142,8 @@ class Numbered(NamedTuple):
     lost : ndarray of bool, shape (n_jobs,)
     lost_work : ndarray, shape (n_jobs,)
         Processors × seconds lost.
+    hit : ndarray of int64, shape (procs,)
+        Work array: jobs.
     requeues : bool
         Whether interrupted jobs return to the queue.
     history : History
@@ -166,6 +165,7 @@ class Numbered(NamedTuple):
     interruptions: NDArray[np.int64]
     lost: NDArray[np.bool_]
     lost_work: NDArray
+    hit: NDArray[np.int64]
     requeues: bool
     history: History
     claims: Claims
@@ -193,22 +193,22 @@ def new_numbered(
         interruptions=np.zeros(n_jobs, np.int64),
         lost=np.zeros(n_jobs, np.bool_),
         lost_work=np.zeros(n_jobs, dtype),
+        hit=np.empty(procs, np.int64),
         requeues=requeues,
         history=_new_history(2 * n_jobs + procs, n_jobs + procs, dtype),
         claims=_new_claims(jobs, shutdowns, width),
-        timetable=_new_timetable(shutdowns, dtype),
-        scratch=_new_scratch(procs, n_jobs + len(shutdowns)),
+        timetable=new_timetable(shutdowns, dtype),
+        scratch=_new_scratch(width, n_jobs + len(shutdowns)),
         at=np.zeros(7, np.int64),
     )
 
 
-def _new_scratch(procs: int, n_claims: int) -> Scratch:
+def _new_scratch(width: int, n_claims: int) -> Scratch:
     """Return work arrays for up to `n_claims` claims."""
-    width = n_words(procs)
     left, claimed, group, among, taken, first = (np.zeros(width, np.int64) for _ in range(6))
     digits = np.zeros(n_claims.bit_length() * width, np.int64)
-    hit, n_left, known = (np.zeros(size, np.int64) for size in (procs, n_claims, 2))
-    return Scratch(left, claimed, group, among, taken, first, digits, hit, n_left, known)
+    n_left, known = np.zeros(n_claims, np.int64), np.zeros(2, np.int64)
+    return Scratch(left, claimed, group, among, taken, first, digits, n_left, known)
 
 
 def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
@@ -237,7 +237,7 @@ def _new_claims(jobs: Jobs, shutdowns: Sequence[Shutdown], width: int) -> Claims
     return Claims(begin, end, first, last, word, mask, by_begin, by_end)
 
 
-def _new_timetable(shutdowns: Sequence[Shutdown], dtype: np.dtype) -> Timetable:
+def new_timetable(shutdowns: Sequence[Shutdown], dtype: np.dtype) -> Timetable:
     """Return the times of all changes: at one second by kind, then in the order of the outages."""
     changes = []
     for outage, shutdown in enumerate(shutdowns):

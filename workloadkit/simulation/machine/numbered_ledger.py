@@ -24,6 +24,7 @@ from workloadkit.simulation.machine.numbered import (
     N_RUNS,
     Numbered,
 )
+from workloadkit.simulation.machine.numbered_changes import announce, reopen, shut
 from workloadkit.simulation.machine.pool import (
     copy_row,
     has_room,
@@ -38,6 +39,7 @@ from workloadkit.simulation.machine.words import count_ones, lowest_of
 from workloadkit.simulation.parts import register_functions
 
 __all__ = [
+    "announce",
     "change",
     "copy_row",
     "has_room",
@@ -45,7 +47,9 @@ __all__ = [
     "need_of",
     "next_change",
     "occupy",
+    "reopen",
     "same_rows",
+    "shut",
     "vacate",
 ]
 

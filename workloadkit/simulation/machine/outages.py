@@ -67,8 +67,7 @@ class NumberedProcessors(Hardware):
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return interruptions, losses and lost work of each job."""
-        machine = state.machine
-        return {name: getattr(machine, name) for name in ("interruptions", "lost", "lost_work")}
+        return outage_columns(state.machine)
 
     def what_stays_down(self) -> str:
         """Describe the outages that never end, if there are any."""
@@ -79,6 +78,11 @@ class NumberedProcessors(Hardware):
         from workloadkit.simulation.machine.numbered import N_RUNS
 
         return Runs(state.machine.history, int(state.machine.at[N_RUNS]))
+
+
+def outage_columns(machine: Any) -> dict[str, NDArray]:
+    """Return interruptions, losses and lost work of each job, of a compiled machine."""
+    return {name: getattr(machine, name) for name in ("interruptions", "lost", "lost_work")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """A machine of nodes for one log, for both engines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
-from workloadkit.simulation.machine.outages import Runs
+from workloadkit.simulation.machine.outages import Runs, outage_columns
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shapes import Shape
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
@@ -29,7 +29,7 @@ class Nodes(Hardware):
     row : ndarray of int64, optional
         Place in the log of each job of the simulation; by default the jobs are those of the log.
     shutdowns : sequence of Shutdown, optional
-        Outages, in the plain-Python engine; None for a machine that is always available.
+        Outages; None for a machine that is always available.
     requeues : bool
         Whether interrupted jobs return to the queue; otherwise they are lost.
     """
@@ -44,6 +44,11 @@ class Nodes(Hardware):
     def has_outages(self) -> bool:  # type: ignore[override]
         """Whether jobs may be stopped."""
         return self.shutdowns is not None
+
+    @property
+    def cuts_runs(self) -> bool:  # type: ignore[override]
+        """Whether jobs may run for less than their run time."""
+        return self.has_outages and not self.requeues
 
     def what_stays_down(self) -> str:
         """Describe the outages that never end, if there are any."""
@@ -73,6 +78,13 @@ class Nodes(Hardware):
         from workloadkit.simulation.machine import nodes_ledger  # noqa: F401 acts for it
         from workloadkit.simulation.machine.nodes import new_nodes
 
+        if self.shutdowns is not None:
+            from workloadkit.simulation.machine import failing_nodes_ledger  # noqa: F401
+            from workloadkit.simulation.machine.failing_nodes import new_failing
+
+            nodes = new_nodes(self.site, jobs, self.row)
+            how = {"requeues": self.requeues, "plans_many": n_planned > 0}
+            return new_failing(nodes, jobs, self.shutdowns, **how)
         if n_planned == 0 or self.site.claim == "amounts":
             return new_nodes(self.site, jobs, self.row, n_planned)
         from workloadkit.simulation.machine.nodes_claims import new_claimed
@@ -90,6 +102,10 @@ class Nodes(Hardware):
         if nodes is not state.machine and hasattr(state.machine, "nodes"):
             nodes = state.machine._replace(nodes=nodes)
         return state._replace(machine=nodes)
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Return interruptions, losses and lost work of each job, if there are outages."""
+        return outage_columns(state.machine) if self.has_outages else {}
 
     def runs(self, state: State) -> "NodeRuns":
         """Return the runs of jobs, with the jobs as places."""
@@ -121,7 +137,7 @@ class NodeRuns(Runs):
             start=history.start[place].item(),
             end=history.end[place].item(),
             processors=(),
-            interrupted=False,
+            interrupted=bool(history.stopped[place : place + 1].any()),
             row=int(job if self.rows is None else self.rows[job]),
             nodes=tuple(sorted(held)),
         )
