@@ -9,6 +9,7 @@ import workloadkit as wk
 from tests.data import COMPILES, slow_to_compile
 from tests.examples import examples
 from tests.oracles import nodes as oracle
+from tests.oracles.orders import ORDERS
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engines import play_compiled, play_plain
 from workloadkit.simulation.machine.nodes_plain import NodeSite
@@ -81,6 +82,15 @@ def outcomes(log, nodes, policy, **how):
         yield [at[job] for job in range(len(log))], [places[job] for job in range(len(log))]
 
 
+def by_definition(log, nodes, policy, **how):
+    """Starts, and processors by node, of the jobs of a log: by the oracle."""
+    order = policy if policy in ORDERS else "arrival"
+    policy = "easy" if policy in ORDERS else policy
+    columns = zip(*log, strict=True)
+    rows, places = oracle.schedule(*columns, nodes, policy=policy, queue=order, **how)
+    return [start for start, _, _ in rows], places
+
+
 def those_that_fit(log, nodes, pools, placement):
     """The jobs that fit on the empty machine."""
     site = oracle.Nodes(*[[0] * len(log)] * 2, [job[3] for job in log], nodes, pools, placement)
@@ -124,6 +134,7 @@ of_the_oracle = pytest.mark.parametrize(
     [
         pytest.param(("easy",), id="easy"),
         pytest.param(("fcfs", "conservative"), id="others", marks=COMPILES),
+        pytest.param(("sjf", "ljf", "smallest", "largest"), id="orders", marks=COMPILES),
     ],
 )
 
@@ -148,8 +159,7 @@ def test_both_engines_give_the_schedule_of_the_definition(
     options = {"pools": {"x": 2}, "placement": placement, "claim": claim}
     if not (log := those_that_fit(log, nodes, {"x": 2}, placement)):
         return
-    rows, places = oracle.schedule(*zip(*log, strict=True), nodes, **how, **options)
-    expected = [start for start, _, _ in rows], places
+    expected = by_definition(log, nodes, **how, **options)
     for found in outcomes(log, nodes, **how, **options):
         assert found == expected
 
@@ -197,8 +207,7 @@ def test_random_cases_follow_the_definition(policies):
     for case in range(400 if len(policies) == 1 else 4000):
         log, nodes, how = random_case(rng, policies)
         if log:
-            rows, places = oracle.schedule(*zip(*log, strict=True), nodes, **how)
-            expected = [start for start, _, _ in rows], places
+            expected = by_definition(log, nodes, **how)
             for found in outcomes(log, nodes, **how):
                 assert found == expected, (case, log, nodes, how)
 

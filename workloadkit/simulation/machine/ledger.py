@@ -160,6 +160,9 @@ changes_ahead = by_part("machine", "changes_ahead", _no)
 #: though no job has ended: then a job that may not pass it now may do so.
 may_have_moved = by_part("machine", "may_have_moved", _moves)
 
+#: (state, -, now): whether a job may get another place next to a reservation than without one.
+places_matter = by_part("machine", "places_matter", _no)
+
 #: (state, -, now): give up all reservations.
 release_all = by_part("machine", "release_all", _nothing)
 

@@ -57,6 +57,12 @@ def changes_ahead(state, what, now):
 
 
 @inline
+def places_matter(state, what, now):
+    """Whether a job may get another place next to a reservation than without one."""
+    return True
+
+
+@inline
 def may_have_moved(state, what, now):
     """Whether the reservation may be another one if it is made again."""
     return state.machine.unsteady and state.machine.at[LATE_STARTED] != 0

@@ -26,6 +26,7 @@ from workloadkit.simulation.machine.ledger import (
     may_pass,
     need_of,
     passes,
+    places_matter,
     release_all,
     reserve,
     start_job,
@@ -149,6 +150,8 @@ def _look_at_new(state, new, now):
     while new < state.at[ARRIVED]:
         some_wait = at[FIRST] < at[LAST]
         ahead = some_wait and line.rank[new] < line.rank[at[HEAD]]
+        if ahead and line.backfills and places_matter(state, 0, now):
+            break
         starts = fits(state, new, now)
         if starts and some_wait:
             starts = _overtakes(state, new, at[HEAD], now) if line.backfills else ahead

@@ -20,6 +20,7 @@ from workloadkit.simulation.machine.ledger import (
     may_have_moved,
     may_pass,
     passes,
+    places_matter,
     reserve,
     room,
     start_job,
@@ -194,6 +195,8 @@ def _look_at_new(state, new, now):
     while new < state.at[ARRIVED]:
         head = at[FOREMOST]
         ahead = head >= 0 and rank[new] < rank[head]
+        if ahead and trees.line.backfills and places_matter(state, 0, now):
+            break
         starts = fits(state, new, now)
         if starts and head >= 0:
             starts = ahead
