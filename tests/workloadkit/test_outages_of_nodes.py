@@ -152,7 +152,7 @@ def plays(rng, policies):
                     "conservative:compression=start",
                 ),
                 *("creasy", "easy:reservations=2", "reservations:3", "selective:1.5"),
-                *("user-priority", "unicef", "wfp3"),
+                *("user-priority", "unicef", "wfp3", "sjf", "ljf", "smallest", "largest"),
             ),
             id="others",
             marks=COMPILES,

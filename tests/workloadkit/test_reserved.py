@@ -13,7 +13,7 @@ from tests.oracles import reservations as oracle
 from tests.small_logs import random_log
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
-from workloadkit.simulation.selection import _WITH_RESERVATIONS
+from workloadkit.simulation.selected_machine import _WITH_RESERVATIONS
 
 PROCS = 6
 

@@ -11,7 +11,7 @@ from tests.small_logs import random_log
 from tests.workloadkit.test_reserved import as_log, random_case
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
-from workloadkit.simulation.selection import _WITH_RESERVATIONS
+from workloadkit.simulation.selected_machine import _WITH_RESERVATIONS
 
 NODES = (1, 2, 3)  # cores
 

@@ -36,10 +36,11 @@ from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, S
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.identities import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
-from workloadkit.simulation.selection import described_machine, identity_of, name_of
+from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users import parse as parse_users
 from workloadkit.simulation.users.behaviour import Behaviour

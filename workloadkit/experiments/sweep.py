@@ -19,10 +19,11 @@ from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.identities import identity_of
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import scaled_machine
 from workloadkit.simulation.schedulers import parse
-from workloadkit.simulation.selection import described_machine, identity_of
+from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace

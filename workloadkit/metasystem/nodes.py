@@ -12,7 +12,7 @@ from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.simulation.machine.described import Described, _fit_when_idle
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.selection import machine_named
+from workloadkit.simulation.selected_machine import machine_named
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 

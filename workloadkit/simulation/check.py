@@ -42,6 +42,7 @@ from workloadkit.simulation.feasible import (
     submit_times_are_the_logs,
     with_stopped_runs,
 )
+from workloadkit.simulation.identities import identity_of
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import holds_of, settle
@@ -58,7 +59,7 @@ from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.selection import described_machine, identity_of
+from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.workload import Workload, machine_size, overrun_of
 from workloadkit.trace import Trace, check_trace
 

@@ -18,9 +18,10 @@ from workloadkit.simulation.engines import (
     submitted,
     with_changes,
 )
+from workloadkit.simulation.identities import name_of
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.reservable import Reservable
-from workloadkit.simulation.selection import SimulationParts, check_synthetic, name_of
+from workloadkit.simulation.selection import SimulationParts, check_synthetic
 from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
