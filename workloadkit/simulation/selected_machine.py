@@ -118,7 +118,7 @@ def select_machine(
     holds = holds_of(down) if down is not None else []
     if holds:
         _check_holds(policy, behaviour, settings)
-    strikes = down is not None and len(holds) < len(down)  # processors, too
+    strikes = down is not None and not 0 < len(down) == len(holds)  # processors, too
     if down is not None and strikes and machine is not None:
         machine = _with_outages(machine, down, policy, settings)
     procs = _processors(trace, behaviour, population, settings, machine, recorded=recorded)
