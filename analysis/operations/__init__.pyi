@@ -7,8 +7,8 @@ from .machine import full_days as full_days
 from .machine import full_hours as full_hours
 from .machine import larger_machine as larger_machine
 from .machine import of_hours as of_hours
-from .requested import partitions as partitions
-from .requested import requested as requested
+from .needs import partitions as partitions
+from .needs import requested as requested
 from .shares import fair_share as fair_share
 from .shares import read_shares as read_shares
 from .tables import efficiency as efficiency

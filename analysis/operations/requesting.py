@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import UNKNOWN, count, duration, number, printable, share
+from analysis.operations.needs import partitions, requested
 from analysis.operations.parts import hours, listed
-from analysis.operations.requested import partitions, requested
 from analysis.section import Columns, Figure, Section, Table, facts, shown
 from workloadkit.errors import plural
 from workloadkit.machine.description import MachineDescription
