@@ -277,7 +277,8 @@ def _reserve(state, job, now):
         while over < count and claims.end[claims.by_end[over]] <= begin:
             change_claim(state, PLAN, claims.by_end[over], 1)
             over += 1
-        if nodes.level[PLAN] >= nodes.table[shape, PROCS] and can_place(nodes, PLAN, shape):
+        # free processors are no bound: jobs may hold cores that an outage is about to take
+        if can_place(nodes, PLAN, shape):
             copy_level(nodes, LEAST, PLAN)
             _look_ahead(state, job, place, begun, over, begin)
             found = find_place(nodes, LEAST, shape)
