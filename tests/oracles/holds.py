@@ -1,8 +1,8 @@
 """Outages that hit some users only, by the definition, second by second.
 
 From the first second of an outage to the one before its end, no job of its users runs: those that
-run at its beginning are stopped, and run from the beginning later or are lost. Nor does one stand
-in the queue, so that it is in nobody's way. At one second, jobs end, then outages begin and end,
+run at its beginning are stopped, and run from the beginning later or are lost. They are not in the
+queue, so that others do not wait for them. At one second, jobs end, then outages begin and end,
 then jobs arrive, and if there was any of that there is a pass.
 """
 

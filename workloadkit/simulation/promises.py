@@ -33,7 +33,10 @@ def claims_of(
         yield _as_recorded(case)
         return
     if changing and (case.outages is None or rule is None):
-        why = "with outages, the check requires a Schedule in whole seconds with its stopped runs"
+        why = (
+            "with outages, of processors and not of users, the check requires a Schedule in whole "
+            "seconds with its stopped runs"
+        )
         if rule is None:
             why = f"the order of {name} cannot be checked with outages"
         yield ScheduleClaim(text, "not applicable", why)
