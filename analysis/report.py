@@ -84,10 +84,10 @@ OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
 # These sections get all jobs of the log, also those outside its window.
 _OF_ALL = ("overview", "machine", "load", "reading", *OPERATIONS)
 
-#: The sections that compare jobs with many others use at most so many jobs.
+#: Sections that sort, fit or compare jobs in many ways use at most so many of them.
 MOST_JOBS = 2_000_000
 
-_OF_SOME = ("session_methods", "reactions", "site", "locality")
+_OF_SOME = ("correlations", "fits", "session_methods", "reactions", "site", "locality")
 
 # These take longest. They start first, so that no process works on while the others are done.
 _LONG = ("capacity", "fits", "locality", "reactions", "correlations", "site", "session_methods")
