@@ -19,6 +19,7 @@ _LONGEST_NUMBER = 15  # digits; such numbers are exact as floats
 _TENS = 10.0 ** np.arange(_LONGEST_NUMBER + 1)
 #: The character 0, eight times.
 ZEROS = np.uint64(0x3030303030303030)
+_POINTS, _ONES, _HIGH_BITS = (np.uint64(c * 0x0101010101010101) for c in (ord("."), 1, 0x80))
 _KEEP_LAST = np.array([(-1 << 8 * (8 - n)) % (1 << 64) for n in range(9)], np.uint64)
 
 _FEW = 64  # fields that are compared before all others
@@ -270,9 +271,14 @@ class Cells:
         column, plain = self._decimals(begin, end)
         return self._ordered(self._others(column, plain, begin, end, otherwise))
 
-    def decimal(self, name: str) -> NDArray[np.bool_]:
-        """Return which texts of a field are 1 to 15 digits, perhaps with a point among them."""
-        return self._ordered(self._decimals(self.begin[name], self.end[name])[1])
+    def plain_decimals(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return numbers, and which texts are 1 to 15 digits, perhaps with a point near the end.
+
+        The number of any other text is NaN.
+        """
+        number, plain = self._decimals(self.begin[name], self.end[name])
+        number[~plain] = np.nan
+        return self._ordered(number), self._ordered(plain)
 
     def lengths(self, name: str) -> NDArray[np.int64]:
         """Return the lengths of the texts of a field, in bytes."""
@@ -342,21 +348,23 @@ class Cells:
     def _decimals(
         self, begin: NDArray[np.int64], end: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return numbers, and which of them are 1 to 15 digits, perhaps with a point among them."""
-        import pyarrow.compute as pc
+        """Return numbers, and which of them are 1 to 15 digits, perhaps with a point near the end.
 
+        The point is one of the last eight characters.
+        """
         number, plain = self._digits(begin, end)
         rest = np.flatnonzero(~plain)
         if rest.size:
-            at = pc.find_substring(self._arrow(begin[rest], end[rest]), b".").to_numpy()
-            point = begin[rest] + at
-            whole, digits = self._digits(begin[rest], point)
-            decimals, more_digits = self._digits(point + 1, end[rest])
-            n_decimals = end[rest] - point - 1
-            few = end[rest] - begin[rest] <= _LONGEST_NUMBER + 1
+            begin, end = begin[rest], end[rest]
+            length = end - begin
+            at = _first_point(self._eights[end - 8], length)
+            point = end - 8 + at
+            whole, digits = self._digits(begin, point)
+            decimals, more_digits = self._digits(point + 1, end)
+            few = length <= _LONGEST_NUMBER + 1
             plain[rest] = (at >= 0) & digits & more_digits & few
             # both are exact, so the quotient is the closest float
-            tens = _TENS[np.clip(n_decimals, 0, _LONGEST_NUMBER)]
+            tens = _TENS[np.where(at >= 0, 7 - at, 0)]
             number[rest] = (whole * tens + decimals) / tens
         return number, plain
 
@@ -451,6 +459,15 @@ def _paired(codes: NDArray[np.int64], n_codes: int, column: Words) -> tuple[NDAr
         return (np.cumsum(there) - 1)[pairs], int(there.sum())
     distinct, paired = np.unique(pairs, return_inverse=True)
     return paired, distinct.size
+
+
+def _first_point(eights: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the first point is among the last eight characters of texts, or -1."""
+    keep = _KEEP_LAST[np.clip(length, 0, 8)]
+    others = (eights ^ _POINTS) | ~keep  # a byte is 0 where there is a point
+    found = (others - _ONES) & ~others & _HIGH_BITS  # exact up to the first one
+    first = found & (~found + np.uint64(1))
+    return np.frexp(first.astype(np.float64))[1].astype(np.int64) // 8 - 1
 
 
 def all_digits(eights: NDArray[np.uint64]) -> NDArray[np.bool_]:

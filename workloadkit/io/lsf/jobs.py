@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED
 from workloadkit.io.cells import Cells, Words
-from workloadkit.io.lsf.record import node_list
+from workloadkit.io.lsf.record import hosts_of
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
@@ -91,6 +91,7 @@ def add_jobs(
     known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
     reason = np.where(known, exit_info, 0).astype(np.int64)
     submit = number["submit"]
+    *_, node_list = cells.combined(("hosts",), hosts_of).rows()
     records.extend(
         rows.size,
         place=places,
@@ -108,7 +109,7 @@ def add_jobs(
         requested_procs=requested,
         procs_per_node=cells.words("requirements").of(_per_host),
         exclusive=Words((_options(number["options"]) & _EXCLUSIVE > 0) * 1, ["", "yes"]),
-        node_list=np.where(started, cells.combined(("hosts",), node_list).column(object), ""),
+        node_list=np.where(started, node_list, ""),
         cpu=np.where(unused, np.nan, cpu) / procs,
         memory=_positive(number["max_memory"]) / procs,
         requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),

@@ -4,7 +4,6 @@ Lines of another form, with quotes within quoted text, an unknown order of field
 outside ASCII, are split one by one.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 
 from workloadkit.io.cells import PAD, Cells, Lines
 from workloadkit.io.lsf import record
-from workloadkit.io.lsf.record import fields_of, slots_of
+from workloadkit.io.lsf.record import hosts_of
 
 _QUOTE, _BLANK, _LINE_FEED, _MINUS = map(ord, '" \n-')
 _START = b'"JOB_FINISH" "'
+_ONE, _LAST = np.uint64(1), np.uint64(63)
 _MOST_COUNTED = 1000  # hosts, for which positions are computed
 
 
@@ -73,9 +73,14 @@ class _Fields:
         begin, end = self.text(at, there)
         negative = self.lines.chars[begin] == _MINUS
         cells = Cells(self.lines.data, {"": begin + negative}, {"": end}, end.size)
-        return np.where(negative, -1.0, 1.0) * cells.decimals("", lambda text: np.nan), (
-            cells.decimal("")
-        )
+        number, plain = cells.plain_decimals("")
+        return np.where(negative, -number, number), plain
+
+    def whole(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which fields are whole numbers."""
+        begin, end = self.text(at)
+        begin = begin + (self.lines.chars[begin] == _MINUS)
+        return Cells(self.lines.data, {"": begin}, {"": end}, end.size).digits("")
 
     def count(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the stated numbers of following fields."""
@@ -119,7 +124,7 @@ def lex(lines: Lines) -> Finished:
     cells = Cells(lines.data, begin, end, at.size).take(good)
     numbers = {name: column[good].astype(np.float64) for name, column in numbers.items()}
     if good.any():
-        numbers["slots"], numbers["nodes"] = cells.combined(("hosts",), _slots_of).rows()
+        numbers["slots"], numbers["nodes"], _ = cells.combined(("hosts",), hosts_of).rows()
     else:
         numbers["slots"] = numbers["nodes"] = np.zeros(0)
     return Finished(fields.rows[good], numbers, cells)
@@ -129,21 +134,26 @@ def _separated(lines: Lines) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return which lines are of the usual form, and the places of their separators."""
     chars = lines.chars
     usual = ~lines.odd() & lines.have(lines.begin, _START)
-    quotes = chars == _QUOTE
-    at = np.flatnonzero(quotes)
-    up_to = np.searchsorted(at, lines.end)
-    odd = np.diff(up_to, prepend=0) % 2 == 1
-    for line in np.flatnonzero(odd).tolist():
-        quotes[lines.begin[line] : lines.end[line]] = False
+    marks = chars == _QUOTE
+    quotes = _bits(marks)
     inside = _inside(quotes)
-    ends = (chars == _BLANK) | (chars == _LINE_FEED)
-    ends[PAD - 1] = True
-    wrong = quotes[1:] & inside[1:] & ~ends[:-1]  # quoted text begins within a field
-    wrong[:-1] |= (quotes & ~inside)[1:-1] & ~ends[2:]  # or ends there
-    ends[PAD - 1] = False
-    places = np.flatnonzero(ends & ~inside)
+    odd = np.diff(_has(inside, lines.end), prepend=False)  # an odd number of quotes
+    for line in np.flatnonzero(odd).tolist():
+        marks[lines.begin[line] : lines.end[line]] = False
+    if odd.any():
+        quotes = _bits(marks)
+        inside = _inside(quotes)
+    marks = (chars == _BLANK) | (chars == _LINE_FEED)
+    marks[PAD - 1] = True
+    ends = _bits(marks)
+    before, after = ends << _ONE, ends >> _ONE
+    before[1:] |= ends[:-1] >> _LAST
+    after[:-1] |= ends[1:] << _LAST
+    # quoted text begins or ends within a field
+    wrong = quotes & ~((inside & before) | (~inside & after))
+    places = _places(ends & ~inside)[1:]
     empty = places[1:][np.diff(places) == 1]  # several blanks, or one at the end
-    for where in (np.flatnonzero(wrong) + 1, empty):
+    for where in (_places(wrong) if wrong.any() else empty[:0], empty):
         usual[np.searchsorted(lines.end, where)] = False
     usual &= ~odd
     for line in _with_several(lines):
@@ -163,16 +173,30 @@ def _with_several(lines: Lines) -> list[int]:
     ]
 
 
-def _inside(quotes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _bits(marks: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack marks, 64 into a number."""
+    bits = np.packbits(marks, bitorder="little")
+    return np.append(bits, np.zeros(-bits.size % 8, np.uint8)).view("<u8")
+
+
+def _places(bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the places of the marks in `_bits`."""
+    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little").view(bool))
+
+
+def _has(bits: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which places have a mark in `_bits`."""
+    return (bits[places >> 6] >> (places & 63).astype(np.uint64) & _ONE).astype(bool)
+
+
+def _inside(quotes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return which characters are within quotes: after an odd number of them, or opening ones."""
-    bits = np.packbits(quotes, bitorder="little")
-    words = np.append(bits, np.zeros(-bits.size % 8, np.uint8)).view("<u8")
+    words = quotes
     for shift in (1, 2, 4, 8, 16, 32):
         words = words ^ (words << np.uint64(shift))
-    odd = (words >> np.uint64(63)).astype(np.int64)
+    odd = (words >> _LAST).astype(np.int64)
     before = (np.cumsum(odd) - odd) % 2 == 1
-    words = np.where(before, ~words, words)
-    return np.unpackbits(words.view(np.uint8), bitorder="little")[: quotes.size].astype(bool)
+    return np.where(before, ~words, words)
 
 
 def _tail(
@@ -185,11 +209,7 @@ def _tail(
     usage_at = rest + record.N_EXTENSIONS + 1 + 2 * fields.count(rest + record.N_EXTENSIONS)
     tail = usage_at + 1 + record.HOST_FIELDS[0] * fields.count(usage_at)
     for place in record.WHOLE_IN_TAIL:
-        number, plain = fields.number(tail + place)
-        fields.good &= plain & (number == np.floor(number))
-        begin, end = fields.text(tail + place, has_tail)
-        cells = Cells(fields.lines.data, {"": begin}, {"": end}, end.size)
-        fields.good &= cells.digits("") | (fields.lines.chars[begin] == _MINUS)
+        fields.good &= fields.whole(tail + place)
     fields.good = good & (fields.good | ~has_tail)
     return tail, has_tail
 
@@ -206,8 +226,3 @@ def _ineligible(
     recorded = has_tail & (slots_at < fields.n_fields) & (at < fields.n_fields)
     fields.good = good & (~recorded | (plain & fields.good))
     return np.where(recorded, number, -1.0)
-
-
-@lru_cache(maxsize=1 << 12)
-def _slots_of(hosts: str) -> tuple[float, float]:
-    return slots_of(fields_of(hosts))

@@ -92,8 +92,10 @@ def read_lsf(
 
     Raises
     ------
+    FormatError
         If a file cannot be read, contains no job, or is a stream file (lsb.stream).
-        If a file cannot be read, holds no job, or is a stream file (lsb.stream).
+    ParameterError
+        For invalid options.
 
     References
     ----------

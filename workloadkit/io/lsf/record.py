@@ -10,7 +10,7 @@ References
 
 import csv
 import re
-from collections import Counter
+from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -162,7 +162,8 @@ def parse(fields: list[str]) -> Finish:
             numbers = (*_pick_numbers(fields), *_pick_old_numbers_behind(rest), memory, "0")
         if not _plain(numbers):
             raise MalformedError(_NO_NUMBERS)
-        slots, nodes = slots_of(fields[hosts_at + 1 : state_at])
+        hosts = " ".join(map(_quoted, fields[hosts_at + 1 : state_at]))
+        slots, nodes, _ = hosts_of(hosts)
         tail = _tail(rest) if n_rest > N_EXTENSIONS else []
         known = len(tail) > RUN_TIME
         end, options, requested, submit, begin, start, *behind = map(float, numbers)
@@ -192,7 +193,7 @@ def parse(fields: list[str]) -> Finish:
             fields[_USER],
             fields[_QUEUE],
             fields[_REQUIREMENTS],
-            " ".join(map(_quoted, fields[hosts_at + 1 : state_at])),
+            hosts,
             rest[_NAME],
             rest[_COMMAND],
             rest[_PROJECT],
@@ -219,41 +220,23 @@ def _quoted(field: str) -> str:
     return '"' + field.replace('"', '""') + '"'
 
 
-def slots_of(hosts: list[str]) -> tuple[float, float]:
-    """Count the slots of a job and the hosts they are on.
+@lru_cache(maxsize=1 << 15)
+def hosts_of(text: str) -> tuple[float, float, str]:
+    """Return the slots of a job, the number of its hosts and the slots on each, from their fields.
 
     Examples
     --------
-    >>> slots_of(["16*n1", "16*n2"]), slots_of(["n1", "n1", "n2"])
-    ((32.0, 2.0), (3.0, 2.0))
+    >>> hosts_of('"16*n1" "16*n2"'), hosts_of("n1 n1 n2")
+    ((32.0, 2.0, '16*n1,16*n2'), (3.0, 2.0, '2*n1,1*n2'))
     """
-    if len(hosts) == 1 and "*" not in hosts[0]:
-        return 1.0, 1.0
-    slots = 0
-    names = set()
-    for host in hosts:
+    slots: dict[str, int] = {}
+    for host in fields_of(text) if text else []:
         count, star, name = host.partition("*")
-        counted = star and count.isascii() and count.isdecimal() and len(count) < 10
-        slots += int(count) if counted else 1
-        names.add(name if counted else host)
-    return float(slots), float(len(names))
-
-
-def node_list(hosts: str) -> str:
-    """Return the hosts of a job with the slots on each, from their fields.
-
-    Examples
-    --------
-    >>> node_list('"16*n1" "16*n2"'), node_list("n1 n1 n2")
-    ('16*n1,16*n2', '2*n1,1*n2')
-    """
-    slots: Counter[str] = Counter()
-    for host in fields_of(hosts) if hosts else []:
-        count, star, name = host.partition("*")
-        counted = star and count.isascii() and count.isdecimal() and len(count) < 10
-        slots[name if counted else host] += int(count) if counted else 1
-    named = ((name, n) for name, n in slots.items() if name and not _NO_NAME.search(name))
-    return ",".join(f"{n}*{name}" for name, n in named)
+        if not (star and count.isascii() and count.isdecimal() and len(count) < 10):
+            count, name = "1", host
+        slots[name] = slots.get(name, 0) + int(count)
+    named = [f"{n}*{name}" for name, n in slots.items() if name and not _NO_NAME.search(name)]
+    return float(sum(slots.values())), float(len(slots)), ",".join(named)
 
 
 def _plain(texts: tuple[str, ...]) -> bool:

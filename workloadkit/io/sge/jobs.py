@@ -73,15 +73,18 @@ class SgeReader:
         order = np.argsort(row_lines)
         cells = cells.with_texts(others, AccountingLine._fields, order)
         places = block.place + row_lines[order]
-        dated = (times(cells)[0] > 0) | (cells.lengths("submission_time") > 1)
+        when, usage = times(cells), used(cells)
+        dated = (when[0] > 0) | (cells.lengths("submission_time") > 1)
         if not dated.all():
             kind = "without a submit time"
             self.records.leave_out(kind, int(places[np.argmin(dated)]), int((~dated).sum()))
         of_job = cells.combined(("pe_taskid",), NOTHING.__contains__).column(bool)
-        self.walk(cells, places, dated, of_job)
-        cells, places = cells.take(np.flatnonzero(dated & of_job)), places[dated & of_job]
-        if places.size:
-            jobs, slots = columns(cells, places, self.records)
+        self.walk(cells, when, usage, places, dated, of_job)
+        jobs_at = np.flatnonzero(dated & of_job)
+        if jobs_at.size:
+            cells, places = cells.take(jobs_at), places[jobs_at]
+            when, usage = ([column[jobs_at] for column in part] for part in (when, usage))
+            jobs, slots = columns(cells, when, usage, places, self.records)
             self.records.extend(places.size, **jobs)
             self.slots.append(slots)
 
@@ -109,6 +112,8 @@ class SgeReader:
     def walk(
         self,
         cells: Cells,
+        when: Sequence[NDArray[np.float64]],
+        usage: Sequence[NDArray[np.float64]],
         places: NDArray[np.int64],
         dated: NDArray[np.bool_],
         of_job: NDArray[np.bool_],
@@ -118,7 +123,6 @@ class SgeReader:
         again = cells.combined(("failed",), lambda code: int(code) in _RESCHEDULED).column(bool)
         record = len(self.records) + np.cumsum(dated & of_job) - 1
         names = cells.texts("job_number"), cells.texts("task_number")
-        when = times(cells)
         if not (self.tasks or self.rescheduled or (dated & (again | ~of_job)).any()):
             rows = np.flatnonzero(dated & parallel)
             self.waiting.append([column[rows] for column in (*names, record, when[0], when[2])])
@@ -127,8 +131,7 @@ class SgeReader:
             return
         self.settle()
         rows = np.flatnonzero(dated)
-        resources = map(np.nan_to_num, used(cells)) if not of_job.all() else 2 * [places]
-        lines = (*names, *when, *resources, places, record, of_job, parallel, again)
+        lines = (*names, *when, *map(np.nan_to_num, usage), places, record, of_job, parallel, again)
         for number, task, submit, start, end, cpu, memory, place, i, job, several, failed in zip(
             *(column[rows].tolist() for column in lines), strict=True
         ):

@@ -69,6 +69,6 @@ def _are_usual(cells: Cells) -> NDArray[np.bool_]:
         usual &= cells.digits(name) & (cells.lengths(name) <= 4)
     for name in ("iow", "maxvmem", "reservation", "reserved", "maxrss"):
         if name in cells.begin:
-            usual &= cells.decimal(name)
+            usual &= cells.plain_decimals(name)[1]
     of_task = cells.combined(("pe_taskid",), lambda text: text in NOTHING or "." in text)
     return usual & of_task.column(bool)

@@ -69,20 +69,24 @@ def times(cells: Cells) -> tuple[NDArray[np.float64], ...]:
 
 
 def columns(
-    cells: Cells, place: NDArray[np.int64], records: Records
+    cells: Cells,
+    when: Sequence[NDArray[np.float64]],
+    usage: Sequence[NDArray[np.float64]],
+    place: NDArray[np.int64],
+    records: Records,
 ) -> tuple[dict[str, Any], NDArray[np.float64]]:
     """Return the columns of jobs, with CPU time and memory in total, and their slots.
 
-    Oddities are counted.
+    `when` and `usage` are those of `times` and `used`. Oddities are counted.
     """
-    submit, start, end = map(_known, times(cells))
+    submit, start, end = map(_known, when)
+    cpu, memory = usage
     never = np.isnan(start)
     records.note_where("never started", never, place)
     records.note_where("neither start nor end recorded: wait unknown", never & np.isnan(end), place)
     slots = _known(_numbers(cells, "slots"))
     records.note_where("fewer slots than one: taken as unknown", slots < 1, place)
     slots = np.where(slots < 1, np.nan, slots)
-    cpu, memory = used(cells)
     asked: Any = CategoryRequest(*cells.combined(("category",), requested).rows())
     columns = {
         **_ids(cells),
