@@ -50,6 +50,10 @@ class Words(NamedTuple):
         """Return a number for each value."""
         return np.array([*map(function, self.words)], np.float64)[self.codes]
 
+    def where(self, known: NDArray[np.bool_]) -> "Words":
+        """Return the column with the empty word where it is unknown."""
+        return Words(np.where(known, self.codes + 1, 0), ["", *self.words])
+
     def rows(self) -> Iterator[Any]:
         """Yield the columns of values that are tuples."""
         for column in zip(*self.words, strict=True):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _INFERRED = ("count", "cores", "memory", "gpus", "partitions")
+_COLUMNS = ("start", "end", "procs", "requested_memory", "gpus", "node_list", "partition", "queue")
 _MOST_PLACES = 1 << 24  # of jobs on nodes, which bounds the memory that is needed
 _LARGEST = 2**53  # amount of a description
 _SHORTEST = 0.5  # a job of length 0 holds its processors for less than a second [s]
@@ -58,6 +59,7 @@ def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> MachineDes
     >>> machine.nodes[0].names, machine.nodes[0].cores, machine.partitions[0].exclusive
     ('n[1-2]', 12, False)
     """
+    table = table[[name for name in _COLUMNS if name in table]]
     table = table[(table["end"] >= table["start"]) & (table["procs"] > 0)]
     partition = _partitions(table)
     lists = _column(table, "node_list", "")

@@ -91,7 +91,6 @@ def add_jobs(
     known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
     reason = np.where(known, exit_info, 0).astype(np.int64)
     submit = number["submit"]
-    *_, node_list = cells.combined(("hosts",), hosts_of).rows()
     records.extend(
         rows.size,
         place=places,
@@ -109,7 +108,7 @@ def add_jobs(
         requested_procs=requested,
         procs_per_node=cells.words("requirements").of(_per_host),
         exclusive=Words((_options(number["options"]) & _EXCLUSIVE > 0) * 1, ["", "yes"]),
-        node_list=np.where(started, node_list, ""),
+        node_list=cells.combined(("hosts",), _node_list).where(started),
         cpu=np.where(unused, np.nan, cpu) / procs,
         memory=_positive(number["max_memory"]) / procs,
         requested_time=np.where((limit > 0) & (limit < _NO_LIMIT), limit, np.nan),
@@ -123,6 +122,10 @@ def add_jobs(
         qos=cells.words("service_class"),
         executable=cells.combined(("name", "command"), _executable),
     )
+
+
+def _node_list(hosts: str) -> str:
+    return hosts_of(hosts)[2]
 
 
 def _options(column: NDArray[np.float64]) -> NDArray[np.int64]:

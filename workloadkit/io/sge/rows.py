@@ -97,7 +97,7 @@ def columns(
         "run": end - start,
         "procs": np.where(never, np.nan, slots),
         "nodes": np.where(~never & (slots == 1), 1.0, np.nan),
-        "node_list": np.where(~never & (slots == 1), cells.texts("hostname"), ""),
+        "node_list": cells.words("hostname").where(~never & (slots == 1)),
         "gpus": asked.gpus,
         "requested_gpus": asked.gpus,
         "exclusive": asked.exclusive,
