@@ -220,7 +220,7 @@ def _quoted(field: str) -> str:
     return '"' + field.replace('"', '""') + '"'
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def hosts_of(text: str) -> tuple[float, float, str]:
     """Return the slots of a job, the number of its hosts and the slots on each, from their fields.
 
