@@ -212,7 +212,7 @@ class _Reader:
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
         # The shortest job is five digits, four blanks and a newline.
-        self.make_room(len(text) // (2 * MIN_COLUMNS) + 1)
+        self.make_room(len(text) // (2 * MIN_COLUMNS) + 1, self.n_bytes - len(text))
         at = 0
         while at < len(text):
             if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
@@ -235,16 +235,16 @@ class _Reader:
         if self.more and (jobs := np.flatnonzero(self.n_more[: self.n_jobs - first_job])).size:
             self.with_more.append(np.stack([first_job + jobs, self.n_more[jobs]]))
 
-    def make_room(self, room: int) -> None:
-        """Make room for more jobs."""
+    def make_room(self, room: int, n_bytes: int) -> None:
+        """Make room for more jobs, after so many bytes."""
         if room > self.n_more.size:
             self.n_more = np.empty(room, np.int64)
         if self.n_jobs + room > self.measured.shape[1]:
             # Joining parts at the end would need twice the memory, so columns grow: to the size
-            # expected from that of the file, within limits; slowly if the file turns out to be
-            # compressed.
-            promised = self.n_bytes_expected / self.n_bytes
-            capacity = room + int(self.n_jobs * min(max(promised, 1.1), 16))
+            # expected from that of the file, within limits; by half if the file turns out to be
+            # compressed. Room that is not used takes no memory.
+            promised = 1.1 * self.n_bytes_expected / max(n_bytes, 1)
+            capacity = room + int(self.n_jobs * min(max(promised, 1.5), 16))
             self.measured = _wider(self.measured, self.n_jobs, capacity)
             self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
 
