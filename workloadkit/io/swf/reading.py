@@ -211,8 +211,7 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
-        # The shortest job is five digits, four blanks and a newline.
-        self.make_room(len(text) // (2 * MIN_COLUMNS) + 1, self.n_bytes - len(text))
+        self.make_room(text.count(b"\n"), self.n_bytes - len(text))
         at = 0
         while at < len(text):
             if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
