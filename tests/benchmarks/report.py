@@ -1,18 +1,22 @@
 """How long the report on a log takes, by one process and by two, and how much memory."""
 
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from tests.benchmarks.measure import Row
 from tests.data import trace_path
 
+_COMMAND = (sys.executable, "-m", "workloadkit")
 _GOALS = {"KTH-SP2-1996-2.1-cln": 4.0, "SDSC-BLUE-2000-4.2-cln": 10.0}  # by two processes
 _BYTES = 1.5e9
+_TEN_MILLION = ("--weeks", "1500", "--load", "4.2", "--procs", "4600", "--seed", "1")
+_SECONDS_OF_LARGE, _BYTES_OF_LARGE = 180.0, 6e9
 
 
 def rows() -> Iterator[Row]:
@@ -34,12 +38,57 @@ def rows() -> Iterator[Row]:
         "characterize, memory of the largest process", log, f"{memory / 1e6:,.0f} MB",
         "", f"≤ {_BYTES / 1e6:,.0f} MB", memory <= _BYTES,
     )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        yield _large(log, Path(folder))
 
 
 def _characterize(log: str, workers: int, page: Path) -> tuple[float, str]:
     """Return the time of the command, and its page."""
-    command = (sys.executable, "-m", "workloadkit", "characterize", str(trace_path(log)))
     begin = perf_counter()
     options = ("--workers", str(workers), "-o", str(page))
-    subprocess.run([*command, *options], check=True, capture_output=True)
+    subprocess.run(
+        [*_COMMAND, "characterize", str(trace_path(log)), *options], check=True, capture_output=True
+    )
     return perf_counter() - begin, page.read_text()
+
+
+def _large(log: str, folder: Path) -> Row:
+    """The report on ten million jobs, which are resampled from a log."""
+    large, page = folder / "log.swf.gz", folder / "page.html"
+    subprocess.run(
+        [*_COMMAND, "resample", str(trace_path(log)), *_TEN_MILLION, "-o", str(large)],
+        check=True,
+        capture_output=True,
+    )
+    begin = perf_counter()
+    done = subprocess.Popen(
+        [*_COMMAND, "characterize", str(large), "--workers", "2", "-o", str(page)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    most = 0
+    while done.poll() is None:
+        most = max(most, _memory_of_session(done.pid))
+        sleep(0.5)
+    assert done.returncode == 0
+    took = perf_counter() - begin
+    return Row(
+        "characterize, two processes", f"10 million jobs, resampled from {log}",
+        f"{took:.0f} s, {most / 1e9:.1f} GB in all processes",
+        "", f"≤ {_SECONDS_OF_LARGE:.0f} s, {_BYTES_OF_LARGE / 1e9:.0f} GB",
+        took <= _SECONDS_OF_LARGE and most <= _BYTES_OF_LARGE,
+    )  # fmt: skip
+
+
+def _memory_of_session(session: int) -> int:
+    """Return the bytes of memory of the processes of a session; shared ones count once."""
+    total = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(process.name)) == session:
+                lines = (process / "smaps_rollup").read_text().splitlines()
+                total += sum(int(x.split()[1]) * 1024 for x in lines if x.startswith("Pss:"))
+        except OSError:  # it has ended
+            continue
+    return total

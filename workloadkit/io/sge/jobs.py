@@ -83,8 +83,8 @@ class SgeReader:
         jobs_at = np.flatnonzero(dated & of_job)
         if jobs_at.size:
             cells, places = cells.take(jobs_at), places[jobs_at]
-            when, usage = ([column[jobs_at] for column in part] for part in (when, usage))
-            jobs, slots = columns(cells, when, usage, places, self.records)
+            of_jobs, used_by_jobs = ([x[jobs_at] for x in part] for part in (when, usage))
+            jobs, slots = columns(cells, of_jobs, used_by_jobs, places, self.records)
             self.records.extend(places.size, **jobs)
             self.slots.append(slots)
 
