@@ -130,13 +130,14 @@ def cumulative_shares(samples: Mapping[str, ArrayLike], *, n_points: int = 300) 
     known = {name: np.sort(np.asarray(v, dtype=np.float64)) for name, v in samples.items()}
     known = {name: v[: np.searchsorted(v, np.nan)] for name, v in known.items()}
     known = {name: v for name, v in known.items() if v.size}
-    together = np.concatenate([np.zeros(0), *known.values()])
-    positive = together[together > 0]
-    if not positive.size:
+    positive = [v[np.searchsorted(v, 0, side="right") :] for v in known.values() if v[-1] > 0]
+    if not positive:
         value = np.ones(1)
     else:
-        low, high = positive.min(), positive.max()
-        low = 1.0 if np.median(positive) >= 10 or low >= 1 else max(low, 1e-3)
+        low, high = min(v[0] for v in positive), max(v[-1] for v in positive)
+        n_small = sum(np.searchsorted(v, 10) for v in positive)
+        mostly_large = 2 * n_small <= sum(v.size for v in positive)
+        low = 1.0 if mostly_large or low >= 1 else max(low, 1e-3)
         high = high if high > low else 10 * low
         value = np.geomspace(low, high, n_points)
         value[-1] = high  # without a rounding error

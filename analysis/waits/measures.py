@@ -79,7 +79,7 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
         "eligible_to_start": waited,
         "start_to_end": run,
     }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns, copy=False)
 
 
 def names_of(trace: Trace, by: str) -> pd.Categorical:
@@ -159,7 +159,8 @@ def waits_over_time(
     edges = periods(clock, submit[0], submit[-1], period or period_of(submit[-1] - submit[0]))
     code, ordered = ranked(names[chosen], largest)
     place = np.searchsorted(edges, submit, side="right") - 1
-    table = pd.DataFrame({"place": place, "code": code, "wait": waits[chosen]})
+    columns = {"place": place, "code": code, "wait": waits[chosen]}
+    table = pd.DataFrame(columns, copy=False)
     grouped = table.groupby(["place", "code"])["wait"]
     measured = grouped.agg(jobs="size", mean="mean")
     for percent in checked:
