@@ -198,10 +198,12 @@ class Records:
         """Return a column of words by the codes of the field, assigned in order of appearance."""
         if field.kind != "word":
             return given.column(_DTYPES[field.kind])
+        known = self._words[field.name]
+        if all(word in known for word in given.words):
+            return np.array([known[word] for word in given.words], np.int32)[given.codes]
         first = np.full(len(given.words), given.codes.size)
         first[given.codes[::-1]] = np.arange(given.codes.size)[::-1]
         code_of = np.zeros(first.size, np.int32)
-        known = self._words[field.name]
         for word in np.argsort(first)[: np.count_nonzero(first < given.codes.size)].tolist():
             code_of[word] = known[given.words[word]]
         return code_of[given.codes]
