@@ -153,7 +153,7 @@ class Records:
         """Oddities in rows of jobs, most frequent first."""
         noted = dict(self._noted)
         for kind, places in self._noted_at.items():
-            _count(noted, kind, int(places.min(initial=_LAST_PLACE)), places.size)
+            _count(noted, kind, int(places.min(initial=LAST_PLACE)), places.size)
         return tuple(sorted(noted.values(), key=lambda r: (-r.count, r.first_line)))
 
     def frame(self) -> "pd.DataFrame":
@@ -209,7 +209,8 @@ class Records:
         return code_of[given.codes]
 
 
-_LAST_PLACE = np.iinfo(np.int64).max
+#: Beyond all places of lines.
+LAST_PLACE = np.iinfo(np.int64).max
 
 _DTYPES: dict[str, Any] = {
     "number": np.float64,

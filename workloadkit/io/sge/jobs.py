@@ -1,6 +1,7 @@
 """Collect the lines of Grid Engine's accounting, and decide what each contributes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import FormatError
 from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
-from workloadkit.io.records import Records
+from workloadkit.io.records import LAST_PLACE, Records
 from workloadkit.io.sge.lexer import lex
 from workloadkit.io.sge.lines import NOTHING, AccountingLine, parted
 from workloadkit.io.sge.rows import columns, per_slot, times, used
@@ -29,7 +30,8 @@ def is_qacct(lines: Sequence[str]) -> bool:
     return lines[0].startswith("=" * 20) and any(line.startswith("qname ") for line in lines[:3])
 
 
-class _Usage(NamedTuple):
+@dataclass(slots=True)
+class _Usage:
     """Resources used by the tasks of a parallel job, and their first and last start."""
 
     tasks: int
@@ -38,6 +40,14 @@ class _Usage(NamedTuple):
     place: int
     first: float
     last: float
+
+    def add(self, other: "_Usage") -> None:
+        """Add later tasks."""
+        self.tasks += other.tasks
+        self.cpu += other.cpu
+        self.memory += other.memory
+        self.first = min(self.first, other.first)
+        self.last = max(self.last, other.last)
 
 
 class _Job(NamedTuple):
@@ -58,6 +68,7 @@ class SgeReader:
         self.held: dict[tuple[str, str], _Job] = {}  # parallel jobs
         self.waiting: list[list[NDArray]] = []  # columns of further ones, while there are no tasks
         self.added: dict[int, list[float]] = {}  # CPU time and memory of tasks, by record
+        self.n_folded, self.first_folded = 0, LAST_PLACE  # tasks added to their jobs
         self.rescheduled: dict[tuple[str, str], int] = {}
 
     def read(self, block: Block) -> None:
@@ -177,22 +188,15 @@ class SgeReader:
         elif (before := self.tasks.get(name)) is None:
             self.tasks[name] = usage
         else:
-            self.tasks[name] = _Usage(
-                before.tasks + 1,
-                before.cpu + usage.cpu,
-                before.memory + usage.memory,
-                before.place,
-                min(before.first, usage.first),
-                max(before.last, usage.first),
-            )
+            before.add(usage)
 
     def fold(self, job: _Job, usage: _Usage) -> None:
         """Add the resources used by tasks to those of their job."""
         added = self.added.setdefault(job.record, [0.0, 0.0])
         added[0] += usage.cpu
         added[1] += usage.memory
-        kind = "parallel tasks added to their job (pe_taskid)"
-        self.records.leave_out(kind, usage.place, usage.tasks)
+        self.n_folded += usage.tasks
+        self.first_folded = min(self.first_folded, usage.place)
 
     def without_job(self, usage: _Usage) -> None:
         """Count tasks without a job."""
@@ -201,6 +205,9 @@ class SgeReader:
 
     def finish(self) -> None:
         """Count tasks without a job, and add the others to their jobs."""
+        if self.n_folded:
+            kind = "parallel tasks added to their job (pe_taskid)"
+            self.records.leave_out(kind, self.first_folded, self.n_folded)
         for usage in self.tasks.values():
             self.without_job(usage)
         for place in self.rescheduled.values():
