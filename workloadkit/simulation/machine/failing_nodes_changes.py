@@ -114,7 +114,8 @@ def _stop_last(state, n_found, now):
 def _foresee(state):
     """Replace the claims of expected changes: those of announced outages, from now on.
 
-    Cores that are down for another outage stay down, by the plans.
+    At one second outages begin before others end, so that no job is planned on what comes up then
+    instead of what goes down. Cores that are down for another outage stay down, by the plans.
     """
     machine, n_jobs, n_claims = state.machine, state.start.size, state.machine.at[N_CLAIMS]
     claims, outages, table, at = machine.claims, machine.outages, machine.timetable, machine.at
@@ -127,10 +128,10 @@ def _foresee(state):
     _copy(outages.down, outages.down_then)
     part = claims.first[claim]
     while place < last:
-        time = table.time[place]
+        time, kind = table.time[place], table.kind[place]
         claims.begin[claim], claims.first[claim], claims.last[claim] = time, part, part
-        while place < last and table.time[place] == time:
-            outage, kind = table.outage[place], table.kind[place]
+        while place < last and table.time[place] == time and table.kind[place] == kind:
+            outage = table.outage[place]
             if kind != ANNOUNCED and outages.announced[outage]:
                 _claim_change(state, claim, outage, 1 if kind == DOWN else -1)
             place += 1
@@ -180,9 +181,15 @@ def _claim_change(state, claim, outage, sign):
 def _add_change(state, claim):
     """Add a claim: by its begin before those of jobs, and by its end, which never comes, last."""
     claims, at = state.machine.claims, state.machine.at
-    place = at[N_CLAIMS]
+    place, begin = at[N_CLAIMS], claims.begin[claim]
     claims.by_end[place] = claim
-    while place > 0 and claims.begin[claims.by_begin[place - 1]] >= claims.begin[claim]:
+    while place > 0 and (
+        claims.begin[claims.by_begin[place - 1]] > begin
+        or (
+            claims.begin[claims.by_begin[place - 1]] == begin
+            and claims.by_begin[place - 1] < state.start.size
+        )
+    ):
         claims.by_begin[place] = claims.by_begin[place - 1]
         place -= 1
     claims.by_begin[place] = claim

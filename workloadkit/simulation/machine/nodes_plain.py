@@ -370,22 +370,33 @@ class NodeMachine(FailingMachine):
         end = begin + job.estimate
         claims = [claim for other, claim in self._all_claims.items() if other is not job]
         starts = [claim.begin for claim in claims if claim.is_in_the_way(begin, end)]
-        starts += [down.start for down in self._announced if begin < down.start < end]
+        strikes = {down.start for down in self._announced if begin < down.start < end}
         levels = [self._planned(job, time, now) for time in [begin, *starts]]
+        levels += [self._planned(job, time, now, strikes=True) for time in strikes]
         return levels[0].least([*levels[1:], *([self.level] if is_free else [])])
 
-    def _planned(self, job: JobView, time: Any, now: Any) -> NodeLevel:
-        """Return the level planned for some second, without the claim of a job."""
+    def _planned(self, job: JobView, time: Any, now: Any, *, strikes: bool = False) -> NodeLevel:
+        """Return the level planned for some second, without the claim of a job.
+
+        As an outage begins (`strikes`), others that end then are not over, and no claim begins.
+        """
         level: NodeLevel = self.level.copy()
         for running in self._places:
             if max(running.start + running.estimate, now) <= time:
                 level.give_back(running)
         for other, claim in self._all_claims.items():
-            if other is not job and claim.begin <= time < claim.end:
+            has_begun = claim.begin < time or (claim.begin == time and not strikes)
+            if other is not job and has_begun and time < claim.end:
                 level.change(other, claim.place, -1)
         if self._active or self._announced:
-            then = [down for down in self._active if down.announced is None or time < down.end]
-            then += [down for down in self._announced if down.start <= time < down.end]
+            then = [down for down in self._active if down.announced is None]
+            then += [
+                down
+                for down in (*self._active, *self._announced)
+                if down.announced is not None
+                and down.start <= time
+                and (time < down.end or (strikes and time == down.end))
+            ]
             self._change_down(level, self._down(self._active), self._down(then))
         return level
 
