@@ -149,8 +149,21 @@ def waits_over_time(
         check_choice("period", period, Period)
     if largest is not None:
         largest = check_count("largest", largest, least=1)
-    names = names_of(trace, by)
     waits = wait_intervals(trace)[interval].to_numpy()
+    return grouped_waits(trace, waits, by, checked, period=period, largest=largest)
+
+
+def grouped_waits(
+    trace: Trace,
+    waits: NDArray[np.float64],
+    by: By,
+    percentiles: Sequence[int],
+    *,
+    period: Period | None,
+    largest: int | None,
+) -> pd.DataFrame:
+    """Return `waits_over_time` of given waits of the jobs."""
+    names = names_of(trace, by)
     chosen = ~np.isnan(waits) & (names.codes >= 0)
     if not chosen.any():
         raise WorkloadError(f"{trace.name}: no job has both a known {by} and a known wait")
@@ -163,7 +176,7 @@ def waits_over_time(
     table = pd.DataFrame(columns, copy=False)
     grouped = table.groupby(["place", "code"])["wait"]
     measured = grouped.agg(jobs="size", mean="mean")
-    for percent in checked:
+    for percent in percentiles:
         measured[f"p{percent}"] = grouped.agg(metrics.percentile, percent)
     measured = measured.reset_index()
     begin = edges[measured["place"]]

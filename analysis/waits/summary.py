@@ -13,11 +13,11 @@ from analysis.waits.measures import (
     By,
     Interval,
     enough,
+    grouped_waits,
     names_of,
     period_of,
     ranked,
     wait_intervals,
-    waits_over_time,
 )
 from analysis.waits.plots import plot_waits
 from workloadkit import metrics
@@ -71,9 +71,8 @@ def section(trace: Trace) -> Section | None:
     period = period_of(float(submit[-1] - submit[0]))
     tables, figures = [_table_of_intervals(intervals)], []
     for by, of_jobs in names.items():
-        data = waits_over_time(
-            trace, by, _PERCENTILES, interval=interval, period=period, largest=_DRAWN
-        )
+        waits = intervals[interval].to_numpy()
+        data = grouped_waits(trace, waits, by, _PERCENTILES, period=period, largest=_DRAWN)
         tables.append(_table_by(by, of_jobs, intervals, interval))
         tables.append(_table_over_time(by, data, period))
         figures.append(_figure(by, data, interval, period))
