@@ -92,8 +92,8 @@ _OF_SOME = ("correlations", "fits", "session_methods", "reactions", "site", "loc
 # These take longest. They start first, so that no process works on while the others are done.
 _LONG = ("capacity", "fits", "locality", "reactions", "correlations", "site", "session_methods")
 
-# The log, its jobs submitted in its window, and some of these
-_Logs = tuple[Trace, Trace, Trace] | Mapped
+# The log, and its jobs submitted in its window
+_Logs = tuple[Trace, Trace] | Mapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +176,7 @@ def characterize(
         shares = read_shares(shares)
     profile = options.profile or ("operations" if _is_accounted(trace) else "research")
     chosen = _sections_of(profile)
-    inside = trace.within_window()
-    logs: _Logs = (trace, inside, _some(inside))
+    logs: _Logs = (trace, trace.within_window())
     with ExitStack() as stack:
         if executor is not None:
             logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
@@ -209,12 +208,13 @@ def _some(trace: Trace) -> Trace:
 def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | None:
     """Return a section, by its name, of a log, of its jobs within the window or of some of them."""
     name, logs, shares = task
-    every, inside, some = logs.read() if isinstance(logs, Mapped) else logs
+    every, inside = logs.read() if isinstance(logs, Mapped) else logs
     if name == "shares":
         return using.shares_section(every, shares)
     if name in _OF_ALL:
         return (SECTIONS | OPERATIONS)[name](every)
-    if name not in _OF_SOME or some is inside:
+    some = _some(inside) if name in _OF_SOME else inside
+    if some is inside:
         return SECTIONS[name](inside)
     section = SECTIONS[name](some)
     note = (

@@ -171,20 +171,17 @@ def grouped_waits(
     clock = Clock.between(trace.header, submit[0] - 31 * DAY, submit[-1] + 31 * DAY)
     edges = periods(clock, submit[0], submit[-1], period or period_of(submit[-1] - submit[0]))
     code, ordered = ranked(names[chosen], largest)
-    place = np.searchsorted(edges, submit, side="right") - 1
-    columns = {"place": place, "code": code, "wait": waits[chosen]}
-    table = pd.DataFrame(columns, copy=False)
-    grouped = table.groupby(["place", "code"])["wait"]
+    cell = (np.searchsorted(edges, submit, side="right") - 1) * len(ordered) + code
+    grouped = pd.Series(waits[chosen]).groupby(cell)
     measured = grouped.agg(jobs="size", mean="mean")
     for percent in percentiles:
         measured[f"p{percent}"] = grouped.agg(metrics.percentile, percent)
-    measured = measured.reset_index()
-    begin = edges[measured["place"]]
-    given = {"begin": begin, "end": edges[measured["place"] + 1]}
+    place, code = np.divmod(measured.index.to_numpy(), len(ordered))
+    given = {"begin": edges[place], "end": edges[place + 1]}
     if clock.known:
-        given["date"] = clock.dates(begin)
-    given["name"] = np.array(ordered, dtype=object)[measured["code"]]
-    return pd.DataFrame(given).join(measured.drop(columns=["place", "code"]))
+        given["date"] = clock.dates(edges[place])
+    given["name"] = np.array(ordered, dtype=object)[code]
+    return pd.DataFrame(given).join(measured.reset_index(drop=True))
 
 
 def ranked(names: pd.Categorical, largest: int | None = None) -> tuple[NDArray, list[str]]:
