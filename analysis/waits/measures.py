@@ -162,7 +162,7 @@ def grouped_waits(
     period: Period | None,
     largest: int | None,
 ) -> pd.DataFrame:
-    """Return `waits_over_time` of given waits of the jobs."""
+    """Return `waits_over_time` of given waits [s], shape (n_jobs,); NaN is unknown."""
     names = names_of(trace, by)
     chosen = ~np.isnan(waits) & (names.codes >= 0)
     if not chosen.any():

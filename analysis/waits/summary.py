@@ -70,8 +70,8 @@ def section(trace: Trace) -> Section | None:
     submit = trace.column("submit")
     period = period_of(float(submit[-1] - submit[0]))
     tables, figures = [_table_of_intervals(intervals)], []
+    waits = intervals[interval].to_numpy()
     for by, of_jobs in names.items():
-        waits = intervals[interval].to_numpy()
         data = grouped_waits(trace, waits, by, _PERCENTILES, period=period, largest=_DRAWN)
         tables.append(_table_by(by, of_jobs, intervals, interval))
         tables.append(_table_over_time(by, data, period))

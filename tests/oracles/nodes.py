@@ -48,16 +48,7 @@ def schedule(
     passes="instant",
 ):
     """Simulate a log; return (start, end, killed) and the processors by node of each job."""
-    run, killed = list(run), [False] * len(submit)
-    estimate = [
-        estimate_of(r, e, estimates="user") for r, e in zip(run, requested_time, strict=True)
-    ]
-    for job, planned in enumerate(estimate):
-        if run[job] > planned:
-            if overrun == "kill":
-                run[job], killed[job] = planned, True
-            elif overrun == "raise":
-                estimate[job] = run[job]
+    run, estimate, killed = as_planned(run, requested_time, overrun)
     site = Nodes(submit, estimate, requests, nodes, pools or {}, placement)
     too_large = [job for job in range(len(submit)) if site.place(job, site.capacity) is None]
     if too_large:
@@ -74,6 +65,21 @@ def schedule(
         (site.start[job], site.start[job] + run[job], killed[job]) for job in range(len(submit))
     ]
     return rows, [site.at[job] for job in range(len(submit))]
+
+
+def as_planned(run, requested_time, overrun):
+    """Return how long jobs run, their estimates, and whether they are stopped at these."""
+    run, killed = list(run), [False] * len(run)
+    estimate = [
+        estimate_of(r, e, estimates="user") for r, e in zip(run, requested_time, strict=True)
+    ]
+    for job, planned in enumerate(estimate):
+        if run[job] > planned:
+            if overrun == "kill":
+                run[job], killed[job] = planned, True
+            elif overrun == "raise":
+                estimate[job] = run[job]
+    return run, estimate, killed
 
 
 class Level:

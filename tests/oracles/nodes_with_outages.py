@@ -18,8 +18,7 @@ from functools import reduce
 from math import inf
 from typing import NamedTuple
 
-from tests.oracles.nodes import CORES, Level, Nodes, Taken
-from tests.oracles.scheduling import estimate_of
+from tests.oracles.nodes import CORES, Level, Nodes, Taken, as_planned
 
 
 class Down(NamedTuple):
@@ -46,15 +45,7 @@ def schedule(
     overrun="raise",
 ):
     """Simulate a log; return the runs (start, end, processors by node, stopped) of each job."""
-    run = list(run)
-    estimate = [
-        estimate_of(r, e, estimates="user") for r, e in zip(run, requested_time, strict=True)
-    ]
-    for job, planned in enumerate(estimate):
-        if overrun == "kill":
-            run[job] = min(run[job], planned)
-        elif overrun == "raise":
-            estimate[job] = max(run[job], planned)
+    run, estimate, _ = as_planned(run, requested_time, overrun)
     site = FailingNodes(submit, estimate, requests, [*map(list, nodes)], pools or {}, placement)
     site.outages, site.runs = outages, {job: [] for job in range(len(submit))}
     moments = {time for outage in outages for time in outage[:3] if time is not None}
@@ -115,10 +106,15 @@ class FailingNodes(Nodes):
 
     def known(self):
         """Return the outages that the scheduler knows of now, and their ends as it knows them."""
-        told = [o for o in self.outages if o.announced is not None]
-        told = [o for o in told if o.announced <= self.now and o.announced < o.start]
-        seen = [o for o in self.outages if o not in told and o.start <= self.now < o.end]
-        return told + [outage._replace(end=inf) for outage in seen]
+        ahead = [
+            outage
+            for outage in self.outages
+            if outage.announced is not None
+            and outage.announced <= self.now
+            and outage.announced < outage.start
+        ]
+        surprises = [o for o in self.outages if o not in ahead and o.start <= self.now < o.end]
+        return ahead + [outage._replace(end=inf) for outage in surprises]
 
     def free_from(self, begin, end, claims=()):
         """What is free from one second until another by the estimates of the running jobs."""

@@ -389,13 +389,11 @@ class NodeMachine(FailingMachine):
             if other is not job and has_begun and time < claim.end:
                 level.change(other, claim.place, -1)
         if self._active or self._announced:
-            then = [down for down in self._active if down.announced is None]
-            then += [
+            then = [
                 down
                 for down in (*self._active, *self._announced)
-                if down.announced is not None
-                and down.start <= time
-                and (time < down.end or (strikes and time == down.end))
+                if down.start <= time
+                and (down.announced is None or time < down.end or (strikes and time == down.end))
             ]
             self._change_down(level, self._down(self._active), self._down(then))
         return level
