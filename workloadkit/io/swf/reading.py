@@ -22,7 +22,7 @@ from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
-from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
+from workloadkit.io.files import CHUNK, Source, line_feeds, log_name, source_path, text_chunks
 from workloadkit.io.machine import with_machine
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Columns, Trace
@@ -211,7 +211,9 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
-        self.make_room(text.count(b"\n"), self.n_bytes - len(text))
+        # most lines may be blank: a job has columns
+        room = min(line_feeds(text), len(text) // (2 * MIN_COLUMNS) + 1)
+        self.make_room(room, self.n_bytes - len(text))
         at = 0
         while at < len(text):
             if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
