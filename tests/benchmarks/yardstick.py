@@ -1,4 +1,7 @@
-"""The yardstick: EASY as one would write it at once, with a compiler and without ideas."""
+"""The yardsticks: EASY as one would write it at once, with a compiler and without."""
+
+from bisect import insort
+from heapq import heappop, heappush
 
 import numba
 import numpy as np
@@ -80,4 +83,47 @@ def easy(submit, run, estimate, procs, machine):
             queue[kept] = job
             kept += 1
         n_waiting = kept
+    return start
+
+
+def plain(submit, run, estimate, procs, machine):
+    """A heap of real ends, and a sorted list of planned ones, in plain Python; all are lists."""
+    start, ends, planned, queue = [-1] * len(submit), [], [], []
+    arrived, free = 0, machine
+
+    def begin(job):
+        start[job] = now
+        heappush(ends, (now + run[job], job))
+        insort(planned, (now + estimate[job], procs[job]))
+        return free - procs[job]
+
+    while arrived < len(submit) or ends:
+        now = min([*submit[arrived : arrived + 1], *(end for end, _ in ends[:1])])
+        while ends and ends[0][0] == now:
+            job = heappop(ends)[1]
+            planned.remove((start[job] + estimate[job], procs[job]))
+            free += procs[job]
+        while arrived < len(submit) and submit[arrived] == now:
+            queue.append(arrived)
+            arrived += 1
+        while queue and procs[queue[0]] <= free:
+            free = begin(queue.pop(0))
+        if len(queue) < 2 or not free:
+            continue
+        shadow, spare = None, free - procs[queue[0]]
+        for end, count in planned:
+            if shadow is not None and end > shadow:
+                break
+            spare += count
+            if shadow is None and spare >= 0:
+                shadow = end
+        kept = queue[:1]
+        for job in queue[1:]:
+            in_time = now + estimate[job] <= shadow
+            if procs[job] <= free and (in_time or procs[job] <= spare):
+                spare -= 0 if in_time else procs[job]
+                free = begin(job)
+            else:
+                kept.append(job)
+        queue = kept
     return start

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from workloadkit.errors import FormatError, ParameterError
-from workloadkit.io.files import Source, source_path, text_chunks
+from workloadkit.io.files import Source, line_feeds, source_path, text_chunks
 
 #: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
@@ -18,7 +18,7 @@ Sources = Source | Sequence[Source]
 LONGEST_LINE = 1 << 20
 
 #: Size of a block of text. [bytes]
-BLOCK = 1 << 22
+BLOCK = 1 << 23
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -121,7 +121,7 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
                 if _may_be_too_long(block.text):
                     _check_lengths(path, block.lines, line)
                 yield block
-                n_lines = block.text.count(b"\n")
+                n_lines = line_feeds(block.text)
                 line += n_lines
                 place += n_lines
 

@@ -158,7 +158,8 @@ def _most_on_nodes(
     end = np.where(end > start, end, start + _SHORTEST)
     node = np.concatenate([places.node, places.node])
     # at the same second, jobs end before others start
-    order = np.lexsort((np.arange(node.size) < job.size, np.append(start, end), node))
+    order = np.lexsort((np.append(end, start), node))
+    first = np.flatnonzero(np.diff(node[order], prepend=-1))  # event on each node
     procs = table["procs"].to_numpy(np.float64)
     memory = _column(table, "requested_memory", np.nan) * procs
     amounts = {
@@ -168,9 +169,10 @@ def _most_on_nodes(
     }
 
     def most(amount: NDArray[np.float64]) -> NDArray[np.float64]:
-        level = np.cumsum(np.append(amount, -amount)[order])  # 0 after the last end on each node
         peak = np.zeros(len(places.names))
-        np.maximum.at(peak, node[order], level)
+        if amount.any():
+            level = np.cumsum(np.append(-amount, amount)[order])  # 0 after a node's last end
+            peak[node[order][first]] = np.maximum(np.maximum.reduceat(level, first), 0)
         return peak
 
     return most(np.ones(job.size)), {name: most(amount) for name, amount in amounts.items()}

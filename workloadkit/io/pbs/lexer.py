@@ -181,8 +181,7 @@ def _matching(
             break
         begins, ends = bounds[i][alive] + 1, bounds[i + 1][alive]
         values = begins + len(head)
-        same = values <= ends
-        same[same] = lines.have(begins[same], head)
+        same = (values <= ends) & lines.have(begins, head)
         if order.quoted[i]:
             same &= (chars[values] == _QUOTE) & (chars[ends - 1] == _QUOTE) & (values + 2 <= ends)
         else:
