@@ -18,7 +18,7 @@ Sources = Source | Sequence[Source]
 LONGEST_LINE = 1 << 20
 
 #: Size of a block of text. [bytes]
-BLOCK = 1 << 23
+BLOCK = 1 << 22
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
