@@ -174,6 +174,12 @@ def test_values_may_hold_blanks_equal_signs_semicolons_and_quotes():
     }
 
 
+def test_keys_are_not_looked_for_after_the_end_of_the_text():
+    long_key = "Resource_List." + "x" * 50
+    lines = [ended(f"{i}.srv", more=f"{key}=1") for i, key in enumerate([long_key, long_key, "y"])]
+    assert read(*lines).n_jobs == 3
+
+
 def test_a_mere_quotation_mark_swallows_nothing():
     for name in ("o'brien", "'tis", '"', "'", '"a', '6"', "a''b"):
         assert keys_and_values(f"jobname={name} queue=q ctime=5") == {

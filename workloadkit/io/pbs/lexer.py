@@ -177,11 +177,14 @@ def _matching(
     chars = lines.chars
     alive = np.flatnonzero(quotes[rows] == 2 * sum(order.quoted))
     for i, head in enumerate(order.heads):
+        fits = bounds[i + 1][alive] - bounds[i][alive] > len(head)  # the text may end before
+        if not fits.all():
+            alive = alive[fits]
         if not alive.size:
             break
         begins, ends = bounds[i][alive] + 1, bounds[i + 1][alive]
         values = begins + len(head)
-        same = (values <= ends) & lines.have(begins, head)
+        same = lines.have(begins, head)
         if order.quoted[i]:
             same &= (chars[values] == _QUOTE) & (chars[ends - 1] == _QUOTE) & (values + 2 <= ends)
         else:
