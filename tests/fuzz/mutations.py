@@ -85,6 +85,23 @@ def swap_lines(data: bytes, rng: Random) -> bytes:
     return b"\n".join(lines)
 
 
+def last_line(data: bytes, rng: Random) -> bytes:
+    """End in a line like another one, with shorter words, in another order or fewer."""
+    lines, place = _lines(data, rng)
+    separator = _separator(lines[place])
+    words = lines[place].split(separator)
+    match rng.randrange(3):
+        case 0:
+            at = rng.randrange(len(words))
+            words[at:] = [word[: rng.randrange(3)] for word in words[at:]]
+        case 1:
+            rng.shuffle(words)
+        case _:
+            del words[rng.randrange(len(words))]
+    line = separator.join(words)
+    return data.rstrip(b"\n") + b"\n" + line + rng.choice([b"\n", b""])
+
+
 def drop_lines(data: bytes, rng: Random) -> bytes:
     lines, place = _lines(data, rng)
     del lines[place : place + rng.choice([1, 1, 2, len(lines)])]
@@ -238,6 +255,7 @@ MUTATIONS = {
     join_lines: 5,
     repeat_line: 6,
     swap_lines: 5,
+    last_line: 8,
     drop_lines: 5,
     cut_file: 4,
     other_word: 40,

@@ -35,8 +35,11 @@ _SAME = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NO_VALUES = (*RESERVED, "..", "")
 
-_QUOTED = r"\"(?:[^\"\x00-\x1f\x7f]|\"\")*\"|'(?:[^'\x00-\x1f\x7f]|'')*'"
-_TOKEN = re.compile(rf"{_QUOTED}|[<>=!]+|\.\.|[(),]|(?:(?!\.\.)[^\s()<>=!,\"'])+|\S")
+_CONTROLS = r"\x00-\x1f\x7f"
+_QUOTED = rf"\"(?:[^\"{_CONTROLS}]|\"\")*\"|'(?:[^'{_CONTROLS}]|'')*'"
+_WORD = rf"(?:(?!\.\.)[^\s()<>=!,\"'{_CONTROLS}])+"
+_TOKEN = re.compile(rf"{_QUOTED}|[<>=!]+|\.\.|[(),]|{_WORD}|\S")
+_CONTROL = re.compile(f"[{_CONTROLS}]")
 
 
 def parse(
@@ -243,7 +246,7 @@ class _Parser:
         if is_word and kind == "time" and found is None:
             found = read_date(text)
         is_name = kind == "word" or (kind == "numbered" and not (LIKE_A_NUMBER.match(word)))
-        if is_word and text and found is None and is_name:
+        if is_word and text and found is None and is_name and not _CONTROL.search(text):
             found = text
         if found is None:
             self.refuse(f"{COMPARED_WITH[kind]} is expected")
