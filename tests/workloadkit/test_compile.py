@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -227,6 +228,20 @@ def test_parts_of_kernels_cannot_be_called_from_python(compiled):
     assert compiling.uncached(lambda x: part(x))(4) == 8
     with pytest.raises(TypeError, match="double is compiled as a part of kernels"):
         part(4)
+
+
+def test_kernels_in_threads_do_not_disturb_each_other():
+    log = workloadkit.load_sample()
+
+    def starts(scheduler):
+        return workloadkit.simulate(log, scheduler).start
+
+    schedulers = ["easy", "fcfs", "conservative"]
+    alone = list(map(starts, schedulers))
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(starts, 8 * schedulers))
+    for i, found in enumerate(together):
+        assert (found == alone[i % len(schedulers)]).all()
 
 
 def test_an_edit_of_any_source_gives_another_name(tmp_path):

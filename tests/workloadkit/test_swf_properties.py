@@ -101,13 +101,14 @@ def lines(draw):
     st.sampled_from(["\n", "\r\n", " \n"]),
     st.booleans(),
     st.sampled_from([1, 100, 1 << 18]),
+    st.sampled_from([1, 2, reading.FIRST_ROOM]),
 )
-def test_both_parsers_read_the_same(text, end, strict, chunk):
+def test_both_parsers_read_the_same(text, end, strict, chunk, room):
     text = end.join(text).encode()
     small_chunks = lambda source: files.text_chunks(source, size=chunk)  # noqa: E731
 
     def read(compiled_from):
-        patches = {"COMPILED_FROM": compiled_from, "text_chunks": small_chunks}
+        patches = {"COMPILED_FROM": compiled_from, "text_chunks": small_chunks, "FIRST_ROOM": room}
         with mock.patch.multiple(reading, **patches):
             try:
                 return read_swf(io.BytesIO(text), strict=strict)

@@ -62,7 +62,8 @@ class Code:
     ) -> None:
         self.address, self.result, self._owner = address, result, owner
         self.content, self.about = content, about
-        self._call = ctypes.PYFUNCTYPE(
+        # other threads of Python run meanwhile
+        self._call = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
         )(address)
 

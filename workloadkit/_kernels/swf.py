@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import helper, inline, kernel
 from workloadkit.fields import FIELDS, UNKNOWN
 
 N_COLUMNS = len(FIELDS)
@@ -41,7 +41,7 @@ def parse_lines(
     n_more_of,
     n_jobs,
 ):
-    """Parse lines from `at` on until one is not ordinary.
+    """Parse lines from `at` on until one is not ordinary, or all columns are filled.
 
     An ordinary line has 18 plain numbers between blanks and tabs: digits, perhaps a point and
     digits, or -1; perhaps further non-negative numbers. If `strict`, there are no further ones, and
@@ -72,7 +72,7 @@ def parse_lines(
     Returns
     -------
     at : int
-        Beginning of the line that is not ordinary, or the end of the text.
+        Beginning of the next line, or the end of the text.
     n_jobs : int
         Columns filled now.
     last_job, last_submit : int, float
@@ -81,12 +81,16 @@ def parse_lines(
     """
     n_more = 0
     first_job = n_jobs
-    while at < text.size:
+    while at < text.size and n_jobs < measured.shape[1]:
         begin, n_before = at, n_more
         for column in range(N_COLUMNS):
-            while text[at] == BLANK or text[at] == TAB:
+            while byte(text, at) == BLANK or byte(text, at) == TAB:
                 at += 1
-            if text[at] == MINUS and text[at + 1] == ONE and text[at + 2] <= BLANK:
+            if (
+                byte(text, at) == MINUS
+                and byte(text, at + 1) == ONE
+                and byte(text, at + 2) <= BLANK
+            ):
                 at += 2  # unknown, like two of five numbers in real logs
                 if MEASURED[column]:
                     measured[SLOT[column], n_jobs] = -1.0 if column == SUBMIT else math.nan
@@ -96,21 +100,21 @@ def parse_lines(
 
             mantissa = 0
             first = at
-            digit = int(text[at]) - ZERO
+            digit = int(byte(text, at)) - ZERO
             while 0 <= digit <= 9:
                 mantissa = mantissa * 10 + digit  # overflows with too many digits
                 at += 1
-                digit = int(text[at]) - ZERO
+                digit = int(byte(text, at)) - ZERO
             n_digits = at - first
             decimals = 0
-            if text[at] == POINT and n_digits > 0:
+            if byte(text, at) == POINT and n_digits > 0:
                 at += 1
                 first = at
-                digit = int(text[at]) - ZERO
+                digit = int(byte(text, at)) - ZERO
                 while 0 <= digit <= 9:
                     mantissa = mantissa * 10 + digit
                     at += 1
-                    digit = int(text[at]) - ZERO
+                    digit = int(byte(text, at)) - ZERO
                 decimals = at - first
                 n_digits += decimals
                 if decimals == 0 or not MEASURED[column] or mantissa > MAX_MANTISSA:
@@ -119,7 +123,7 @@ def parse_lines(
                     return begin, n_jobs, last_job, last_submit, n_before
             if n_digits == 0 or n_digits > MAX_DIGITS:
                 return begin, n_jobs, last_job, last_submit, n_before
-            if mantissa > LIMIT[column] or text[at] > BLANK:
+            if mantissa > LIMIT[column] or byte(text, at) > BLANK:
                 return begin, n_jobs, last_job, last_submit, n_before
 
             if not MEASURED[column]:
@@ -129,13 +133,13 @@ def parse_lines(
             else:
                 measured[SLOT[column], n_jobs] = mantissa
 
-        while text[at] == BLANK or text[at] == TAB:
+        while byte(text, at) == BLANK or byte(text, at) == TAB:
             at += 1
         if not strict:
             at, n_more = parse_more(text, at, more, n_more)
-        if text[at] == RETURN:
+        if byte(text, at) == RETURN:
             at += 1
-        if text[at] != NEWLINE or at - begin > max_line:
+        if byte(text, at) != NEWLINE or at - begin > max_line:
             return begin, n_jobs, last_job, last_submit, n_before
         at += 1
         if strict:
@@ -155,28 +159,28 @@ def parse_more(text, at, more, n_more):
 
     Returns that position, and how many numbers there are now.
     """
-    while text[at] > BLANK:
+    while byte(text, at) > BLANK:
         mantissa = 0
         n_digits = 0  # without leading zeros
         first = at
         point = -1
-        digit = int(text[at]) - ZERO
-        while 0 <= digit <= 9 or (text[at] == POINT and point < 0):
-            if text[at] == POINT:
+        digit = int(byte(text, at)) - ZERO
+        while 0 <= digit <= 9 or (byte(text, at) == POINT and point < 0):
+            if byte(text, at) == POINT:
                 point = at
             else:
                 mantissa = mantissa * 10 + digit
                 n_digits += mantissa != 0  # overflows beyond 18 digits
             at += 1
-            digit = int(text[at]) - ZERO
+            digit = int(byte(text, at)) - ZERO
         decimals = at - 1 - point if point >= 0 else 0
         if at - first - (point >= 0) == 0 or n_digits > MAX_DIGITS or decimals >= POWER.size:
             return first, n_more
         more[n_more] = quotient(mantissa, POWER[decimals])
-        if text[at] > BLANK or more[n_more] < 0:
+        if byte(text, at) > BLANK or more[n_more] < 0:
             return first, n_more
         n_more += 1
-        while text[at] == BLANK or text[at] == TAB:
+        while byte(text, at) == BLANK or byte(text, at) == TAB:
             at += 1
     return at, n_more
 
@@ -206,6 +210,12 @@ def quotient(mantissa, power):
     if fraction == 0.5 or abs(beyond) > 0.999999 * math.ldexp(1.0, exponent - 54):
         return -1.0
     return rounded
+
+
+@inline
+def byte(text, at):
+    """Return a byte of a text; a place without a sign saves the test whether it is negative."""
+    return text[np.uint64(at)]
 
 
 @kernel

@@ -22,7 +22,7 @@ from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
-from workloadkit.io.files import CHUNK, Source, line_feeds, log_name, source_path, text_chunks
+from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
 from workloadkit.io.machine import with_machine
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Columns, Trace
@@ -41,6 +41,10 @@ MAX_COMMENT_LINES = 1_000_000
 
 #: Required columns of a job: number, submit, wait, run, processors.
 MIN_COLUMNS = 5
+
+#: Number of jobs for which there is room at first; no power of two, with which all columns would
+#: compete for the same places of the processor's cache.
+FIRST_ROOM = 30_000
 
 #: Size of the text from which the compiled parser is used. [bytes]
 COMPILED_FROM = 1 << 18
@@ -166,10 +170,11 @@ class _Reader:
         del first  # lets the iterator release the chunks
         for chunk in self.digested(chunks):
             self.n_bytes += len(chunk)
-            text = rest + chunk
-            whole = text.rfind(b"\n") + 1
-            self.read(text[:whole])
-            rest = text[whole:]
+            whole = chunk.rfind(b"\n") + 1
+            if whole:
+                self.read(b"".join((rest, memoryview(chunk)[:whole])))
+                rest = b""
+            rest += chunk[whole:]
             if len(rest) > MAX_LINE:
                 self.read_line(rest + b"\n")  # raises an error
         if self.is_torn(rest):
@@ -211,15 +216,17 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
-        # most lines may be blank: a job has columns
-        room = min(line_feeds(text), len(text) // (2 * MIN_COLUMNS) + 1)
-        self.make_room(room, self.n_bytes - len(text))
+        most = len(text) // (2 * MIN_COLUMNS) + 1  # jobs
+        if most > self.n_more.size:
+            self.n_more = np.empty(most, np.int64)
         at = 0
         while at < len(text):
+            if self.is_full:
+                self.make_room(self.n_bytes - len(text) + at)
             if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
                 at = self.parse(text, at, first_job)
-                if at == len(text):
-                    break
+                if at == len(text) or self.is_full:
+                    continue
             end = text.index(b"\n", at) + 1
             n_before = len(self.more)
             row = self.read_line(text[at:end])
@@ -236,21 +243,23 @@ class _Reader:
         if self.more and (jobs := np.flatnonzero(self.n_more[: self.n_jobs - first_job])).size:
             self.with_more.append(np.stack([first_job + jobs, self.n_more[jobs]]))
 
-    def make_room(self, room: int, n_bytes: int) -> None:
+    @property
+    def is_full(self) -> bool:
+        """Whether the columns have no room for another job."""
+        return self.n_jobs == self.measured.shape[1]
+
+    def make_room(self, n_bytes: int) -> None:
         """Make room for more jobs, after so many bytes."""
-        if room > self.n_more.size:
-            self.n_more = np.empty(room, np.int64)
-        if self.n_jobs + room > self.measured.shape[1]:
-            # Joining parts at the end would need twice the memory, so columns grow: to the size
-            # expected from that of the file, within limits; by half if the file turns out to be
-            # compressed. Room that is not used takes no memory.
-            promised = 1.1 * self.n_bytes_expected / max(n_bytes, 1)
-            capacity = room + int(self.n_jobs * min(max(promised, 1.5), 16))
-            self.measured = _wider(self.measured, self.n_jobs, capacity)
-            self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
+        # Joining parts at the end would need twice the memory, so columns grow: to the size
+        # expected from that of the file, within limits; by half if the file turns out to be
+        # compressed. Room that is not used takes no memory.
+        promised = 1.1 * self.n_bytes_expected / max(n_bytes, 1)
+        capacity = FIRST_ROOM + int(self.n_jobs * min(max(promised, 1.5), 16))
+        self.measured = _wider(self.measured, self.n_jobs, capacity)
+        self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
 
     def parse(self, text: bytes, at: int, first_job: int) -> int:
-        """Read lines with the compiled parser, up to the first one that is not ordinary.
+        """Read lines with the compiled parser, until one is not ordinary or the room is used.
 
         Parameters
         ----------
