@@ -737,3 +737,28 @@ def test_long_logs_are_written_as_short_ones(monkeypatch, tmp_path):
     write_swf(trace, tmp_path / "long.swf")
     assert (tmp_path / "long.swf").read_bytes() == (tmp_path / "short.swf").read_bytes()
     assert read_swf(tmp_path / "long.swf").jobs.equals(trace.jobs)
+
+
+def test_errors_of_long_files_name_file_and_line(tmp_path, rng):
+    """Another thread reads them ahead."""
+    n_jobs = 40_000
+    columns = {
+        "submit": np.arange(n_jobs),
+        "run": rng.random(n_jobs).round(9),
+        "procs": [1] * n_jobs,
+    }
+    text = written(Trace.from_columns(columns), tmp_path).encode()
+    packed = gzip.compress(text)
+    assert len(packed) > reading.CHUNK
+    path = tmp_path / "log.swf.gz"
+    lines = text.splitlines(keepends=True)
+    bad = gzip.compress(b"".join([*lines[:30_000], b"words\n", *lines[30_000:]]))
+    for content, problem in (
+        (packed[:-1000], "log.swf.gz: is truncated"),
+        (bad, "log.swf.gz, line 30001, field job: not a number"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=problem):
+            read_swf(path)
+    path.write_bytes(packed)
+    assert read_swf(path).n_jobs == n_jobs

@@ -184,19 +184,22 @@ class _Reader:
             self.read(rest + b"\n")
 
     def digested(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield chunks, and digest them, those of long logs in another thread."""
-        if not self.compiled:
-            for chunk in chunks:
-                self.digest.update(chunk)
-                yield chunk
+        """Yield chunks, and digest them; another thread reads long files ahead."""
+
+        def take() -> bytes:
+            chunk = next(chunks, b"")
+            self.digest.update(chunk)
+            return chunk
+
+        if self.n_bytes_expected < CHUNK:  # or a stream, which may never go on
+            yield from iter(take, b"")
             return
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(1) as pool:
-            update = pool.submit(self.digest.update, b"")
-            for chunk in chunks:
-                update.result()
-                update = pool.submit(self.digest.update, chunk)
+            coming = pool.submit(take)
+            while chunk := coming.result():
+                coming = pool.submit(take)
                 yield chunk
 
     def is_torn(self, rest: bytes) -> bool:
