@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -64,7 +65,7 @@ corrupt
     lines, digest = tuple(note["header"]), note["log_sha256"]
     if not digest or note["seal"] != seal(_rows(data), lines, digest):
         digest = hashlib.sha256(data).hexdigest()
-    jobs = Columns({field.name: _column(path, field, arrow) for field in FIELDS})
+    jobs = _jobs(path, arrow)
     if (np.diff(jobs["submit"]) < 0).any():
         raise FormatError(path, "is not in order", field="submit")
     tables: dict[str, Any] = {
@@ -83,8 +84,10 @@ corrupt
     )
     try:
         header_text(trace.header)
-        check(trace)
-        burst_rows(trace)
+        if "utility" in tables:
+            check(trace)
+        if "bursts" in tables:
+            burst_rows(trace)
     except WorkloadError as error:
         raise FormatError(path, f"is not a log: {error}") from None
     return trace
@@ -128,11 +131,23 @@ def _rows(data: bytes) -> memoryview:
     return memoryview(data)[: -_FOOTER - length]
 
 
-def _column(path: str, field: Field, arrow: Any) -> NDArray:
-    """Return a column of the job table."""
-    if field.name not in arrow.column_names:
-        return np.full(arrow.num_rows, np.nan if field.measured else UNKNOWN, field.dtype)
-    return _values(path, field, arrow[field.name])
+def _jobs(path: str, arrow: Any) -> Columns:
+    """Return the job table. Columns of a type share an array: large ones are provided sooner."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    n_of = Counter(field.dtype for field in FIELDS)
+    room = {kind: iter(np.empty((n, arrow.num_rows), kind)) for kind, n in n_of.items()}
+    jobs = Columns({field.name: next(room[field.dtype]) for field in FIELDS})
+
+    def fill(field: Field) -> None:
+        if field.name in arrow.column_names:
+            jobs[field.name][:] = _values(path, field, arrow[field.name])
+        else:
+            jobs[field.name][:] = np.nan if field.measured else UNKNOWN
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fill, FIELDS))
+    return jobs
 
 
 def _values(path: str, field: Field, column: Any) -> NDArray:
@@ -147,11 +162,12 @@ def _values(path: str, field: Field, column: Any) -> NDArray:
         raise FormatError(path, f"has the type {column.type}", field=field.name)
     if not field.measured:
         known = pc.fill_null(column, UNKNOWN) if column.null_count else column
-        return known.to_numpy().astype(np.int64, copy=False)
-    values: NDArray = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        return known.to_numpy()
+    values: NDArray = column.to_numpy(zero_copy_only=False)
     if column.type != pa.int32() or field.limit < 2**31:
         least, most = pc.min_max(column).as_py().values()
         if least is not None and not (-field.limit <= least <= most <= field.limit):
+            values = values.astype(np.float64)
             _refuse(path, field, values, ~(np.abs(values) <= field.limit))
     if field.name == "submit" and np.isnan(values).any():
         _refuse(path, field, values, np.isnan(values))
@@ -189,7 +205,9 @@ def _bursts(path: str, arrow: Any) -> Columns:
     names = [field.name for field in FIELDS]
     _, items = _lists(path, arrow, "bursts", {*names, "place"})
     order = np.argsort(items.field("place").to_numpy(zero_copy_only=False), kind="stable")
-    return Columns({f.name: _values(path, f, items.field(f.name))[order] for f in FIELDS})
+    return Columns(
+        {f.name: _values(path, f, items.field(f.name))[order].astype(f.dtype) for f in FIELDS}
+    )
 
 
 def _utility(path: str, arrow: Any) -> Columns:
