@@ -132,21 +132,16 @@ def _rows(data: bytes) -> memoryview:
 
 
 def _jobs(path: str, arrow: Any) -> Columns:
-    """Return the job table. Columns of a type share an array: large ones are provided sooner."""
-    from concurrent.futures import ThreadPoolExecutor
-
+    """Return the job table. Columns of a type share an array: a large one is provided sooner."""
     n_of = Counter(field.dtype for field in FIELDS)
     room = {kind: iter(np.empty((n, arrow.num_rows), kind)) for kind, n in n_of.items()}
-    jobs = Columns({field.name: next(room[field.dtype]) for field in FIELDS})
-
-    def fill(field: Field) -> None:
+    jobs = Columns()
+    for field in FIELDS:
+        jobs[field.name] = column = next(room[field.dtype])
         if field.name in arrow.column_names:
-            jobs[field.name][:] = _values(path, field, arrow[field.name])
+            column[:] = _values(path, field, arrow[field.name])
         else:
-            jobs[field.name][:] = np.nan if field.measured else UNKNOWN
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(fill, FIELDS))
+            column.fill(np.nan if field.measured else UNKNOWN)
     return jobs
 
 
