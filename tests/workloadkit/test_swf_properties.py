@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -105,10 +106,14 @@ def lines(draw):
 )
 def test_both_parsers_read_the_same(text, end, strict, chunk, room):
     text = end.join(text).encode()
-    small_chunks = lambda source: files.text_chunks(source, size=chunk)  # noqa: E731
+    small_chunks = partial(files.digested_chunks, size=chunk)
 
     def read(compiled_from):
-        patches = {"COMPILED_FROM": compiled_from, "text_chunks": small_chunks, "FIRST_ROOM": room}
+        patches = {
+            "COMPILED_FROM": compiled_from,
+            "digested_chunks": small_chunks,
+            "FIRST_ROOM": room,
+        }
         with mock.patch.multiple(reading, **patches):
             try:
                 return read_swf(io.BytesIO(text), strict=strict)

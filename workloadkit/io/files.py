@@ -118,6 +118,44 @@ def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> I
             yield chunk
 
 
+def digested_chunks(source: Source, digest: Any, *, size: int = CHUNK) -> Iterator[bytes]:
+    """Yield the chunks of `text_chunks`, and digest them; another thread reads long files ahead.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+    digest : hash
+        Of `hashlib`; updated with the text.
+    size : int, default 256 KiB
+        Minimum size of every chunk but the last.
+    """
+    chunks = text_chunks(source, size=size)
+
+    def take() -> bytes:
+        chunk = next(chunks, b"")
+        digest.update(chunk)
+        return chunk
+
+    if file_size(source) < size:  # or a stream, which may never go on
+        yield from iter(take, b"")
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(take)
+        while chunk := coming.result():
+            coming = pool.submit(take)
+            yield chunk
+
+
+def file_size(source: Source) -> int:
+    """Return the size of a file in bytes; 0 for a stream, or if there is none."""
+    try:
+        return Path(source_path(source)).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
     """Raise errors of reading as errors of the file."""

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from workloadkit.errors import FormatError, ParameterError
-from workloadkit.io.files import Source, line_feeds, source_path, text_chunks
+from workloadkit.io.files import Source, digested_chunks, line_feeds, source_path
 
 #: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
@@ -105,11 +105,9 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
         line = 1
         rest = b""
         # the final newline ends a last line without one
-        for chunk in chain(text_chunks(source, size=BLOCK), (None,)):
-            if chunk is not None:
-                digest.update(chunk)
-                if line == 1 and not rest:
-                    chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
+        for chunk in chain(digested_chunks(source, digest, size=BLOCK), (None,)):
+            if chunk is not None and line == 1 and not rest:
+                chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
             text = rest + (chunk if chunk is not None else b"\n" if rest else b"")
             whole = text.rfind(b"\n") + 1
             rest = text[whole:]

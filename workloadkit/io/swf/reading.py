@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from math import nan
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -22,7 +21,14 @@ from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
-from workloadkit.io.files import CHUNK, Source, log_name, source_path, text_chunks
+from workloadkit.io.files import (
+    CHUNK,
+    Source,
+    digested_chunks,
+    file_size,
+    log_name,
+    source_path,
+)
 from workloadkit.io.machine import with_machine
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Columns, Trace
@@ -122,8 +128,8 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     missing columns at the end taken as unknown (2 times, first on line 2)
     jobs out of order sorted by submit time (once, on line 3)
     """
-    reader = _Reader(source_path(source), strict=strict)
-    reader.read_all(text_chunks(source))
+    reader = _Reader(source_path(source), file_size(source), strict=strict)
+    reader.read_all(digested_chunks(source, reader.digest))
     trace = reader.trace()
     if not isinstance(source, str | os.PathLike):
         return trace
@@ -133,10 +139,10 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
 class _Reader:
     """A log while it is read: columns and repairs so far."""
 
-    def __init__(self, path: str, *, strict: bool) -> None:
+    def __init__(self, path: str, n_bytes: int, *, strict: bool) -> None:
         self.path = path
         self.n_bytes = 0
-        self.n_bytes_expected = _size(path)
+        self.n_bytes_expected = n_bytes
         self.strict = strict
         self.compiled = False
         self.digest = hashlib.sha256()
@@ -168,7 +174,7 @@ class _Reader:
         rest = b""  # incomplete last line of the previous chunk
         chunks = chain(iter(first), chunks)
         del first  # lets the iterator release the chunks
-        for chunk in self.digested(chunks):
+        for chunk in chunks:
             self.n_bytes += len(chunk)
             whole = chunk.rfind(b"\n") + 1
             if whole:
@@ -182,25 +188,6 @@ class _Reader:
             self.depart("the file is truncated: its last line is incomplete", TORN)
         elif rest:
             self.read(rest + b"\n")
-
-    def digested(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield chunks, and digest them; another thread reads long files ahead."""
-
-        def take() -> bytes:
-            chunk = next(chunks, b"")
-            self.digest.update(chunk)
-            return chunk
-
-        if self.n_bytes_expected < CHUNK:  # or a stream, which may never go on
-            yield from iter(take, b"")
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1) as pool:
-            coming = pool.submit(take)
-            while chunk := coming.result():
-                coming = pool.submit(take)
-                yield chunk
 
     def is_torn(self, rest: bytes) -> bool:
         """Whether the text after the last newline is an incomplete job.
@@ -563,14 +550,6 @@ def _wider(table: NDArray, n_jobs: int, capacity: int) -> NDArray:
     wider = np.empty((len(table), capacity), table.dtype)
     wider[:, :n_jobs] = table[:, :n_jobs]
     return wider
-
-
-def _size(path: str) -> int:
-    """Return the size of a file in bytes; 0 if it does not exist, which opening reports."""
-    try:
-        return Path(path).stat().st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
