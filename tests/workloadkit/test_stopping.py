@@ -297,6 +297,29 @@ def test_objects_that_a_signal_left_unfinished_report_no_errors():
         assert done.stderr.count("Traceback") == complains
 
 
+IN_A_THREAD = """
+    import os, signal, threading
+    from workloadkit.cli.stopping import stop_at_signals
+
+    stop_at_signals()
+    try:
+        if {stop}:
+            os.kill(os.getpid(), signal.SIGTERM)
+            print("not reached")
+    except KeyboardInterrupt:
+        pass
+    threading.Thread(target=lambda: 1 / 0).start()
+"""
+
+
+def test_threads_that_a_signal_left_without_a_pool_report_no_errors():
+    for stop in (True, False):
+        code = textwrap.dedent(IN_A_THREAD).format(stop=stop)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert ("ZeroDivisionError" in done.stderr) is not stop
+
+
 def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     process = subprocess.Popen(
         [*PROGRAM, "resample", "--count", "100000", "-o", "many", "--workers", "2"],

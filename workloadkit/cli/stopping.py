@@ -46,6 +46,7 @@ def stop_at_signals() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
             signal.signal(number, _stop)
     sys.unraisablehook, sys.excepthook = _complain, _print
+    threading.excepthook = _complain_in_a_thread
 
 
 @contextmanager
@@ -133,6 +134,12 @@ def _complain(unraisable: Any) -> None:
     """Report an exception that could not be raised, unless it follows from a signal."""
     if not _stopped_by:
         sys.__unraisablehook__(unraisable)
+
+
+def _complain_in_a_thread(exception: Any) -> None:
+    """Report an exception that ends a thread, such as that of a pool, unless it follows a signal."""
+    if not _stopped_by:
+        threading.__excepthook__(exception)
 
 
 def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
