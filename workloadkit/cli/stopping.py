@@ -137,7 +137,7 @@ def _complain(unraisable: Any) -> None:
 
 
 def _complain_in_a_thread(exception: Any) -> None:
-    """Report an exception that ends a thread, such as that of a pool, unless it follows a signal."""
+    """Report an exception that ends a thread, unless it follows a signal, as those of pools may."""
     if not _stopped_by:
         threading.__excepthook__(exception)
 
