@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from workloadkit.errors import FormatError, ParameterError
-from workloadkit.io.files import Source, digested_chunks, line_feeds, source_path
+from workloadkit.io.files import Source, digested_chunks, source_path
 
 #: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
@@ -119,9 +121,20 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
                 if _may_be_too_long(block.text):
                     _check_lengths(path, block.lines, line)
                 yield block
-                n_lines = line_feeds(block.text)
+                n_lines = _line_feeds(block.text)
                 line += n_lines
                 place += n_lines
+
+
+def _line_feeds(text: bytes) -> int:
+    r"""Return the number of line feeds, several times as fast as `bytes.count`.
+
+    Examples
+    --------
+    >>> _line_feeds(b"1 2\n3 4\n")
+    2
+    """
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 @contextmanager
