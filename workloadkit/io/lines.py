@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit.errors import FormatError, ParameterError
-from workloadkit.io.files import Source, digested_chunks, source_path
+from workloadkit.io.files import Source, source_path, text_chunks
 
 #: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
@@ -107,9 +107,11 @@ def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
         line = 1
         rest = b""
         # the final newline ends a last line without one
-        for chunk in chain(digested_chunks(source, digest, size=BLOCK), (None,)):
-            if chunk is not None and line == 1 and not rest:
-                chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
+        for chunk in chain(text_chunks(source, size=BLOCK), (None,)):
+            if chunk is not None:
+                digest.update(chunk)
+                if line == 1 and not rest:
+                    chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
             text = rest + (chunk if chunk is not None else b"\n" if rest else b"")
             whole = text.rfind(b"\n") + 1
             rest = text[whole:]
