@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -228,6 +229,32 @@ def test_parts_of_kernels_cannot_be_called_from_python(compiled):
     assert compiling.uncached(lambda x: part(x))(4) == 8
     with pytest.raises(TypeError, match="double is compiled as a part of kernels"):
         part(4)
+
+
+def spin(n):
+    x = 1
+    for _ in range(n):
+        x = (x * 1103515245 + 12345) & 0x7FFFFFFF
+    return x
+
+
+@needs_compiler
+def test_other_threads_run_while_a_kernel_does():
+    kernel, ticks, is_over = compiling.uncached(spin), [], threading.Event()
+    kernel(1)  # compiles
+
+    def tick():
+        while not is_over.wait(0.001):
+            ticks.append(None)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    before = len(ticks)
+    kernel(300_000_000)  # most of a second
+    found = len(ticks) - before  # nothing else runs between these two lines
+    is_over.set()
+    thread.join()
+    assert found > 10
 
 
 def test_kernels_in_threads_do_not_disturb_each_other():

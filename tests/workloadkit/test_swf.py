@@ -25,6 +25,7 @@ from workloadkit import (
 )
 from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, NAMES
+from workloadkit.io.files import file_size
 from workloadkit.io.sidecar import write_sidecar
 from workloadkit.io.swf import reading, writing
 
@@ -761,4 +762,29 @@ def test_errors_of_long_files_name_file_and_line(tmp_path, rng):
         with pytest.raises(FormatError, match=problem):
             read_swf(path)
     path.write_bytes(packed)
-    assert read_swf(path).n_jobs == n_jobs
+    trace = read_swf(path)
+    assert (trace.n_jobs, trace.digest) == (n_jobs, hashlib.sha256(text).hexdigest())
+
+
+def test_a_stream_is_not_read_ahead():
+    """The next part may never come."""
+
+    positions = []
+
+    class Stream(io.BytesIO):
+        def read(self, n=-1):
+            positions.append(self.tell())
+            return super().read(n)
+
+    line = job(run=5, procs=1).encode() + b"\n"
+    text = b"words\n" + line * (4 * reading.CHUNK // len(line))
+    with pytest.raises(FormatError, match="line 1"):
+        read_swf(Stream(text))
+    assert max(positions) < reading.CHUNK
+
+
+def test_a_file_named_as_standard_input_is_not_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").write_bytes(bytes(9))
+    assert file_size("-") == 0
+    assert file_size("./-") == 9

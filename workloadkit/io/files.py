@@ -114,7 +114,7 @@ def digested_chunks(source: Source, digest: Any, *, size: int = CHUNK) -> Iterat
     digest : hash
         Of `hashlib`; updated with the text.
     size : int, default 256 KiB
-        Minimum size of every chunk but the last.
+        Minimum size of every chunk but the last. [bytes]
     """
     chunks = text_chunks(source, size=size)
 
