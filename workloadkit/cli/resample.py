@@ -52,7 +52,9 @@ def resample(
         Path | None,
         output_option(
             "the new log",
-            "With --count, a folder. By default stdout, or no log with --report or --json alone.",
+            "The name determines the format: .swf or .gwf, both compressed by .gz, .bz2, .xz or "
+            ".zst, or .wkt.parquet. With --count, a folder. By default stdout, or no log with "
+            "--report or --json alone.",
             metavar="OUT",
         ),
     ] = None,
@@ -102,10 +104,10 @@ def resample(
     if output is None and not (report or json):
         output = Path("-")
     if count is None or output is None:
-        check_outputs(output, report, json, inputs=trace or [])
+        check_outputs(log=output, page=report, json=json, inputs=trace or [])
     else:
         _check_folder(output)
-        check_outputs(report, json, inputs=trace or [])
+        check_outputs(page=report, json=json, inputs=trace or [])
     if (report or json) and trace and len(trace) > 1:
         raise ParameterError(
             "--report and --json compare new logs with one original, not with more"
