@@ -22,6 +22,54 @@ _YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # limits of Python's cal
 _MONDAY = 3 * DAY  # 1 January 1970 was a Thursday, three days after a Monday
 
 
+def enclosing(first: float, last: float, step: float) -> NDArray[np.float64]:
+    """Return the edges of intervals of equal length from `first` that enclose `last`.
+
+    Parameters
+    ----------
+    first, last, step : float
+        Of any unit of time.
+
+    Returns
+    -------
+    ndarray of float, shape (n_intervals + 1,)
+        The last edge lies after `last`, so that an event at `last` is in an interval.
+
+    Examples
+    --------
+    >>> enclosing(10, 7210, 3600).tolist()
+    [10.0, 3610.0, 7210.0, 10810.0]
+    """
+    edges = first + step * np.arange(int((last - first) // step) + 2.0)
+    return edges if edges[-1] > last else np.append(edges, edges[-1] + step)  # after rounding
+
+
+def interval_of(edges: NDArray, times: ArrayLike) -> NDArray[np.int64]:
+    """Return the interval of each time, [edge, next edge); the last interval contains its end.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (n_intervals + 1,)
+        Ascending.
+    times : array_like
+        Of the same unit.
+
+    Returns
+    -------
+    ndarray of int
+        0, 1, …; -1 for times outside of the edges.
+
+    Examples
+    --------
+    >>> interval_of(np.array([0, 10, 20]), [-1, 0, 10, 20, 21]).tolist()
+    [-1, 0, 1, 1, -1]
+    """
+    times = np.asarray(times, dtype=np.float64)
+    place = np.searchsorted(edges, times, side="right") - 1
+    place[times == edges[-1]] = edges.size - 2
+    return np.where(place < edges.size - 1, place, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Clock:
     """The clock of a log: local time if the header specifies it, else time since second 0.
@@ -157,11 +205,10 @@ class Clock:
         day_one, day_last = (np.floor(self.local(t) / DAY) for t in (first, last))
         if days % 7 == 0:
             day_one -= day_one % 7
-        n = int((day_last - day_one) // days) + 1
-        local = day_one * DAY + step * np.arange(n + 1) - (_MONDAY if self.known else 0)
+        local = enclosing(day_one * DAY, day_last * DAY, step) - (_MONDAY if self.known else 0)
         # A midnight is the end of all seconds with an earlier local time; this also covers
         # midnights that are skipped or occur twice.
-        unix = np.full(n + 1, -np.inf)
+        unix = np.full(local.size, -np.inf)
         for begin, end, offset in self.pieces():
             passed = np.minimum(local - offset, end)
             unix = np.where(passed > begin, passed, unix)

@@ -9,17 +9,16 @@ TYPES = {4: ("delay", "composed"), 5: ("DelayProfile", "SequentialCompositionPro
 def jobs(text):
     """Id, submission, processors, limit and run time of each job, by submission."""
     workload = json.loads(text)
-    found = []
-    for job in workload["jobs"]:
-        found.append(
-            {
-                "id": str(job["id"]).rpartition("!")[2],
-                "submit": job["subtime"],
-                "procs": job["res"],
-                "requested_time": job.get("walltime", -1),
-                "run": run_time(workload["profiles"], job["profile"]),
-            }
-        )
+    found = [
+        {
+            "id": str(job["id"]).rpartition("!")[2],
+            "submit": job["subtime"],
+            "procs": job["res"],
+            "requested_time": job.get("walltime", -1),
+            "run": run_time(workload["profiles"], job["profile"]),
+        }
+        for job in workload["jobs"]
+    ]
     return sorted(found, key=lambda job: job["submit"])
 
 

@@ -226,7 +226,7 @@ def test_profiles_that_are_refused():
         ({"type": "composed"}, 'profiles["p"].seq: not an array of profiles'),
         ({"type": "composed", "seq": []}, 'profiles["p"].seq: not an array of profiles'),
         ({"type": "composed", "seq": "short"}, 'profiles["p"].seq: not an array of profiles'),
-        ({"type": "composed", "seq": ["no"]}, 'profiles["p"].seq[0]: unknown profile: \'no\''),
+        ({"type": "composed", "seq": ["no"]}, "profiles[\"p\"].seq[0]: unknown profile: 'no'"),
         ({"type": "composed", "seq": ["p"]}, 'profiles["p"]: a sequence that contains itself'),
         ({"type": "composed", "seq": ["short"], "repeat": 0}, "repeat: not a whole number above"),
         ({"type": "composed", "seq": ["short"], "repeat": 1.5}, "repeat: not a whole number above"),

@@ -16,6 +16,7 @@ from tests.examples import examples
 from tests.oracles import batsim as oracle
 from tests.small_logs import logs, trace_of
 
+
 @st.composite
 def profiles(draw, version):
     """Delays, and sequences of profiles before them, in any order."""

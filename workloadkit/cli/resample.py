@@ -13,6 +13,7 @@ from workloadkit.cli.common import (
     output_option,
     write,
     write_json,
+    write_log,
 )
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.messages import note, progress
@@ -135,14 +136,12 @@ def resample(
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
-    from workloadkit.resample.files import write_new
+    from workloadkit.resample.files import with_jobs
 
     with progress("resampling"):
-        new = resampling.run(seed)
-        write_new(new, str(output))
+        new = with_jobs(resampling.run(seed))
     n_users = int(new.column("user").max(initial=0))
-    wrote = "" if str(output) == "-" else f"wrote {output}: "
-    note(f"{wrote}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+    write_log(new, output, f"jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
 
 
 def _write_many(

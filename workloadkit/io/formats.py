@@ -163,7 +163,7 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     """
     name = os.fspath(path)
     place = Path(name)
-    if name == "-" or (place.exists() and not (place.is_file() or place.is_dir())):
+    if name == "-" or (place.exists() and not place.is_file()):
         return "swf"
     if is_wkt(name):
         return "wkt"

@@ -32,9 +32,7 @@ _OTHERS = tuple(
 )
 
 
-def write_batsim(
-    trace: Trace, path: str | os.PathLike[str], *, version: Literal[4, 5] = 5
-) -> None:
+def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal[4, 5] = 5) -> None:
     """Write a trace as a workload of Batsim [1]_, whole or not at all.
 
     A job requests the processors it requested in the log, else those it used; its requested time
