@@ -44,29 +44,40 @@ def enclosing(first: float, last: float, step: float) -> NDArray[np.float64]:
     return edges if edges[-1] > last else np.append(edges, edges[-1] + step)  # after rounding
 
 
+def equal_parts(first: float, last: float, n: int) -> NDArray[np.float64]:
+    """Return the edges of `n` intervals of equal length, of which the last one contains `last`.
+
+    Examples
+    --------
+    >>> interval_of(equal_parts(0, 100, 4), [0, 25, 100]).tolist()
+    [0, 1, 3]
+    """
+    edges = np.linspace(first, last, n + 1)
+    edges[-1] = np.nextafter(last, np.inf)
+    return edges
+
+
 def interval_of(edges: NDArray, times: ArrayLike) -> NDArray[np.int64]:
-    """Return the interval of each time, [edge, next edge); the last interval contains its end.
+    """Return the interval, [edge, next edge), of each time.
 
     Parameters
     ----------
     edges : ndarray, shape (n_intervals + 1,)
         Ascending.
-    times : array_like
+    times : array_like, shape (n_times,)
         Of the same unit.
 
     Returns
     -------
-    ndarray of int
+    ndarray of int, shape (n_times,)
         0, 1, …; -1 for times outside of the edges.
 
     Examples
     --------
-    >>> interval_of(np.array([0, 10, 20]), [-1, 0, 10, 20, 21]).tolist()
-    [-1, 0, 1, 1, -1]
+    >>> interval_of(np.array([0, 10, 20]), [-1, 0, 10, 20]).tolist()
+    [-1, 0, 1, -1]
     """
-    times = np.asarray(times, dtype=np.float64)
     place = np.searchsorted(edges, times, side="right") - 1
-    place[times == edges[-1]] = edges.size - 2
     return np.where(place < edges.size - 1, place, -1)
 
 

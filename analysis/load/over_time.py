@@ -93,8 +93,7 @@ def load_over_time(trace: Trace, edges: ArrayLike, *, machine: float = 1) -> pd.
     ----------
     trace : Trace
     edges : array_like, shape (n_intervals + 1,)
-        Edges of the intervals, ascending; intervals are half-open, [begin, end), but for the last
-        one, which contains its end. [s]
+        Edges of the intervals, ascending; intervals are half-open, [begin, end). [s]
     machine : int, default 1
         Number of processors; with 1 the results are in processors.
 
@@ -159,8 +158,7 @@ def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:
     ----------
     trace : Trace
     edges : array_like, shape (n_intervals + 1,)
-        Edges of the intervals, ascending; intervals are half-open, [begin, end), but for the last
-        one, which contains its end. [s]
+        Edges of the intervals, ascending; intervals are half-open, [begin, end). [s]
 
     Returns
     -------

@@ -10,7 +10,7 @@ from analysis.formats import count, duration, number, printable, share
 from analysis.operations.accounting import By, names_of
 from analysis.operations.groups import UNKNOWN_GROUP
 from analysis.section import Columns, Table, shown
-from workloadkit.clock import interval_of
+from workloadkit.clock import equal_parts, interval_of
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
@@ -133,7 +133,7 @@ def series(
     if not window.length > 0:
         return ()
     parts = int(min(_POINTS, max(window.length // 3600, 1)))
-    code = interval_of(np.linspace(window.begin, window.until, parts + 1), time)
+    code = interval_of(equal_parts(window.begin, window.until, parts), time)
     inside = code >= 0
     code = code[inside]
 

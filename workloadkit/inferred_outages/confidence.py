@@ -137,9 +137,9 @@ def expected_submissions(
     if (last - first) / _HOUR > _MOST_HOURS:
         return submit.size * (times - first) / (last - first)
     edges = enclosing(first, last, _HOUR)
-    n_hours = edges.size - 1
     covered = (np.minimum(edges[1:], max(last, first + 1)) - edges[:-1]) / _HOUR
-    period = next((hours for hours in (WEEK // _HOUR, 24) if n_hours >= 8 * hours), 1)
+    days = np.ceil((last - first) / _HOUR) / 24
+    period = next((hours for hours in (WEEK // _HOUR, 24) if days >= hours / 3), 1)
     place = (np.floor(clock.local(edges[:-1] + _HOUR / 2) / _HOUR) % period).astype(np.int64)
     jobs = np.bincount(place[interval_of(edges, submit)], minlength=period)
     rate = jobs / np.maximum(np.bincount(place, covered, minlength=period), 1e-9)
