@@ -83,7 +83,7 @@ def section(trace: Trace) -> Section:
             f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
             f"{hours(stopped)} of {hours(total)}.{of_stopped}",
             _NAME,
-            n=len(jobs),
+            n=int((work > 0).sum()),
             weight=stopped_share,
         ),
     )
@@ -131,7 +131,7 @@ def _lost(
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
         f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}",
         _NAME,
-        n=len(jobs) if unit == "core" else int((work > 0).sum()),
+        n=int((work > 0).sum()),
         weight=part,
         series=series(trace, jobs["end"].fillna(jobs["submit"]).to_numpy(), work * without, work),
         series_title=f"share of {title} without a result, by time of the end",
