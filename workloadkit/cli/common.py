@@ -190,9 +190,6 @@ def check_outputs(
 
     kinds = {"log": log, "page": page, "table": table, "json": json}
     named = [str(target) for target in (*kinds.values(), *others) if target]
-    for kind, result in kinds.items():
-        if result and str(result) != "-":
-            _check_kind(kind, result)
     places = [target if target == "-" else os.path.realpath(target) for target in named]
     for target, place in zip(named, places, strict=True):
         if places.count(place) > 1:
@@ -206,6 +203,9 @@ def check_outputs(
                 raise ParameterError(
                     f"{target}: is the input {source}, which is not overwritten; name another file"
                 )
+    for kind, result in kinds.items():
+        if result and str(result) != "-":
+            _check_kind(kind, result)
 
 
 def _check_kind(kind: str, target: Path) -> None:
