@@ -213,7 +213,7 @@ class Clock:
             Seconds of the log: the first at or before `first`, the last after `last`.
         """
         step = days * DAY
-        day_one, day_last = (np.floor(self.local(t) / DAY) for t in (first, last))
+        day_one, day_last = (float(np.floor(self.local(t) / DAY)) for t in (first, last))
         if days % 7 == 0:
             day_one -= day_one % 7
         local = enclosing(day_one * DAY, day_last * DAY, step) - (_MONDAY if self.known else 0)
