@@ -1,7 +1,7 @@
 """Collect accounting records while files are read."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
+from workloadkit.io.lines import Block, Sources, line_blocks
 from workloadkit.record_fields import RECORD_FIELDS, RecordField
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Records:
     rows : int
         Rows read so far, counted by the reader.
     digest : hash
-        Of the whole text, to be passed to `line_blocks`.
+        Of the whole text.
     suspends : bool
         Whether the records state that jobs were suspended.
     opened : float or None
@@ -121,6 +122,15 @@ class Records:
         if columns:
             raise ParameterError(f"not a field of a record: {', '.join(columns)}")
         self._n_records += n_records
+
+    def line_blocks(self, sources: Sources) -> Iterator[Block]:
+        """Yield the lines of files in blocks; digest and count what `lines.line_blocks` does."""
+        yield from line_blocks(sources, self.digest, note=self.note, leave_out=self.leave_out_row)
+
+    def leave_out_row(self, kind: str, line: int, count: int = 1) -> None:
+        """Count rows that are not jobs of the log, and that the reader has not counted as read."""
+        self.rows += count
+        self.leave_out(kind, line, count)
 
     def leave_out(self, kind: str, line: int, count: int = 1) -> None:
         """Count rows that are not jobs of the log."""

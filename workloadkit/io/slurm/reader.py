@@ -8,7 +8,7 @@ import pandas as pd
 from workloadkit.errors import WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import Sources, line_blocks, list_of_sources
+from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import link_attempts
@@ -107,7 +107,7 @@ def read_slurm(
     records = Records()
     rows = RowReader(records, named_columns(columns) if columns is not None else None)
     jobs = JobReader(records, options)
-    for block in line_blocks(source, records.digest):
+    for block in records.line_blocks(source):
         for some in rows.read(block):
             jobs.read(some)
     rows.finish()
