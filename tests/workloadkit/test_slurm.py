@@ -529,13 +529,10 @@ def test_what_is_refused():
         ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line with the column names of sacct"),
         ("JobID      JobName\n------ ----------\n7  a\n", "columns have a fixed width"),
         (
-            "JobID|Submit|NCPUS|Elapsed|Start\n",
-            r"line 1: a column is missing: State \(final state\); export with: TZ=UTC",
+            "JobID|Submit|NCPUS|State|Start\n",
+            r"line 1: a column is missing: End or ElapsedRaw \(end time\); export with: TZ=UTC",
         ),
-        (
-            "JobID|User\n",
-            r"Submit \(.*\), Start \(.*\), End or ElapsedRaw \(.*\), State \(.*AllocCPUS",
-        ),
+        ("JobID|User\n", r"missing: Start \(start time\), End or ElapsedRaw \(end time\);"),
         ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "the Slurm accounting contains no job"),
     ):
         with pytest.raises(wk.FormatError, match=message) as error:
@@ -602,9 +599,20 @@ def test_numbers_that_cannot_be_read_are_noted_and_unknown():
     }
 
 
-def test_a_row_without_a_time_of_submission_is_left_out():
-    trace = read_rows({}, {"JobID": "8", "Submit": "Unknown"}, {"JobID": "x"})
+def test_eligible_else_start_stands_for_a_submission_that_a_row_lacks():
+    lacks = {"Submit": "Unknown"}
+    start_alone = {"JobID": "9", **lacks, "Eligible": "", "Start": "2024-05-01T08:02:00"}
+    never = {"JobID": "10", **PENDING, **lacks, "Eligible": "Unknown"}
+    trace = read_rows({}, {"JobID": "8", **lacks}, start_alone, never, {"JobID": "x"})
     assert left_out(trace) == {"without a submit time": 1, "not a job id": 1}
+    assert sidecar(trace, "submit_by") == ["", "eligible", "start"]
+    assert column(trace, "submit") == [0, 0, 120]
+    assert column(trace, "wait") == [60, 60, None]
+    assert noted(trace) == {
+        "no Submit: Eligible used instead": 1,
+        "no Submit: Start used instead": 1,
+        "End − Start shorter than Elapsed: Elapsed used": 1,
+    }
 
 
 def test_times_are_of_the_zone_unless_they_say_another():
@@ -809,7 +817,7 @@ def test_edge_cases():
 
 @needs_formats
 def test_exports_without_needed_columns():
-    with pytest.raises(wk.FormatError, match=r"Submit \(submit time\), Start \(start time\);"):
+    with pytest.raises(wk.FormatError, match=r"missing: Start \(start time\);"):
         read_slurm(format_path("slurm_reportseff_steps.sacct"))
 
 

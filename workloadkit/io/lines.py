@@ -149,7 +149,7 @@ def _blocks(
                 rest, too_long = b"", True
             if too_long:
                 chunk = chunk[first or len(chunk) :]
-                if first:
+                if first and leave_out is not None:
                     leave_out(TOO_LONG, place, 1)
                     place += 1
                     too_long = False

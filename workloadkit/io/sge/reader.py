@@ -1,5 +1,7 @@
 """Read the accounting of Grid Engine: Sun's, Univa's, Altair's, and Open Cluster Scheduler."""
 
+import re
+
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, list_of_sources
@@ -8,6 +10,9 @@ from workloadkit.io.sge.jobs import SgeReader, is_comment, is_qacct
 from workloadkit.io.sge.lines import parted
 from workloadkit.io.sge.rows import FAILURES
 from workloadkit.trace import Trace
+
+# A record of the file `reporting`, which has two more fields before those of accounting.
+_REPORTING = re.compile(r"\d+:acct:")
 
 
 def read_sge(
@@ -118,4 +123,4 @@ def looks_like(first_lines: list[str]) -> bool:
     lines = [line for line in first_lines if not is_comment(line)]
     if lines and is_qacct(lines):
         return True
-    return any(parted(line) is not None for line in lines)
+    return any(parted(line) is not None for line in lines if not _REPORTING.match(line))

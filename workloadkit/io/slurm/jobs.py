@@ -45,6 +45,8 @@ class JobReader:
         Rows of jobs that have not ended.
     stand_ins : set of str
         Columns that replace a missing Submit.
+    missing : dict of str to str
+        Other columns without which a log is poorer, and what becomes of it.
     array_rows, array_tasks : int
         Number of rows for several tasks of an array, and of their tasks.
     """
@@ -57,6 +59,7 @@ class JobReader:
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
         self.stand_ins: set[str] = set()
+        self.missing: dict[str, str] = {}
         self.array_tasks = self.array_rows = self.first_array_row = 0
 
     def read(self, rows: Rows) -> None:
@@ -70,10 +73,8 @@ class JobReader:
         if of_step.any():
             steps = rows.where(of_step)
             step_ids = steps.cells.texts("id").tolist()
-            memory, n_tasks, cpu, energy = (
-                self._numbers(steps, name, " of steps")
-                for name in ("memory", "n_tasks", "cpu", "energy")
-            )
+            n_tasks = self._numbers(steps, "n_tasks", " of steps")
+            cpu, memory, energy = self._used(steps, np.fmax(n_tasks, 1.0), " of steps")
             is_extern = np.array([step.endswith(".extern") for step in step_ids])
             self.steps.add(
                 self.records,
@@ -84,7 +85,7 @@ class JobReader:
                 steps.places,
                 np.stack(
                     [
-                        memory * np.fmax(n_tasks, 1.0),
+                        memory,
                         cpu,
                         np.where(is_extern, 0.0, energy),
                         np.where(is_extern, energy, 0.0),
@@ -132,11 +133,13 @@ class JobReader:
         for state, place in zip(states, rows.places.tolist(), strict=True):
             self.records.leave_out(f"not ended: {state}", place)
         unknown = np.full(rows.places.size, np.nan)
-        instants = InstantReader(self.zone.name).read(
-            rows.cells, unknown, rows.places, Records(), ("submit", "start")
-        )
+        reader = InstantReader(self.zone.name)
+        reader.day_first = self.zone.day_first
+        names = ("submit", "eligible", "start")
+        instants = reader.read(rows.cells, unknown, rows.places, Records(), names)
         clusters = rows.cells.words("cluster").column(object).tolist()
-        columns = (rows.cells.texts("id"), instants.submit.tolist(), instants.start.tolist())
+        submit, _ = _submission(instants)
+        columns = (rows.cells.texts("id"), submit.tolist(), instants.start.tolist())
         self.open_rows += [
             OpenRow(cluster, *row)
             for cluster, row in zip(clusters, zip(*columns, strict=True), strict=False)
@@ -146,21 +149,22 @@ class JobReader:
         self, states: Words, instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Return which rows contain enough for a job, and count the others."""
-        submitted = ~np.isnan(instants.submit)
+        submitted = ~np.isnan(_submission(instants)[0])
         self._leave_out("without a submit time", ~submitted, lines)
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
         requeued = states.of("REQUEUED".__eq__) > 0
         unknown = (states.of(values.status) == UNKNOWN) & ~requeued
-        self.unknown_states.update(states.words[code] for code in states.codes[unknown].tolist())
+        words = (states.words[code] for code in states.codes[unknown].tolist())
+        self.unknown_states.update(word for word in words if word)
         not_ended = unknown & ~(ended | ran)
         self._leave_out("unknown state, without an end", submitted & not_ended, lines)
         self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
         kept = submitted & ~not_ended & ~(requeued & ~ran)
-        self.records.note_where(
-            "unknown state: job kept with unknown status", kept & unknown, lines
-        )
+        empty = states.of("".__eq__) > 0
+        for kind, some in (("unknown state: job kept with", ~empty), ("no State:", empty)):
+            self.records.note_where(f"{kind} unknown status", kept & unknown & some, lines)
         return kept
 
     def _leave_out(self, kind: str, which: NDArray[np.bool_], lines: NDArray[np.int64]) -> None:
@@ -197,20 +201,25 @@ class JobReader:
             requested_nodes = lists.of(_NODES)
             asked["requested_gpus"] = lists.of(values.gpus)
             asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
-        energy = self._numbers(rows, "energy")
-        if "allocated" in cells.begin and np.isnan(energy).any():
-            listed = self._known(cells.words("allocated").of(values.energy_of), "energy", lines)
-            energy = np.where(np.isnan(energy), listed, energy)
+        cpu, memory, energy = self._used(rows, np.ones(n_jobs))
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
-        if by := rows.submit_by:
-            self.stand_ins.add(by)
-            self.records.note(f"no Submit: {by} used instead", int(lines[0]), n_jobs)
+        submit, submit_by = _submission(instants)
+        for code, word in enumerate(submit_by.words[1:], 1):
+            used = submit_by.codes == code
+            self.records.note_where(f"no Submit: {word.title()} used instead", used, lines)
+            if "submit" not in cells.begin and used.any():
+                self.stand_ins.add(word.title())
+        for title, so in rows.missing:
+            if title != "State":  # counted by row
+                self.records.note(f"no {title}: {so}", int(lines[0]), n_jobs)
+        self.missing.update(rows.missing)
         self.records.extend(
             n_jobs,
             place=lines,
             id=cells.texts("id"),
             **self._arrays(rows),
-            submit=instants.submit,
+            submit=submit,
+            submit_by=submit_by,
             eligible=instants.eligible,
             start=start,
             end=end,
@@ -220,8 +229,8 @@ class JobReader:
             nodes=np.where(started, nodes, np.nan),
             requested_procs=requested,
             requested_nodes=np.where(np.isnan(requested_nodes) & ~started, nodes, requested_nodes),
-            cpu=self._numbers(rows, "cpu") / known_procs,
-            memory=self._numbers(rows, "memory") / known_procs,
+            cpu=cpu / known_procs,
+            memory=memory / known_procs,
             energy=energy,
             requested_time=self._numbers(rows, "requested_time"),
             **self._requested_memory(
@@ -232,7 +241,6 @@ class JobReader:
             **({"gpus": cells.words(resources).of(values.gpus)} if resources else {}),
             **asked,
             **{name: cells.combined((name,), _known_word) for name in _OR_NONE},
-            **({"submit_by": [by.lower()] * n_jobs} if by else {}),
             **{word: cells.words(word) for word in _WORDS if word in cells.begin},
         )
 
@@ -273,6 +281,34 @@ class JobReader:
         )
         run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
         return np.where(np.isnan(start), np.nan, run)
+
+    def _used(
+        self, rows: Rows, n_tasks: _Numbers, of: str = ""
+    ) -> tuple[_Numbers, _Numbers, _Numbers]:
+        """Return the CPU time, memory and energy of rows.
+
+        TotalCPU may be 0 where TRESUsageInTot has the CPU time, as in Slurm 25.05. MaxRSS is that
+        of one task, and so is TRESUsageInMax.
+        """
+        cells = rows.cells
+        cpu, memory, energy = (self._numbers(rows, n, of) for n in ("cpu", "memory", "energy"))
+        parts = self._numbers(rows, "user_cpu", of) + self._numbers(rows, "system_cpu", of)
+        memory = memory * n_tasks
+
+        def listed(column: str, read: Callable[[str], float], title: str) -> _Numbers:
+            numbers = cells.words(column).of(read)
+            return self._known(numbers, f"{title}{of}", rows.places)
+
+        for more in (listed("usage", values.cpu_of, "TRESUsageInTot"), parts):
+            cpu = np.where((cpu > 0) | np.isnan(more), cpu, more)
+        in_all = listed("usage", values.memory_of, "TRESUsageInTot")
+        of_task = listed("usage_of_task", values.memory_of, "TRESUsageInMax")
+        for more in (in_all, of_task * n_tasks):
+            memory = np.where(np.isnan(memory), more, memory)
+        for column in ("allocated", "usage"):
+            more = listed(column, values.energy_of, "energy")
+            energy = np.where(np.isnan(energy), more, energy)
+        return cpu, memory, energy
 
     def _requested(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
         """Return the requested processors."""
@@ -347,6 +383,15 @@ def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
     return odd
 
 
+def _submission(instants: Instants) -> tuple[_Numbers, Words]:
+    """Return when jobs were submitted, and by which other time if that is unknown."""
+    columns = np.stack([instants.submit, instants.eligible, instants.start])
+    which = np.argmax(~np.isnan(columns), axis=0)  # 0 if all are unknown
+    return np.take_along_axis(columns, which[None], axis=0)[0], Words(
+        which, ["", "eligible", "start"]
+    )
+
+
 def _known_word(text: str) -> str:
     return "" if text in values.NO_VALUE else text
 
@@ -360,7 +405,7 @@ _READ: dict[str, Callable[[str], float]] = {
     "requested_time": values.time_limit,
     **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), values.count),
     "memory": values.used_memory,
-    "cpu": values.duration,
+    **dict.fromkeys(("cpu", "user_cpu", "system_cpu"), values.duration),
     "energy": values.energy,
 }
 _CPUS, _NODES = values.tres("cpu"), values.tres("node")
@@ -375,5 +420,7 @@ _TITLES = {
     "n_tasks": "NTasks",
     "memory": "MaxRSS",
     "cpu": "TotalCPU",
+    "user_cpu": "UserCPU",
+    "system_cpu": "SystemCPU",
     "energy": "ConsumedEnergy",
 }

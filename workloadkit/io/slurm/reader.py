@@ -5,14 +5,15 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import WorkloadWarning, plural, shorten
+from workloadkit.errors import FormatError, WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import link_attempts
-from workloadkit.io.slurm.columns import Columns, is_row, named_columns
+from workloadkit.io.slurm.columns import columns_at, is_row, named_columns
+from workloadkit.io.slurm.dates import with_day_first
 from workloadkit.io.slurm.jobs import JobReader
 from workloadkit.io.slurm.rows import RowReader, check_read
 from workloadkit.io.slurm.steps import StepTotals
@@ -107,11 +108,11 @@ def read_slurm(
     records = Records()
     rows = RowReader(records, named_columns(columns) if columns is not None else None)
     jobs = JobReader(records, options)
-    for block in records.line_blocks(source):
-        for some in rows.read(block):
-            jobs.read(some)
-    rows.finish()
     path = source_path(list_of_sources(source)[0])
+    parts = (some for block in records.line_blocks(source) for some in rows.read(block))
+    for some in with_day_first(parts, path, jobs.zone.day_first):
+        jobs.read(some)
+    rows.finish()
     check_read(rows, path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
@@ -119,6 +120,7 @@ def read_slurm(
             WorkloadWarning,
             stacklevel=2,
         )
+    _check_times(jobs, path)
     _warn(jobs, options)
     _note_arrays(jobs, records)
     _revise(records, jobs, options)
@@ -126,16 +128,16 @@ def read_slurm(
 
 
 def looks_like(lines: list[str]) -> bool:
-    """Return whether the first lines of a file are those of an export of `sacct`.
+    """Return whether one of the first lines of a file begins an export of `sacct`.
 
     Examples
     --------
     >>> looks_like(["JobID|Submit|State", "1|2024-05-01T08:00:00|COMPLETED"])
     True
     """
-    first = next((line for line in lines if line.strip() and line[0] != "#"), "")
-    first = first.rstrip("\r")
-    return Columns.of(first) is not None or is_row(first)
+    known = [line.rstrip("\r") for line in lines if line.strip() and line[0] != "#"]
+    at, columns = columns_at(known)
+    return columns is not None or (bool(known) and is_row(known[at]))
 
 
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
@@ -163,6 +165,19 @@ def _fill(table: pd.DataFrame, totals: StepTotals) -> None:
     table["energy"] = table["energy"].fillna(energy)
 
 
+def _check_times(jobs: JobReader, path: str) -> None:
+    """Check that some time of each column is in a known form.
+
+    Raises
+    ------
+    FormatError
+    """
+    for name, (place, text) in jobs.zone.unreadable.items():
+        if name not in jobs.zone.known and name != "eligible":
+            reason = "no time is in a known form; use SLURM_TIME_FORMAT=standard"
+            raise FormatError(path, reason, line=place, field=name.title(), text=text)
+
+
 def _note_arrays(jobs: JobReader, records: Records) -> None:
     tasks = plural(jobs.array_tasks, "task")
     kind = f"several tasks of an array in one row: one job ({tasks} in total)"
@@ -178,6 +193,8 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
             WorkloadWarning,
             stacklevel=3,
         )
+    for title, so in jobs.missing.items():
+        warnings.warn(f"no column {title}: {so}", WorkloadWarning, stacklevel=3)
     if jobs.unknown_states:
         n_rows = sum(jobs.unknown_states.values())
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))

@@ -42,6 +42,8 @@ _GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(
 _ENERGY = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)")
 _JOULES = {unit: 10.0 ** (3 * power) for power, unit in enumerate(["", *"KMGTPE"])}
 _ENERGY_OF = re.compile(r"(?:^|,)energy=([^,]*)")
+_CPU_OF = re.compile(r"(?:^|,)cpu=([^,]*)")
+_MEMORY_OF = re.compile(r"(?:^|,)mem=([^,]*)")
 _POOLS = re.compile(r"(?:^|,)(?:license|bb)/([^=,]+)=([^,]*)")
 _KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
 _MB = 1 << 10  # [KB]
@@ -174,6 +176,30 @@ def energy_of(resources: str) -> float:
     """
     match = _ENERGY_OF.search(resources)
     return energy(match[1]) if match else nan
+
+
+def cpu_of(resources: str) -> float:
+    """Return the CPU time [s] in a list of used resources.
+
+    Examples
+    --------
+    >>> cpu_of("cpu=1-00:04:59,energy=0,mem=2136K"), cpu_of("energy=0")
+    (86699.0, nan)
+    """
+    match = _CPU_OF.search(resources)
+    return duration(match[1]) if match else nan
+
+
+def memory_of(resources: str) -> float:
+    """Return the memory [KB] in a list of used resources; without a unit it is in bytes.
+
+    Examples
+    --------
+    >>> memory_of("cpu=00:04:59,mem=2136K"), memory_of("cpu=4,vmem=2048")
+    (2136.0, nan)
+    """
+    match = _MEMORY_OF.search(resources)
+    return used_memory(match[1]) if match else nan
 
 
 def tres(resource: str) -> Callable[[str], float]:
