@@ -132,6 +132,11 @@ class Columns:
             (title, so) for any_of, title, so in _BETTER if not self.place.keys() & any_of
         )
 
+    def of_rows_as(self, row: str) -> "Columns":
+        """Return the columns for rows in which the delimiter has no blanks, unlike in the names."""
+        plain = self.delimiter.strip(" ")
+        return Columns(self.line, plain) if plain and self.delimiter not in row else self
+
     @cached_property
     def mark(self) -> bytes:
         """Text that is in each line of names."""

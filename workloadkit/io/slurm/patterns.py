@@ -98,9 +98,9 @@ def is_free(name: str) -> bool:
     return name in _FREE
 
 
-def goes_on(name: str, text: str, next_name: str) -> bool:
-    """Return whether the text after a delimiter belongs to a list of resources before it."""
-    lists = name in _RESOURCE_LISTS and next_name not in _RESOURCE_LISTS
+def goes_on(name: str, text: str, other: str) -> bool:
+    """Return whether text next to a list of resources belongs to it, not to the other column."""
+    lists = name in _RESOURCE_LISTS and other not in _RESOURCE_LISTS
     return lists and _ONE_RESOURCE.fullmatch(text) is not None
 
 

@@ -1,6 +1,7 @@
 """Read accounting of Slurm, as printed by `sacct`."""
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from workloadkit.io.slurm.attempts import link_attempts
 from workloadkit.io.slurm.columns import columns_at, is_row, named_columns
 from workloadkit.io.slurm.dates import with_day_first
 from workloadkit.io.slurm.jobs import JobReader
-from workloadkit.io.slurm.rows import RowReader, check_read
+from workloadkit.io.slurm.rows import RowReader, Rows, check_read
 from workloadkit.io.slurm.steps import StepTotals
 from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
@@ -109,10 +110,8 @@ def read_slurm(
     rows = RowReader(records, named_columns(columns) if columns is not None else None)
     jobs = JobReader(records, options)
     path = source_path(list_of_sources(source)[0])
-    parts = (some for block in records.line_blocks(source) for some in rows.read(block))
-    for some in with_day_first(parts, path, jobs.zone.day_first):
+    for some in with_day_first(_rows(source, rows), path, jobs.zone.day_first):
         jobs.read(some)
-    rows.finish()
     check_read(rows, path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
@@ -125,6 +124,13 @@ def read_slurm(
     _note_arrays(jobs, records)
     _revise(records, jobs, options)
     return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
+
+
+def _rows(source: Sources, reader: RowReader) -> Iterator[Rows]:
+    """Yield all rows of some files."""
+    for block in reader.records.line_blocks(source):
+        yield from reader.read(block)
+    yield from reader.finish()
 
 
 def looks_like(lines: list[str]) -> bool:

@@ -79,7 +79,7 @@ class RowReader:
         lines = Lines(_without_returns(block.text))
         start, n_lines = 0, lines.end.size
         if block.first_line == 1:
-            self.finish()
+            yield from self.finish()
             self.columns = None
         if self.columns is None:
             start = self.find_columns(lines, block)
@@ -90,7 +90,7 @@ class RowReader:
             line = lines.text(i)
             if (columns := Columns.of(line)) is not None:
                 yield self.split(lines, range(start, i), block.place)
-                self.finish()
+                yield from self.finish()
                 if line != self.columns.line:
                     number = block.first_line + i
                     self.columns = checked_columns(columns, line, block.path, number)
@@ -105,6 +105,8 @@ class RowReader:
             return lines.end.size
         n_stray, columns = columns_at([text for _, text in first], self.given)
         at, line = first[n_stray]
+        if columns is not None and columns.line == line and at + 1 < lines.end.size:
+            columns = columns.of_rows_as(lines.text(at + 1))
         self.columns = checked_columns(columns, line, block.path, block.first_line + at)
         self.ids_are_floats = None
         if n_stray:
@@ -138,10 +140,19 @@ class RowReader:
         first = first[found]
         begin = {name: bounds[first + field] + 1 for name, field in at.items()}
         end = {name: bounds[first + field + 1] for name, field in at.items()}
-        of_rows = np.append(place + part.start + found, np.array(places, np.int64))
+        cells = Cells(lines.data, begin, end, found.size)
+        return self.as_rows(cells, place + part.start + found, rows, places)
+
+    def as_rows(
+        self, cells: Cells, of_cells: NDArray[np.int64], rows: list[list[str]], places: list[int]
+    ) -> Rows:
+        """Return cells found together, and rows split one by one, in the order of their places."""
+        assert self.columns is not None
+        at = self.columns.place
+        of_rows = np.append(of_cells, np.array(places, np.int64))
         order = np.argsort(of_rows, kind="stable")
         texts = [[row[field] for field in at.values()] for row in rows]
-        cells = Cells(lines.data, begin, end, found.size).with_texts(texts, list(at), order)
+        cells = cells.with_texts(texts, list(at), order)
         of_rows = of_rows[order]
         if "id" not in at:
             cells = cells.with_column("id", [*map(str, of_rows.tolist())])
@@ -236,15 +247,17 @@ class RowReader:
         elif row != [""]:
             self.broken, self.broken_places = row, [place]
 
-    def finish(self) -> None:
-        """Count an incomplete row: each of its lines is a row with too few fields."""
-        for _, place in self.held:
-            self.records.leave_out_row(_WRONG_COUNT, place)
-        self.held = []
+    def finish(self) -> Iterator[Rows]:
+        """Yield the rows that an open quote held back, and count an incomplete row."""
+        rows: list[list[str]] = []
+        places: list[int] = []
+        self.settle(rows, places)
         self.finish_broken()
+        if rows:
+            yield self.as_rows(Cells.none(), np.empty(0, np.int64), rows, places)
 
     def finish_broken(self) -> None:
-        """Count the lines of a row with too few fields."""
+        """Count an incomplete row: each of its lines is a row with too few fields."""
         if self.broken is not None:
             self.records.leave_out_row(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
             self.broken = None
@@ -263,7 +276,7 @@ class RowReader:
         plain = line.split(self.columns.delimiter)
         ways = [plain]
         if '"' in line and not (quoted := self.quoted(line))[1]:
-            ways = [quoted[0], plain] if self.columns.quotes else [plain, quoted[0]]
+            ways = [quoted[0], plain]
         ways = [cells for cells in ways if len(cells) == self.columns.n_fields]
         fitting = (cells for cells in ways if self.is_row(cells))
         return next(fitting, ways[0] if ways and not checked else None)

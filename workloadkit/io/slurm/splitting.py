@@ -109,7 +109,14 @@ def _readings(cells: Sequence[str], names: Sequence[str], delimiter: str) -> Ite
             text = delimiter.join(cells[at:after])
             if not fits(name, text):
                 continue
-            if delimiter == "," and after < len(cells) and goes_on(name, cells[after], next_name):
+            if (
+                delimiter == ","
+                and after < len(cells)
+                and (
+                    goes_on(name, cells[after], next_name)
+                    or goes_on(next_name, cells[after - 1], name)
+                )
+            ):
                 continue
             for rest in from_here(column + 1, after):
                 ended = True
