@@ -257,6 +257,16 @@ def test_jobs_of_an_array_share_its_name_and_keep_its_id():
     assert trace.sidecar["executable"].tolist() == ["sweep", "sweep"]
 
 
+def test_a_record_for_several_elements_of_an_array_is_one_job_and_noted():
+    killed = {"state": 32, "start": 0, "hosts": ()}
+    lines = [record(7, index=1, name="sweep[1-500]"), record(8, name="run"), record(9, name="a[b]")]
+    trace = read(*lines, record(7, name="sweep[201-500]", **killed), record(6, name="s[1,3-9:2]%4"))
+    kind = "several tasks of an array in one row: one job (305 tasks in total)"
+    assert {repair.kind: repair.count for repair in trace.intake.noted}[kind] == 2
+    assert sorted(trace.sidecar["array_job"]) == ["", "", "6", "7", "7"]
+    assert trace.sidecar["array_task"].notna().sum() == 1
+
+
 def test_without_a_name_the_program_is_the_executable():
     trace = read(record(1, name=""), record(2, name="", command="#!/bin/sh;#BSUB -W 9:00;x"))
     assert trace.sidecar["executable"].tolist() == ["mpirun", ""]

@@ -376,6 +376,14 @@ def test_tasks_of_arrays_know_their_array(name, parent, task):
     assert beside.array_task == task or (task is None and isnan(beside.array_task))
 
 
+def test_a_record_for_several_tasks_of_an_array_is_one_job_and_noted():
+    trace = read(ended("12[3-9:2].srv"), ended("12[4].srv"))
+    assert trace.sidecar["array_job"].tolist() == ["12", "12"]
+    assert trace.sidecar["array_task"].fillna(-1).tolist() == [-1, 4]
+    kind = "several tasks of an array in one row: one job (4 tasks in total)"
+    assert {repair.kind: repair.count for repair in trace.intake.noted}[kind] == 1
+
+
 def test_an_array_as_a_whole_is_no_job():
     trace = read(
         ended("12[1].srv"), ended("12[2].srv"), ended("12[].srv", more="array_indices=1-2")

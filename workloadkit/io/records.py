@@ -99,6 +99,7 @@ class Records:
         self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
+        self._arrays = 0, 0, 0  # rows for several tasks, these tasks, the first row
         self._noted_at: dict[str, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
@@ -153,6 +154,11 @@ class Records:
             before = self._noted_at.get(kind, np.empty(0, np.int64))
             self._noted_at[kind] = np.append(before, places[odd])
 
+    def note_array(self, place: int, n_tasks: int) -> None:
+        """Count a row for several tasks of an array, which is one job."""
+        rows, tasks, first = self._arrays
+        self._arrays = rows + 1, tasks + n_tasks, first or place
+
     @property
     def left_out(self) -> tuple[Repair, ...]:
         """Rows that are not jobs of the log, most frequent first."""
@@ -162,6 +168,9 @@ class Records:
     def noted(self) -> tuple[Repair, ...]:
         """Oddities in rows of jobs, most frequent first."""
         noted = dict(self._noted)
+        rows, tasks, first = self._arrays
+        kind = f"several tasks of an array in one row: one job ({plural(tasks, 'task')} in total)"
+        _count(noted, kind, first, rows)
         for kind, places in self._noted_at.items():
             _count(noted, kind, int(places.min(initial=LAST_PLACE)), places.size)
         return tuple(sorted(noted.values(), key=lambda r: (-r.count, r.first_line)))

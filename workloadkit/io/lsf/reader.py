@@ -53,7 +53,7 @@ def read_lsf(
     the command, which may be overridden. CPU time and memory (maxRMem) are those of the job
     divided by its processors. The account is the project, the executable the job name (for an
     array without its indices), else the program of the command; the quality of service is the
-    service class.
+    service class. A record without an index for several elements of an array is one job.
 
     A job is eligible after ineligiblePendTime, else at its begin time (``bsub -b``).
 
@@ -187,7 +187,8 @@ class _Reader:
             self.records.leave_out(kind, place)
         if whole.any():
             numbers = {name: column[whole] for name, column in numbers.items()}
-            add_jobs(self.records, numbers, cells.take(np.flatnonzero(whole)), where[whole])
+            cells = cells.take(np.flatnonzero(whole))
+            add_jobs(self.records, numbers, cells, where[whole])
 
     def cut_short(self, version: Words, extent: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which records are shorter than most of their version so far."""

@@ -47,8 +47,6 @@ class JobReader:
         Columns that replace a missing Submit.
     missing : dict of str to str
         Other columns without which a log is poorer, and what becomes of it.
-    array_rows, array_tasks : int
-        Number of rows for several tasks of an array, and of their tasks.
     """
 
     def __init__(self, records: Records, options: ImportOptions) -> None:
@@ -60,7 +58,6 @@ class JobReader:
         self.open_rows: list[OpenRow] = []
         self.stand_ins: set[str] = set()
         self.missing: dict[str, str] = {}
-        self.array_tasks = self.array_rows = self.first_array_row = 0
 
     def read(self, rows: Rows) -> None:
         """Read rows: jobs become records, steps are added to their jobs."""
@@ -343,9 +340,7 @@ class JobReader:
             assert known is not None
             parents[i], tasks[i] = known.parent, known.task
             if "[" in ids[i]:
-                self.first_array_row = self.first_array_row or int(rows.places[i])
-                self.array_rows += 1
-                self.array_tasks += known.n_tasks
+                self.records.note_array(int(rows.places[i]), known.n_tasks)
         return {"array_job": parents, "array_task": tasks}
 
     def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:

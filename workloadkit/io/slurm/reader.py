@@ -121,7 +121,6 @@ def read_slurm(
         )
     _check_times(jobs, path)
     _warn(jobs, options)
-    _note_arrays(jobs, records)
     _revise(records, jobs, options)
     return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
 
@@ -182,12 +181,6 @@ def _check_times(jobs: JobReader, path: str) -> None:
         if name not in jobs.zone.known and name != "eligible":
             reason = "no time is in a known form; use SLURM_TIME_FORMAT=standard"
             raise FormatError(path, reason, line=place, field=name.title(), text=text)
-
-
-def _note_arrays(jobs: JobReader, records: Records) -> None:
-    tasks = plural(jobs.array_tasks, "task")
-    kind = f"several tasks of an array in one row: one job ({tasks} in total)"
-    records.note(kind, jobs.first_array_row, jobs.array_rows)
 
 
 def _warn(jobs: JobReader, options: ImportOptions) -> None:

@@ -6,6 +6,7 @@ from math import inf, nan
 from typing import NamedTuple
 
 from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
+from workloadkit.io.arrays import n_tasks
 
 #: Marks an invalid value until it is counted and becomes unknown.
 UNREADABLE = inf
@@ -288,7 +289,6 @@ _ID = re.compile(
     r"(?P<job>(?P<parent>\d{1,19})(?:_(?:(?P<task>\d{1,18})|\[(?P<tasks>[^\]|]*)\]?)"
     r"|\+(?P<het>\d{1,9}))?)(?:\.(?P<step>[^|]{1,40}))?"
 )
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 
 
 def is_id(text: str) -> bool:
@@ -316,16 +316,6 @@ def job_id(text: str) -> JobId | None:
         match["job"],
         match["parent"] if several else "",
         float(match["task"]) if match["task"] else nan,
-        _n_tasks(match["tasks"]) if match["tasks"] is not None else 1,
+        n_tasks(match["tasks"]) if match["tasks"] is not None else 1,
         match["step"] or "",
     )
-
-
-def _n_tasks(tasks: str) -> int:
-    """Count the tasks of a list such as ``1-3,9%2``; a lower bound if the list is truncated."""
-    n_tasks = 0
-    for part in tasks.partition("%")[0].split(","):
-        if match := _RANGE.fullmatch(part):
-            first, last, step = match[1], match[2] or match[1], match[3] or 1
-            n_tasks += len(range(int(first), int(last) + 1, int(step) or 1))
-    return max(n_tasks, 1)
