@@ -111,6 +111,9 @@ def jobs(text, zone="UTC"):
         raw = row.get("JobIDRaw") or row["JobID"]
         state = row["State"].split()[0].rstrip("+")
         submit = instant(row["Submit"], zone)
+        for other in ("Eligible", "Start"):  # neither is before it
+            if submit is None:
+                submit = instant(row.get(other, ""), zone)
         key = row.get("Cluster", ""), row["JobID"], raw, submit
         if "." in raw:
             left_out["step"] += 1

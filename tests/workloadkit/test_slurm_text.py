@@ -54,7 +54,7 @@ def test_what_pandas_writes_is_read(sep, index, end, quoting):
 def test_columns_may_have_any_order():
     expected = read(as_table(index=False)).sidecar
     random = Random(46)
-    for _ in range(40):
+    for _ in range(12):
         names = random.sample(list(ROWS[0]), len(ROWS[0]))
         sep = random.choice(",;\t|")
         found = read(as_table(names, sep=sep, index=random.random() < 0.5)).sidecar
@@ -85,9 +85,9 @@ def test_lists_of_resources_without_quotes_are_read_or_refused():
     row = ROWS[0]
     n_read = 0
     for names in itertools.permutations(some[4:]):
-        for place in range(5):
+        for place in (0, 3):
             order = [*some[:place], *names, *some[place:4]]
-            for name in ("train", "a,b", "x=1,y"):
+            for name in ("a,b", "x=1,y"):
                 try:
                     trace = read(unquoted(order, {**row, "JobName": name}))
                 except wk.FormatError as error:
@@ -97,7 +97,7 @@ def test_lists_of_resources_without_quotes_are_read_or_refused():
                 assert sidecar(trace, "gpus") == [2], order
                 assert sidecar(trace, "executable") == [name], order
                 assert column(trace, "procs") == [16]
-    assert n_read > 300
+    assert n_read > 80
 
 
 def test_a_join_that_does_not_fit_a_column_is_refused():

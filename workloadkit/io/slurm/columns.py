@@ -1,7 +1,7 @@
 """Find the columns of an export of `sacct` by their names, which depend on the version."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cached_property
 
 from workloadkit.errors import FormatError, ParameterError
@@ -227,7 +227,7 @@ def named_columns(names: str) -> Columns:
     return Columns(names.replace(columns.delimiter, "|"), "|")
 
 
-def columns_at(lines: Sequence[str], given: Columns | None = None) -> tuple[int, Columns | None]:
+def columns_at(lines: Iterable[str], given: Columns | None = None) -> tuple[int, Columns | None]:
     """Return the index of the line with the names of columns, or of the first row, and the columns.
 
     Stray lines may precede it, such as messages of `sacct` or the prompt of a shell. Without names,

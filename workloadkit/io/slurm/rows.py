@@ -99,11 +99,17 @@ class RowReader:
 
     def find_columns(self, lines: Lines, block: Block) -> int:
         """Find the columns of a file, count stray lines before them, and return the next line."""
-        texts = ((i, lines.text(i)) for i in range(lines.end.size))
-        first = [*islice(((i, t) for i, t in texts if t.strip() and t[0] != "#"), _MOST_LINES)]
+        first: list[tuple[int, str]] = []
+
+        def texts() -> Iterator[str]:
+            for i in range(lines.end.size):
+                if (text := lines.text(i)).strip() and text[0] != "#":
+                    first.append((i, text))
+                    yield text
+
+        n_stray, columns = columns_at(islice(texts(), _MOST_LINES), self.given)
         if not first:
             return lines.end.size
-        n_stray, columns = columns_at([text for _, text in first], self.given)
         at, line = first[n_stray]
         if columns is not None and columns.line == line and at + 1 < lines.end.size:
             columns = columns.of_rows_as(lines.text(at + 1))
