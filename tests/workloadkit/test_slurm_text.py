@@ -122,6 +122,16 @@ def test_an_open_quote_takes_no_other_row(sep):
     assert sidecar(trace, "executable") == ['"open', "a.out", 'x"']
 
 
+def test_the_first_column_may_have_several_lines():
+    times = "2024-05-01T08:00:00,2024-05-01T08:01:00,2024-05-01T09:01:00,COMPLETED,4"
+    names = "JobName,JobID,Submit,Start,End,State,NCPUS\n"
+    trace = read(
+        f'{names}"a\nb",7,{times}\n"x, ""y""\n\nz",8,{times}\nq,9,{times}\n"r,s",10,{times}\n'
+    )
+    assert sidecar(trace, "executable") == ["a b", 'x, "y"  z', "q", "r,s"]
+    assert trace.intake.rows == 4
+
+
 def test_an_open_quote_at_the_end_of_a_file_is_of_the_name_or_counted():
     trace = read(export({}, {"JobID": "8", "JobName": '"x'}))
     assert sidecar(trace, "executable") == ["a.out", '"x']
@@ -184,6 +194,15 @@ def test_columns_that_are_missing_are_said():
         assert trace.n_jobs == 1
         assert [kind for kind in noted(trace) if kind.startswith(f"no {title}")]
     assert column(trace, "procs") == [None]
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_times_are_all_that_is_required():
+    for names in ("Submit|Start|End", "Start|Elapsed", "Start|End|User"):
+        cells = {"Elapsed": "01:00:00", "End": "2024-05-01T09:01:00", "User": "al"}
+        row = "|".join(cells.get(name, "2024-05-01T08:01:00") for name in names.split("|"))
+        trace = wk.read_log(io.BytesIO(f"{names}\n{row}\n".encode()))
+        assert trace.jobs["run"].tolist() == [3600]
 
 
 def test_without_states_a_job_that_has_not_ended_is_left_out():
@@ -360,7 +379,7 @@ def test_wide_text_and_nul_characters():
 def test_an_unrecognized_file_is_said_to_be_one(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("when,what\n1,2\n")
-    with pytest.raises(wk.FormatError, match="the format is not recognized, so procs cannot be"):
+    with pytest.raises(wk.FormatError, match="the format is not recognized; to use procs, name it"):
         wk.read_log(path, procs=8)
     path.write_text("1 0 5 60 4\n")
     with pytest.raises(wk.ParameterError, match="procs: not supported for Standard Workload"):

@@ -166,7 +166,9 @@ class Columns:
             names = _names(line, delimiter)
             known = sum(name in _KNOWN for name in names)
             has_id = "jobid" in names or "jobidraw" in names
-            is_export = known >= 2 if has_id else known >= 4 and "start" in names
+            all_known = known == sum(map(bool, names)) and known >= 2
+            of_times = "start" in names and ("end" in names or "elapsed" in lowered)
+            is_export = known >= 2 if has_id else of_times and (known >= 4 or all_known)
             if is_export and (best is None or known > best[0]):
                 best = known, delimiter
         return cls(line, best[1]) if best else None

@@ -284,8 +284,8 @@ class JobReader:
     ) -> tuple[_Numbers, _Numbers, _Numbers]:
         """Return the CPU time, memory and energy of rows.
 
-        TotalCPU may be 0 where TRESUsageInTot has the CPU time, as in Slurm 25.05. MaxRSS is that
-        of one task, and so is TRESUsageInMax.
+        TotalCPU may be 0 where TRESUsageInTot has the CPU time, as in Slurm 25.05. MaxRSS and
+        TRESUsageInMax are those of one task.
         """
         cells = rows.cells
         cpu, memory, energy = (self._numbers(rows, n, of) for n in ("cpu", "memory", "energy"))
@@ -301,7 +301,7 @@ class JobReader:
         in_all = listed("usage", values.memory_of, "TRESUsageInTot")
         of_task = listed("usage_of_task", values.memory_of, "TRESUsageInMax")
         for more in (in_all, of_task * n_tasks):
-            memory = np.where(np.isnan(memory), more, memory)
+            memory = np.where((memory > 0) | np.isnan(more), memory, more)
         for column in ("allocated", "usage"):
             more = listed(column, values.energy_of, "energy")
             energy = np.where(np.isnan(energy), more, energy)

@@ -7,6 +7,7 @@ from workloadkit.io.slurm.dates import is_time
 from workloadkit.io.slurm.values import NO_VALUE, STATES, is_id, state
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.{0,20}", re.ASCII)
+_SHORT_NUMBER = re.compile(r"\d{1,8}(?:\.\d*)?", re.ASCII)
 _DURATION = re.compile(r"-?(?:\d+-)?[\d:.]+|UNLIMITED|Partition_Limit|INVALID", re.ASCII)
 _COUNT = re.compile(r"\d+(?:\.\d+)?[KMG]?", re.ASCII)
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?[KMGTPE]?[nc]?", re.ASCII)
@@ -47,6 +48,8 @@ _Fits = Callable[[str], object]
 
 
 def _known_time(text: str) -> bool:
+    if _SHORT_NUMBER.fullmatch(text):  # a count rather than seconds since 1970
+        return text == "0"
     return _ISO.fullmatch(text) is not None or is_time(text)
 
 

@@ -37,15 +37,16 @@ def read_slurm(
 ) -> Trace:
     """Read the output of ``sacct --parsable2``, of any version and with any columns.
 
-    Columns are found by their names. Submit, Start, End or Elapsed, State and the processors are
-    required; the best export is `workloadkit.io.slurm.EXPORT`. `Trace.intake` reports what became
-    of each row, and `Trace.sidecar` has the data without a field in the standard.
+    Columns are found by their names. Start, and End or Elapsed, are required; the best export is
+    `workloadkit.io.slurm.EXPORT`. `Trace.intake` reports what became of each row, and
+    `Trace.sidecar` has the data without a field in the standard. The file may have been written
+    by another program: with quotes (RFC 4180), or times since 1970 or with names of months.
 
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input. Each file starts with the names of its columns, is an export of
-        Open XDMoD, or has the columns given by `columns`.
+        ``-`` is standard input. Each file starts with the names of its columns, perhaps after
+        stray lines, is an export of Open XDMoD, or has the columns given by `columns`.
     tz : str, default "UTC"
         Zone of times without an offset; times in seconds are independent of it.
     procs : int, optional
@@ -68,25 +69,28 @@ def read_slurm(
     Raises
     ------
     FormatError
-        If a file lacks the names of columns or required columns, or contains no ended job.
+        If a file lacks the names of columns or required columns, contains no ended job, or has
+        times in no known form, or dates such as 1/5/2024 without one that shows the month.
     ParameterError
 
     Warns
     -----
     WorkloadWarning
-        For unknown states, and for local times that are ambiguous or do not exist in the zone.
+        For unknown states, for columns that are missing, and for local times that are ambiguous
+        or do not exist in the zone.
 
     Notes
     -----
-    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that of the steps,
-    divided by the job's processors. Used memory is that of the job's largest step, divided by its
+    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that in
+    TRESUsageInTot, else UserCPU + SystemCPU, else that of the steps, divided by the job's
+    processors. Used memory is that of the job's largest step, divided by its
     processors: MaxRSS, the memory of the step's largest task, times its tasks. It is too large if
     tasks differ. Energy is ConsumedEnergyRaw or ConsumedEnergy of the job, else that in AllocTRES,
     else that of its extern step, else of its steps. It is measured for whole nodes, so it is the
     job's own only if the job had its nodes alone. Jobs clipped by the window of the export are
     marked, see `workloadkit.io.slurm.window`. A row for several tasks of an array, cancelled before
-    their start, is one job. In an export without Submit, Eligible replaces it, or else Start; in
-    the latter case waits are unknown, and jobs that never started are left out.
+    their start, is one job. Eligible replaces a missing Submit, or else Start; in the latter case
+    the wait is unknown, and a job that never started is left out.
 
     Examples
     --------

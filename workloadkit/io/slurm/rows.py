@@ -184,7 +184,8 @@ class RowReader:
     def split_line(self, line: str, place: int, rows: list[list[str]], places: list[int]) -> None:
         """Split a line of unusual form; append whole rows to the lists."""
         if self.held:
-            if self.whole_row(line, checked=True) is None:
+            is_row = self.whole_row(self.held[0][0]) is not None  # if the quote is of its text
+            if not (is_row and self.whole_row(line, checked=True)):
                 self.held.append((line, place))
                 self.close_quote(rows, places)
                 return
@@ -198,7 +199,8 @@ class RowReader:
         """Accept the lines with an open quote as a row, if the last one closes it."""
         assert self.columns is not None
         cells, is_open = self.quoted("\n".join(line for line, _ in self.held))
-        if is_open and len(self.held) < _MOST_LINES:
+        begins = self.whole_row(self.held[-1][0], checked=True) is not None
+        if is_open and not begins and len(self.held) < _MOST_LINES:
             return
         if not is_open and self.is_row(cells):
             self.records.rows += 1
@@ -284,6 +286,8 @@ class RowReader:
         if '"' in line and not (quoted := self.quoted(line))[1]:
             ways = [quoted[0], plain]
         ways = [cells for cells in ways if len(cells) == self.columns.n_fields]
+        if len(ways) == 1 and not checked:
+            return ways[0]
         fitting = (cells for cells in ways if self.is_row(cells))
         return next(fitting, ways[0] if ways and not checked else None)
 
