@@ -105,6 +105,13 @@ class Steps:
             _add(alone.totals, ..., amounts[:, i])
             alone.n_steps += 1
 
+    def present(self, ids: pd.Series) -> NDArray[np.bool_]:
+        """Return which jobs have steps."""
+        found = ids.isin(self._alone).to_numpy(copy=True)
+        for of, _ in self._parts:
+            found[of] = True
+        return found
+
     def of_jobs(self, records: Records, ids: pd.Series) -> StepTotals:
         """Return memory [KB], CPU time [s] and energy [J] of the jobs.
 
