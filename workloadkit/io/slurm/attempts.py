@@ -83,8 +83,9 @@ def link_attempts(table: pd.DataFrame, open_rows: list[OpenRow], records: Record
     leave_out(_EARLIER, part[unfinished & ~is_last])
     # a row exported before its end adds nothing to a later one
     done = ~unfinished & (part["row"].to_numpy() >= 0)
+    several = done & (np.bincount(job[done], minlength=len(last))[job] > 1)
     of_job = np.full(len(table), -1)
-    of_job[part["row"].to_numpy()[done]] = job[done]
+    of_job[part["row"].to_numpy()[several]] = job[several]
     ended = part[done].assign(job=job[done])
     many = ended.groupby(_KEY)["job"].transform("nunique") > 1
     records.note_where(_FOR_GOOD, (many & ~ended["apart"]).to_numpy(), ended["place"].to_numpy())
