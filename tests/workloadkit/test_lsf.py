@@ -175,6 +175,17 @@ def test_a_job_that_never_started():
     assert job[["run", "procs", "cpu", "memory"]].isna().all()
 
 
+def test_without_execution_hosts_and_run_time_a_job_never_started():
+    gone = {"end": 250, "state": 32, "exit_info": 14, "hosts": ()}
+    job = read(
+        record(start=160, usage=USAGE.replace("4.5 1.5", "0 0"), run_time=0, **gone)
+    ).jobs.iloc[0]
+    assert job[["wait", "status"]].tolist() == [150, 5]
+    assert job[["run", "procs"]].isna().all()
+    ran = read(record(start=160, run_time=40, **gone))  # its hosts are not recorded
+    assert ran.jobs["run"].tolist() == [40]
+
+
 def test_a_job_without_an_end_is_no_job():
     states = record(2, state=4), record(3, state=1), record(4, state=0)
     trace = read(record(1), *states, record(5, end=0))

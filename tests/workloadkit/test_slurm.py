@@ -97,12 +97,56 @@ def test_cancelled_while_pending_with_its_end_for_a_start():
     trace = read_rows({**PENDING, "Start": end, "State": "CANCELLED by 12"})
     assert column(trace, "run") == [None]
     assert column(trace, "wait") == [3660]
-    assert "cancelled without processors: never started" in noted(trace)
+    assert noted(trace) == {"without nodes and run time: never started": 1}
 
 
-def test_cancelled_as_it_started_it_ran_for_0_s_if_it_had_processors():
-    trace = read_rows({"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"})
+NO_TIME = {"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"}
+NEVER = "without nodes and run time: never started"
+TAKEN_AS_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
+
+
+def test_cancelled_in_its_first_second_a_job_with_nodes_did_start():
+    trace = read_rows({**NO_TIME, "NodeList": "n[1-2]"})
     assert [column(trace, name) for name in ("wait", "run", "procs")] == [[60], [0], [8]]
+    assert noted(trace) == {}
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "FAILED", "TIMEOUT", "DEADLINE", "NODE_FAIL"])
+@pytest.mark.parametrize("start", ["08:01:00", "08:07:00"])  # the end, or the planned start
+def test_without_nodes_and_run_time_a_job_never_started(state, start):
+    """Slurm before 21.08 prints the requested processors of such jobs as allocated ones."""
+    row = {**NO_TIME, "State": state, "NodeList": "None assigned", "AllocTRES": "cpu=8,node=2"}
+    trace = read_rows({**row, "Start": f"2024-05-01T{start}"}, {"JobID": "8", "NodeList": "n1"})
+    wait = column(trace, "wait")
+    assert [column(trace, name)[0] for name in ("run", "procs")] == [None, None]
+    assert (wait[0], column(trace, "requested_procs")[0]) == (60, 8)
+    assert noted(trace) == {NEVER: 1}
+
+
+def test_a_job_that_ran_on_nodes_that_are_not_named_did_start():
+    for row in ({}, {**NO_TIME, "State": "COMPLETED"}):
+        trace = read_rows({**row, "NodeList": "None assigned"})
+        assert column(trace, "procs") == [8]
+
+
+@pytest.mark.parametrize(
+    ("state", "run"), [("CANCELLED", None), ("DEADLINE", None), ("REVOKED", None), ("FAILED", 0)]
+)
+@pytest.mark.parametrize("nodes", [{}, {"NodeList": ""}])  # no such column, or made anonymous
+def test_where_no_nodes_are_exported_what_was_cancelled_in_no_time_never_started(state, run, nodes):
+    trace = read_rows({**NO_TIME, "State": state, **nodes})
+    assert column(trace, "run") == [run]
+    assert column(trace, "procs") == [8 if run == 0 else None]
+    assert noted(trace) == ({} if run == 0 else {TAKEN_AS_NEVER: 1})
+
+
+def test_a_job_with_steps_did_start():
+    trace = read_rows(NO_TIME, {**NO_TIME, "JobID": "7.batch"}, {**NO_TIME, "JobID": "8"})
+    assert column(trace, "run") == [0, None]
+    assert (
+        np.isnan(sidecar(trace, "requested_nodes")[0]) and sidecar(trace, "requested_nodes")[1] == 2
+    )
+    assert noted(trace) == {TAKEN_AS_NEVER: 1}
 
 
 def test_what_ran_on_no_processor_ran_on_unknown_ones():

@@ -66,6 +66,10 @@ def add_jobs(
     number = {name: column[keep] for name, column in number.items()}
     places, done, cells = places[keep], done[keep], cells.take(rows)
     started = number["start"] > 0
+    used = (number["run_time"] > 0) | (number["user_time"] > 0) | (number["system_time"] > 0)
+    nowhere = started & (number["slots"] == 0) & ~used & ~done
+    records.note_where("without execution hosts and run time: never started", nowhere, places)
+    started &= ~nowhere
     start = np.where(started, number["start"], np.nan)
     end = number["end"]
     elapsed = end - start

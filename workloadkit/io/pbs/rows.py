@@ -120,8 +120,13 @@ def columns(
     late = ended & np.isnan(start) & used & ~np.isnan(end)
     note("no start recorded: end − walltime used", late)
     start = np.where(late, end - walltime, start)
+    note("ended without a start (E): cancelled while queued", ended & np.isnan(start))
+    exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
+    on_nodes = (got.nodes > 0) | (got.vnode_procs > 0) | (got.host_procs > 0)
+    never = (start >= end) & ~used & ~on_nodes & (exit_status != COMPLETED)
+    note("without nodes and run time: never started", never)
+    start = np.where(never, np.nan, start)
     started = ~np.isnan(start)
-    note("ended without a start (E): cancelled while queued", ended & ~started)
     elapsed = end - start
     gap = elapsed - walltime
     note("walltime used is 0: run time is end − start", (walltime == 0) & (elapsed > 0))
@@ -142,7 +147,6 @@ def columns(
     procs = np.where(as_requested, requested_procs, procs)
     counted = requested.counted_nodes
     note("requested processors not recorded: number of nodes used", counted)
-    exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
     status = np.where(ended, exit_status, FAILED)
     return {
         **_names(cells, place, records),

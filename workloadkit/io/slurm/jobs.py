@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.fields import CANCELLED, UNKNOWN
+from workloadkit.fields import UNKNOWN
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.attempts import OpenRow
+from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow
 from workloadkit.io.slurm.instants import InstantReader, Instants
 from workloadkit.io.slurm.rows import Rows
 from workloadkit.io.slurm.steps import Steps
 
 _Numbers = NDArray[np.float64]
 
-# States in which a job has not ended; a requeued one may have ended in a later attempt.
-_WAITING = frozenset(values.NOT_ENDED) - {"REQUEUED"}
+# States in which a job has not ended; a requeued or resized one may have ended in a later row.
+_WAITING = frozenset(values.NOT_ENDED) - {*TO_BE_CONTINUED}
+
+# States of jobs that may end before they start.
+_CANCELLED = ("CANCELLED", "DEADLINE", "REVOKED")
 
 _WORDS = ("cluster", "partition", "qos", "account", "user", "group", "exit_code", "executable")
 _OR_NONE = ("reason", "node_list", "features")
@@ -43,6 +46,8 @@ class JobReader:
         States that are not known from any version of Slurm.
     open_rows : list of OpenRow
         Rows of jobs that have not ended.
+    undecided : list of ndarray of int
+        Records of jobs that were cancelled in no time, on nodes that are not in the export.
     stand_ins : set of str
         Columns that replace a missing Submit.
     missing : dict of str to str
@@ -56,6 +61,7 @@ class JobReader:
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
+        self.undecided: list[NDArray[np.int64]] = []
         self.stand_ins: set[str] = set()
         self.missing: dict[str, str] = {}
 
@@ -151,14 +157,16 @@ class JobReader:
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
-        requeued = states.of("REQUEUED".__eq__) > 0
-        unknown = (states.of(values.status) == UNKNOWN) & ~requeued
+        continued = states.of(TO_BE_CONTINUED.__contains__) > 0
+        unknown = (states.of(values.status) == UNKNOWN) & ~continued
         words = (states.words[code] for code in states.codes[unknown].tolist())
         self.unknown_states.update(word for word in words if word)
         not_ended = unknown & ~(ended | ran)
         self._leave_out("unknown state, without an end", submitted & not_ended, lines)
-        self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
-        kept = submitted & ~not_ended & ~(requeued & ~ran)
+        for state in TO_BE_CONTINUED:
+            going_on = (states.of(state.__eq__) > 0) & ~ran
+            self._leave_out(f"not ended: {state}", submitted & going_on, lines)
+        kept = submitted & ~not_ended & ~(continued & ~ran)
         empty = states.of("".__eq__) > 0
         for kind, some in (("unknown state: job kept with", ~empty), ("no State:", empty)):
             self.records.note_where(f"{kind} unknown status", kept & unknown & some, lines)
@@ -184,7 +192,7 @@ class JobReader:
         if "allocated" in cells.begin and np.isnan(procs).any():
             procs = np.where(np.isnan(procs), cells.words("allocated").of(_CPUS), procs)
         known_procs = np.where(procs > 0, procs, np.nan)
-        start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
+        start, end = self._start_and_end(rows, instants, states, procs, lasted, suspended)
         started = ~np.isnan(start)
         self.records.note_where(
             "started without processors: number taken as unknown", started & (procs == 0), lines
@@ -243,19 +251,26 @@ class JobReader:
 
     def _start_and_end(
         self,
+        rows: Rows,
         instants: Instants,
-        status: NDArray[np.int64],
+        states: Words,
         procs: _Numbers,
         lasted: _Numbers,
         suspended: _Numbers,
-        lines: NDArray[np.int64],
     ) -> tuple[_Numbers, _Numbers]:
         """Return starts and ends of jobs; jobs that never started have no start."""
+        cells, lines = rows.cells, rows.places
         start, end = instants.start, instants.end
         end = np.where(np.isnan(end), start + lasted + np.nan_to_num(suspended), end)
-        # some versions print the end as the start of a job that never started
-        never = (status == CANCELLED) & (start == end) & ~(lasted > 0) & (procs == 0)
-        self.records.note_where("cancelled without processors: never started", never, lines)
+        # some versions print a start for jobs that never started: their end, or the planned start
+        in_no_time = (start >= end) & ~(lasted > 0) & (states.of("COMPLETED".__eq__) == 0)
+        nodes = np.zeros(lines.size)
+        if "node_list" in cells.begin:
+            nodes = cells.words("node_list").of(values.names_nodes)
+        never = in_no_time & ((nodes < 0) | (nodes == 0) & (procs == 0))
+        self.records.note_where("without nodes and run time: never started", never, lines)
+        undecided = in_no_time & ~never & (nodes == 0) & (states.of(_CANCELLED.__contains__) > 0)
+        self.undecided.append(len(self.records) + np.flatnonzero(undecided))
         start = np.where(never, np.nan, start)
         self.records.note_where("End before Start", end < start, lines)
         return start, end

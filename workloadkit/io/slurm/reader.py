@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
@@ -22,6 +23,7 @@ from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
+_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
 _CUT = "clipped by the window of the export: marked in the side-car"
 
 
@@ -152,14 +154,16 @@ def looks_like(lines: list[str]) -> bool:
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     """Update the records with information that depends on all rows."""
     table = records.frame()
+    with_steps = jobs.steps.present(table["id"])
     totals = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, totals)
+        _decide(table, np.concatenate(jobs.undecided), with_steps, records)
         records.suspends = bool((table["suspended"] > 0).any())
         cut, records.opened = cut_by_window(table, options.tz)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
         table["cut"] = pd.Categorical(cut)
-        table = link_attempts(table, jobs.open_rows, records, summed_up=options.attempts)
+        table = link_attempts(table, jobs.open_rows, records)
     records.restore(table)
 
 
@@ -185,6 +189,27 @@ def _check_times(jobs: JobReader, path: str) -> None:
         if name not in jobs.zone.known and name != "eligible":
             reason = "no time is in a known form; use SLURM_TIME_FORMAT=standard"
             raise FormatError(path, reason, line=place, field=name.title(), text=text)
+
+
+def _decide(
+    table: pd.DataFrame,
+    undecided: NDArray[np.int64],
+    with_steps: NDArray[np.bool_],
+    records: Records,
+) -> None:
+    """Take jobs that were cancelled in no time as never started, unless they have steps."""
+    never = np.zeros(len(table), bool)
+    never[undecided] = True
+    never &= ~with_steps
+    if not never.any():
+        return
+    records.note_where(_NEVER, never, table["place"].to_numpy())
+    for name in ("procs", "nodes"):  # they are the request
+        table[f"requested_{name}"] = table[f"requested_{name}"].mask(
+            never & table[f"requested_{name}"].isna(), table[name]
+        )
+    for name in ("start", "run", "procs", "nodes"):
+        table[name] = table[name].mask(never)
 
 
 def _warn(jobs: JobReader, options: ImportOptions) -> None:

@@ -235,6 +235,19 @@ def gpus(text: str) -> float:
     return nan if text in NO_VALUE else 0.0
 
 
+def names_nodes(text: str) -> int:
+    """Return 1 if a list names nodes, -1 if the job had none, and 0 if it is not known.
+
+    Examples
+    --------
+    >>> names_nodes("c[1-4]"), names_nodes("None assigned"), names_nodes("")
+    (1, -1, 0)
+    """
+    if text not in NO_VALUE:
+        return 1
+    return -1 if text.lower() in ("none assigned", "none", "(null)") else 0
+
+
 def pools(text: str) -> str:
     """Return the licences and burst buffers in a list of resources, with their amounts.
 
