@@ -1,7 +1,7 @@
 """What is broken, and who reads it."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -12,6 +12,9 @@ import pandas as pd
 
 import workloadkit as wk
 from tests.fuzz import good
+from tests.fuzz.mutations import MUTATIONS, Mutation
+from tests.fuzz.tables import OF_PARQUET
+from tests.fuzz.trees import OF_JSON
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading
@@ -31,13 +34,17 @@ class Format(NamedTuple):
     options : function of Random
         Draws options of the reader.
     weight : float
-        How often it is drawn, beside the others.
+        How often it is drawn, compared with the others.
+    mutations : mapping of mutations to their weights
+        What breaks it: `trees.OF_JSON`, `trees.OF_TOML` and `tables.OF_PARQUET` know the structure
+        of such files.
     """
 
     good: Callable[[Random], bytes]
     read: Callable[[bytes, dict[str, Any], Path], Any]
     options: Callable[[Random], dict[str, Any]]
     weight: float
+    mutations: Mapping[Mutation, float] = MUTATIONS
 
 
 def _none(rng: Random) -> dict[str, Any]:
@@ -132,16 +139,16 @@ FORMATS = {
             ("lsf", _of_accounting, 0.8),
             ("sge", _of_accounting, 0.8),
             ("gwf", _of_guessing, 2),
-            ("batsim", _of_guessing, 3),
-            ("wkt", _of_guessing, 1),
         )
     },
+    "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
+    "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),
     "outages": Format(good.outages, _read_outages, _none, 6),
     "reservations": Format(good.reservations, _read_reservations, _none, 3),
-    "machine": Format(good.machine, _read_machine, _none, 3),
+    "machine": Format(good.machine, _read_machine, _none, 3, OF_JSON),
     "slurm.conf": Format(good.conf, _read_conf, _none, 3),
-    "site": Format(good.site, _read_site, _none, 4),
+    "site": Format(good.site, _read_site, _none, 4, OF_JSON),
     "filters": Format(good.filters, _read_filters, _none, 5),
-    "sidecar": Format(good.sidecar, _read_sidecar, _none, 1),
+    "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
 }
