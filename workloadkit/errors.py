@@ -308,7 +308,8 @@ def shorten(text: str, width: int = 60) -> str:
     >>> shorten("x" * 99, width=10)
     "'xxxxxxxxx…'"
     """
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
+    shown = repr(text if len(text) <= width else text[: width - 1] + "…")
+    return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
 
 
 def quoted(value: object) -> str:
