@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, isclass, signature
-from math import inf
+from math import inf, isnan
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 Made = TypeVar("Made")
 
@@ -61,14 +61,58 @@ def read_duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def read_float(text: str | Real) -> float:
+    """Return a number as people write it: `float` also reads ``1_000`` and the digits of others.
+
+    Raises
+    ------
+    ValueError, OverflowError
+
+    Examples
+    --------
+    >>> read_float("1e3")
+    1000.0
+    """
+    if isinstance(text, str) and ("_" in text or not text.isascii()):
+        raise ValueError(text)
+    return float(text)
+
+
+def read_number(text: str) -> float:
+    """Return a number that is not NaN.
+
+    Raises
+    ------
+    ValueError
+    """
+    value = read_float(text)
+    if isnan(value):
+        raise ValueError(text)
+    return value
+
+
+def read_whole(text: str) -> int:
+    """Return a whole number of at most 64 bits.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not _WHOLE.fullmatch(text.strip()) or not -(2**63) <= (value := int(text)) < 2**63:
+        raise ValueError(text)
+    return value
+
+
+_WHOLE = re.compile(r"[-+]?0*[0-9]{1,19}", re.ASCII)
+
 _KINDS: dict[Any, _Kind] = {
-    int: _Kind(int, Integral, "a whole number"),
-    float: _Kind(float, Real, "a number"),
+    int: _Kind(read_whole, Integral, "a whole number"),
+    float: _Kind(read_number, Real, "a number"),
     Duration: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
     str: _Kind(str, str, "a word"),
     bool: _Kind(_yes_or_no, bool, "yes or no"),
-    int | None: _Kind(int, Integral, "a number"),
-    float | None: _Kind(float, Real, "a number"),
+    int | None: _Kind(read_whole, Integral, "a number"),
+    float | None: _Kind(read_number, Real, "a number"),
     Duration | None: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
 }
 
@@ -116,7 +160,7 @@ def read_choice(
     """
     name, _, settings = text.partition(":")
     if name not in known:
-        raise ParameterError(f"unknown {kind} {name!r}; {among(name, known)}")
+        raise ParameterError(f"unknown {kind} {quoted(name)}; {among(name, known)}")
     make = known[name]
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}
@@ -125,21 +169,21 @@ def read_choice(
         if unnamed and not equals and kinds:
             if values:
                 raise ParameterError(
-                    f"{kind} {name}: {setting!r} names no parameter; only the first value may "
-                    "omit the name"
+                    f"{kind} {name}: {quoted(setting)} names no parameter; only the first value "
+                    "may omit the name"
                 )
             parameter, value = next(iter(kinds)), setting
         if parameter in values:
             raise ParameterError(f"{kind} {name}: {parameter} is given twice")
         if parameter not in kinds:
             raise ParameterError(
-                f"{kind} {name} has no parameter {parameter!r}; {among(parameter, kinds)}"
+                f"{kind} {name} has no parameter {quoted(parameter)}; {among(parameter, kinds)}"
             )
         try:
             values[parameter] = kinds[parameter].read(value)
         except ValueError:
             raise ParameterError(
-                f"{kind} {name}: {parameter} is {value!r}; it is {kinds[parameter].words}"
+                f"{kind} {name}: {parameter} is {quoted(value)}; it is {kinds[parameter].words}"
             ) from None
     for parameter in _needed(make):
         if parameter not in values:
@@ -191,7 +235,7 @@ def check_types(kind: str, thing: Any) -> None:
         fits = isinstance(value, declared.type) and not (number and isinstance(value, bool))
         if not fits and not _something_else(type(thing), parameter, value):
             raise ParameterError(
-                f"{kind} {thing.name}: {parameter} is {value!r}; it is {declared.words}"
+                f"{kind} {thing.name}: {parameter} is {quoted(value)}; it is {declared.words}"
             )
 
 

@@ -33,8 +33,8 @@ class Case:
     @property
     def data(self) -> bytes:
         """The broken file."""
-        good = FORMATS[self.format].good(self.rng("good"))
-        return mutations.apply(good, list(self.steps))
+        broken = FORMATS[self.format]
+        return mutations.apply(broken.good(self.rng("good")), self.steps, broken.mutations)
 
     @property
     def command(self) -> str:
@@ -58,7 +58,8 @@ def case(seed: int, number: int, name: str | None = None) -> Case:
     if name is None:
         weights = [fmt.weight for fmt in FORMATS.values()]
         name = Random(f"{seed}/{number}/format").choices([*FORMATS], weights)[0]
-    return Case(seed, number, name, tuple(mutations.steps(Random(f"{seed}/{number}/steps"))))
+    rng = Random(f"{seed}/{number}/steps")
+    return Case(seed, number, name, tuple(mutations.steps(rng, FORMATS[name].mutations)))
 
 
 def run(chosen: Case, folder: Path, *, data: bytes | None = None) -> Outcome:
@@ -120,7 +121,7 @@ def _read(chosen: Case, data: bytes, folder: Path, seen: Counter[str]) -> tuple[
     try:
         result = reader.read(data, reader.options(chosen.rng("options")), folder)
     except wk.WorkloadError as error:
-        promises.of_error(error)
+        promises.of_error(error, usage=reader.is_word)
         return "refused", None
     seen["read"] += 1
     return "read", result

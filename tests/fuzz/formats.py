@@ -1,7 +1,7 @@
 """What is broken, and who reads it."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,10 +11,20 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import good
+from analysis.operations.shares import read_shares
+from tests.fuzz import good, uses
+from tests.fuzz import good_settings as settings
+from tests.fuzz.expressions import OF_EXPRESSIONS
+from tests.fuzz.mutations import MUTATIONS, Mutation
+from tests.fuzz.tables import OF_PARQUET
+from tests.fuzz.trees import OF_JSON
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading
+from workloadkit.metasystem import Graph, Metasystem, read_graph, read_metasystem
+from workloadkit.select import Choice, choose
+from workloadkit.simulation import schedulers
+from workloadkit.utility_tables import UtilityTable, read_table
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 
@@ -31,13 +41,23 @@ class Format(NamedTuple):
     options : function of Random
         Draws options of the reader.
     weight : float
-        How often it is drawn, beside the others.
+        How often it is drawn, compared with the others.
+    mutations : mapping of mutations to their weights
+        What breaks it: `trees.OF_JSON`, `trees.OF_TOML` and `tables.OF_PARQUET` know the structure
+        of such files.
+    use : function of (result, Random, Path), optional
+        What users do with each result, and what it promises; raises WorkloadErrors at most.
+    is_word : bool
+        Whether it is an argument of a command rather than a file.
     """
 
     good: Callable[[Random], bytes]
     read: Callable[[bytes, dict[str, Any], Path], Any]
     options: Callable[[Random], dict[str, Any]]
     weight: float
+    mutations: Mapping[Mutation, float] = MUTATIONS
+    use: Callable[[Any, Random, Path], None] | None = None
+    is_word: bool = False
 
 
 def _none(rng: Random) -> dict[str, Any]:
@@ -122,6 +142,39 @@ def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.Data
     return read_sidecar(folder / "log.swf.parquet")[0]
 
 
+def _read_metasystem(data: bytes, options: dict[str, Any], folder: Path) -> Metasystem:
+    (folder / "log.swf").write_bytes(good.log_beside())
+    (folder / "grid.json").write_bytes(data)
+    return read_metasystem(folder / "grid.json")
+
+
+def _read_graph(data: bytes, options: dict[str, Any], folder: Path) -> Graph:
+    return read_graph(io.BytesIO(data))
+
+
+def _read_table(data: bytes, options: dict[str, Any], folder: Path) -> UtilityTable:
+    (folder / "table.csv").write_bytes(data)
+    return read_table(folder / "table.csv")
+
+
+def _read_shares(data: bytes, options: dict[str, Any], folder: Path) -> dict[str, float]:
+    (folder / "shares.csv").write_bytes(data)
+    return read_shares(folder / "shares.csv")
+
+
+def _word(data: bytes) -> str:
+    """Return an argument as Python gets it from the system."""
+    return data.replace(b"\0", b"").decode(errors="surrogateescape")
+
+
+def _read_where(data: bytes, options: dict[str, Any], folder: Path) -> Choice:
+    return choose(good.first_jobs(), _word(data))
+
+
+def _read_score(data: bytes, options: dict[str, Any], folder: Path) -> Any:
+    return schedulers.parse(f"order:score={_word(data)}")
+
+
 FORMATS = {
     "swf": Format(good.swf, _read_swf, _of_swf, 7),
     **{
@@ -132,16 +185,24 @@ FORMATS = {
             ("lsf", _of_accounting, 0.8),
             ("sge", _of_accounting, 0.8),
             ("gwf", _of_guessing, 2),
-            ("batsim", _of_guessing, 3),
-            ("wkt", _of_guessing, 1),
         )
     },
+    "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
+    "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),
     "outages": Format(good.outages, _read_outages, _none, 6),
     "reservations": Format(good.reservations, _read_reservations, _none, 3),
-    "machine": Format(good.machine, _read_machine, _none, 3),
+    "machine": Format(good.machine, _read_machine, _none, 3, OF_JSON),
     "slurm.conf": Format(good.conf, _read_conf, _none, 3),
-    "site": Format(good.site, _read_site, _none, 4),
+    "site": Format(good.site, _read_site, _none, 4, OF_JSON),
     "filters": Format(good.filters, _read_filters, _none, 5),
-    "sidecar": Format(good.sidecar, _read_sidecar, _none, 1),
+    "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
+    "metasystem": Format(
+        settings.metasystem, _read_metasystem, _none, 2, OF_JSON, uses.use_metasystem
+    ),
+    "graph": Format(settings.graph, _read_graph, _none, 1, OF_JSON, uses.use_graph),
+    "table": Format(settings.table, _read_table, _none, 2, use=uses.use_table),
+    "shares": Format(settings.shares, _read_shares, _none, 2, use=uses.use_shares),
+    "where": Format(settings.where, _read_where, _none, 2, OF_EXPRESSIONS, uses.use_where, True),
+    "score": Format(settings.score, _read_score, _none, 2, OF_EXPRESSIONS, uses.use_score, True),
 }

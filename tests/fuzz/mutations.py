@@ -8,11 +8,14 @@ import gzip
 import io
 import lzma
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
 
 import zstandard
+
+#: Breaks bytes by the chance it gets.
+Mutation = Callable[[bytes, Random], bytes]
 
 #: What stands where a number or a word should be.
 TOKENS = [
@@ -249,7 +252,7 @@ def long_header(data: bytes, rng: Random) -> bytes:
 
 
 #: All of them, each as often as it is to be drawn.
-MUTATIONS = {
+MUTATIONS: dict[Mutation, float] = {
     flip_bits: 10,
     cut_line: 8,
     join_lines: 5,
@@ -276,22 +279,25 @@ MUTATIONS = {
     long_header: 0.15,
     bomb: 0.05,
 }
-BY_NAME = {mutation.__name__: mutation for mutation in MUTATIONS}
-_NAMES, _WEIGHTS = [*BY_NAME], [*MUTATIONS.values()]
 
 #: A mutation's name and the seed of what it draws.
 Step = tuple[str, int]
 
 
-def steps(rng: Random) -> list[Step]:
+def steps(rng: Random, mutations: Mapping[Mutation, float] = MUTATIONS) -> list[Step]:
     """Draw from one to six mutations; each has its own seed, so that any can be left out."""
     n_steps = rng.choice([1, 1, 1, 2, 2, 3, 6])
-    return [(name, rng.getrandbits(32)) for name in rng.choices(_NAMES, _WEIGHTS, k=n_steps)]
+    names = [mutation.__name__ for mutation in mutations]
+    drawn = rng.choices(names, [*mutations.values()], k=n_steps)
+    return [(name, rng.getrandbits(32)) for name in drawn]
 
 
-def apply(data: bytes, mutations: list[Step]) -> bytes:
-    for name, seed in mutations:
-        data = BY_NAME[name](data, Random(seed))
+def apply(
+    data: bytes, drawn: Sequence[Step], mutations: Mapping[Mutation, float] = MUTATIONS
+) -> bytes:
+    by_name = {mutation.__name__: mutation for mutation in mutations}
+    for name, seed in drawn:
+        data = by_name[name](data, Random(seed))
     return data
 
 
