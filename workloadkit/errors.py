@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast, get_args
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_LONGEST = 400  # characters of a message
+_LONGEST = 600  # characters of a message
 _END = 120  # of these, characters kept of the end of a longer one
-_MOST_QUOTED = 80  # characters of a value
+_MOST_QUOTED = 60  # characters of a value
 _MOST_KNOWN = 280  # characters of the known words
 
 
@@ -312,12 +312,12 @@ def shorten(text: str, width: int = 60) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut to 80 characters, for an error message.
+    """Return a value as Python writes it, cut to 60 characters, for an error message.
 
     Examples
     --------
     >>> quoted(3), quoted("easy"), len(quoted("x" * 99))
-    ('3', "'easy'", 80)
+    ('3', "'easy'", 60)
     """
     try:
         text = repr(value)
