@@ -11,10 +11,10 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import good
+from tests.fuzz import experiments, good
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
-from tests.fuzz.trees import OF_JSON
+from tests.fuzz.trees import OF_JSON, OF_TOML
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading
@@ -151,4 +151,8 @@ FORMATS = {
     "site": Format(good.site, _read_site, _none, 4, OF_JSON),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
+    "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 1, OF_TOML),
+    "defaults": Format(experiments.defaults, experiments.read_defaults, _none, 1, OF_TOML),
+    "results": Format(experiments.results, experiments.read_results, _none, 1, OF_PARQUET),
+    "unfinished": Format(experiments.unfinished, experiments.read_unfinished, _none, 1, OF_PARQUET),
 }
