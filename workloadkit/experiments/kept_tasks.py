@@ -22,6 +22,8 @@ from workloadkit.io.unfinished_files import check_continues
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import pyarrow as pa
+
 _MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metadata
 
 
@@ -115,7 +117,7 @@ class KeptTasks:
         if self._file is None:
             return
         metadata = {_MADE_BY: json.dumps(self._made_by).encode()}
-        schema = pa.schema([("task", pa.string()), ("result", pa.string())], metadata=metadata)
+        schema = _schema().with_metadata(metadata)
         stored = {key: kept for key, kept in self._results.items() if isinstance(kept, str)}
         columns = [list(stored), list(stored.values())]
         buffer = io.BytesIO()
@@ -206,22 +208,23 @@ def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise WorkloadError(f"{file}: others can write to it; remove it")
 
-    def read() -> tuple[Any, dict[str, list[Any]]]:
-        table = pq.read_table(io.BytesIO(file.read_bytes()))
-        table.validate(full=True)
-        return table.schema.metadata, table.to_pydict()
-
     name = str(file)
     try:
-        metadata, columns = reading_parquet(name, read)
-        made_by = read_json((metadata or {})[_MADE_BY], name)
-        results = dict(zip(columns["task"], columns["result"], strict=True))
-        for key, result in results.items():
-            if not (isinstance(key, str) and isinstance(result, str)):
-                raise NotDataError
-            decoded(result)
-    except (FormatError, KeyError, ValueError, NotDataError):
+        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(file.read_bytes())))
+        reading_parquet(name, lambda: table.validate(full=True))
+        made_by = read_json((table.schema.metadata or {})[_MADE_BY], name)
+        if not isinstance(made_by, dict) or table.schema != _schema():
+            raise NotDataError("its columns are others")
+        results = dict(zip(*table.to_pydict().values(), strict=True))
+        for text in results.values():
+            decoded(text)
+    except (FormatError, KeyError, NotDataError):
         raise WorkloadError(f"{name}: not a file of unfinished tasks; remove it") from None
-    if not isinstance(made_by, dict):
-        raise WorkloadError(f"{name}: not a file of unfinished tasks; remove it")
     return made_by, results
+
+
+def _schema() -> "pa.Schema":
+    """Return the columns of the file."""
+    import pyarrow as pa
+
+    return pa.schema([("task", pa.string()), ("result", pa.string())])

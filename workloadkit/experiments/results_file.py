@@ -47,29 +47,25 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
     """
     import pyarrow.parquet as pq
 
-    def read() -> tuple[Any, list[dict[str, Any]]]:
-        table = pq.read_table(io.BytesIO(data))
-        table.validate(full=True)
-        return table.schema, table.to_pylist()
-
     name = str(path)
     try:
         data = path.read_bytes()
-        schema, rows = reading_parquet(name, read)
     except OSError as error:
         raise WorkloadError(f"{name}: cannot be read: {error.strerror}") from error
+    try:
+        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(data)))
+        reading_parquet(name, lambda: table.validate(full=True))
     except FormatError:
         raise FormatError(name, NOT_RESULTS) from None
-    text = (schema.metadata or {}).get(_GRID)
+    text = (table.schema.metadata or {}).get(_GRID)
     if text is None:
         raise FormatError(name, NOT_RESULTS)
     grid = Grid.from_json(text, name)
-    for column, expected in zip_longest(schema, _schema(grid)):
+    for column, expected in zip_longest(map(_named, table.schema), map(_named, _schema(grid))):
         if column != expected:
-            raise FormatError(
-                name, f"{NOT_RESULTS}: a column {_named(column)}, not {_named(expected)}"
-            )
+            raise FormatError(name, f"{NOT_RESULTS}: a column {column}, not {expected}")
     cells = set()
+    rows = table.to_pylist()
     for row in rows:
         cell = cell_of(row)
         fault = _fault(grid, row, cell)
@@ -80,7 +76,7 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
 
 
 def _named(column: Any) -> str:
-    return "none" if column is None else f"{quoted(column.name)} of type {column.type}"
+    return f"{quoted(column.name)} of type {column.type}"
 
 
 def _fault(grid: Grid, row: Row, cell: Cell) -> str:
