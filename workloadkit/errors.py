@@ -12,6 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _LONGEST = 390  # characters of a message that is cut
 _END = 120  # of these, characters kept of its end
 _TOLERATED = 50  # more characters, which a cut would hide to save little
+_MOST_QUOTED = 80  # characters of a value
 _MOST_KNOWN = 280  # characters of the known words
 
 
@@ -309,7 +310,8 @@ def shorten(text: str, width: int = 60) -> str:
     >>> shorten("x" * 99, width=10)
     "'xxxxxxxxx…'"
     """
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
+    shown = repr(text if len(text) <= width else text[: width - 1] + "…")
+    return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
 
 
 def quoted(value: object, most: int = 60) -> str:

@@ -28,7 +28,7 @@ from analysis.operations.shares import fair_share
 from analysis.operations.tables import usage
 from analysis.section import Columns, Figure, Section
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace
 
 _HOURS: Columns = {
@@ -176,6 +176,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
         return None
     try:
         table = fair_share(trace, shares)
+    except ParameterError:  # the shares
+        raise
     except WorkloadError:
         return None
     columns: Columns = {
