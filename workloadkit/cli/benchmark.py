@@ -137,7 +137,7 @@ def run(
     """
     if output is None and json is None:
         output = Path("benchmark.html")
-    check_outputs(output, json)
+    check_outputs(page=output, json=json)
     chosen, among = _entries(entries, process, schedules, meta), _cases(only, logs)
     found: list[BenchmarkResults] = []
 
@@ -369,7 +369,7 @@ def nearest(
     from workloadkit.benchmark import canonical, nearest_cases, read_certificate
     from workloadkit.provenance import plain, provenance
 
-    check_outputs(json, inputs=[trace])
+    check_outputs(json=json, inputs=[trace])
     log = load(trace, strict=strict)
     results = canonical() if file is None else read_certificate(file.read_text("utf-8"), str(file))
     found = nearest_cases(log, results, procs=procs, metric=metric)

@@ -82,7 +82,7 @@ def metasystem(
     from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
-    check_outputs(json, inputs=[description])
+    check_outputs(json=json, inputs=[description])
     if output is not None and not is_folder(output.parent):
         raise WorkloadError(f"{output}: cannot be written: No such file or directory")
     policies: dict[str, Any] = {}
