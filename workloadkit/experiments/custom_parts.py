@@ -135,7 +135,7 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
         missing = isinstance(error, ModuleNotFoundError) and error.name
         if missing and f"{module}.".startswith(f"{missing}."):
             raise ParameterError(
-                f"unknown {kind} {quoted(module)}, and no module of this name; "
+                f"unknown {kind} {quoted(module, 40)}, and no module of this name; "
                 f"{among(module, known)}"
             ) from None
         why = f"{type(error).__name__}: {error}"

@@ -149,7 +149,7 @@ def _settings(
         name = names.get(key)
         if name is None:
             raise ParameterError(
-                f"unknown key {quoted(key)}; {among(key, sorted((*known, *names)))}"
+                f"unknown key {quoted(key, 40)}; {among(key, sorted((*known, *names)))}"
             )
         if name in declared and declared[name].type is Duration and isinstance(value, str):
             try:

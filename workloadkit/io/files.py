@@ -26,6 +26,7 @@ from workloadkit.errors import (
     WorkloadError,
     printable,
 )
+from workloadkit.io.standard_output import StandardOutputError
 from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
@@ -231,6 +232,22 @@ def file_size(source: Source) -> int:
         return 0
 
 
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a file; one with a name too long for any file is none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder; see `is_file`."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
     """Raise errors of reading as errors of the file."""
@@ -327,7 +344,7 @@ def writing(
             target = Path(os.path.realpath(name))
             with _replacing(target, companion) as raw, _compressed(raw, name) as stream:
                 yield stream
-    except BrokenPipeError:  # the reader has closed the pipe, which is not an error of the file
+    except (BrokenPipeError, StandardOutputError):  # not of a file
         raise
     except OSError as error:
         raise WorkloadError(f"{name}: cannot be written: {error.strerror or error}") from error

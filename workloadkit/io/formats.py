@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
-from workloadkit.io.files import COMPRESSED, Rejoined, Source, as_utf8, source_path, text_chunks
+from workloadkit.io.files import (
+    COMPRESSED,
+    Rejoined,
+    Source,
+    as_utf8,
+    is_file,
+    source_path,
+    text_chunks,
+)
 from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
@@ -94,7 +102,7 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
         stream: Any = sys.stdin and sys.stdin.buffer
         return hasattr(stream, "peek") and stream.peek(4).startswith(MAGIC)
     with suppress(FormatError):  # the reader reports the error
-        if Path(source).is_file():  # a pipe can be read only once
+        if is_file(source):  # a pipe can be read only once
             return next(text_chunks(source, size=4, binary=True), b"").startswith(MAGIC)
     return False
 

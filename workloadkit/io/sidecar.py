@@ -13,7 +13,7 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.companions import Companion
-from workloadkit.io.files import writing
+from workloadkit.io.files import is_file, writing
 from workloadkit.io.parquet import KEY, check_types, note_of, reading_parquet, with_kinds, words_of
 from workloadkit.job_columns import NUMBERED
 
@@ -153,7 +153,7 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     A side-car that belongs to another log or cannot be read is ignored with a warning.
     """
     sidecar_file = sidecar_path(path)
-    if str(path) == "-" or not sidecar_file.is_file():
+    if str(path) == "-" or not is_file(sidecar_file):
         return trace
     try:
         table, origin = read_sidecar(sidecar_file, n_jobs=trace.n_jobs)
