@@ -1,5 +1,6 @@
 """A case: one planted log, made again from its seed and number alone; and logs without a plant."""
 
+from dataclasses import replace
 from random import Random
 
 from tests.planted import (  # noqa: F401  the kinds add themselves
@@ -21,7 +22,8 @@ def case(seed: int, number: int, name: str | None = None) -> tuple[Kind, Planted
     """Draw a planted log; the kinds follow each other."""
     kinds = [kind for kind in KINDS if name in (None, kind.name)]
     kind = kinds[number % len(kinds)]
-    return kind, kind.draw(Random(f"{seed}/{number}/{kind.name}"))
+    rng = Random(f"{seed}/{number}/{kind.name}")
+    return kind, replace(kind.draw(rng), named=rng.random() < 0.5)
 
 
 def control(seed: int, name: str) -> Planted:

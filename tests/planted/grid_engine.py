@@ -16,7 +16,12 @@ _FAILED = {
 
 
 def line(
-    job: Job, attempt: Attempt, *, unit: int = 1, task: int = 0, failed: tuple[int, int] | None = None
+    job: Job,
+    attempt: Attempt,
+    *,
+    unit: int = 1,
+    task: int = 0,
+    failed: tuple[int, int] | None = None,
 ) -> str:
     """Return the line of an attempt."""
     ran = attempt.start is not None

@@ -47,6 +47,8 @@ class Planted:
         Whether the findings of the report count as saying it.
     options : dict
         Options of the reader.
+    named : bool, default True
+        Whether the format is named; else it is recognized.
     read : callable, optional
         Reads the data in another way than by its reader.
     """
@@ -60,6 +62,7 @@ class Planted:
     affected: int = 0
     report: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    named: bool = True
     read: Callable[[bytes], wk.Trace] | None = None
 
 
@@ -88,15 +91,16 @@ def judge(planted: Planted) -> Verdict:
     repairs = [*trace.intake.left_out, *trace.intake.noted] if trace.intake else []
     said += [str(repair) for repair in repairs]
     if planted.report:
-        report = analysis.characterize(trace).to_dict()
+        report = analysis.characterize(trace, profile="operations").to_dict()
         said += [report["usage"]["finding"], *report["usage"]["notes"]]
     if planted.must_say and not _matches(planted.says, said):
         wrong.append(f"nothing said of {planted.says}")
     if not wrong:
         return Verdict("right", (), tuple(said))
     n_wrong = _n_wrong(trace, planted.truth)
+    invented = _invented_names(trace, planted.truth)  # a row that is left out has no name
     counted = sum(repair.count for repair in repairs if _matches(planted.says, [repair.kind]))
-    covered = n_wrong <= min(planted.affected, counted) or n_wrong == 0
+    covered = not invented and (n_wrong <= min(planted.affected, counted) or n_wrong == 0)
     grade = "said" if covered and _matches(planted.says, said) else "missed"
     return Verdict(grade, tuple(wrong), tuple(said))
 
@@ -104,7 +108,8 @@ def judge(planted: Planted) -> Verdict:
 def _read(planted: Planted) -> wk.Trace:
     if planted.read:
         return planted.read(planted.data)
-    return getattr(wk, f"read_{planted.format}")(io.BytesIO(planted.data), **planted.options)
+    read = getattr(wk, f"read_{planted.format}") if planted.named else wk.read_log
+    return read(io.BytesIO(planted.data), **planted.options)
 
 
 def _matches(pattern: str, texts: list[str]) -> bool:
@@ -134,8 +139,10 @@ def _differences(trace: wk.Trace, true: Truth) -> list[str]:
     if true.status is not None:
         found += _compared("status", Counter(trace.column("status").tolist()), true.status)
     if true.names is not None:
-        names = Counter(trace.sidecar["executable"].astype(str))
-        found += _compared("names", names, true.names)
+        found += _compared("names", _names(trace), true.names)
+        found += [
+            f"names that no job has: {names}" for names in [_invented_names(trace, true)] if names
+        ]
     if true.lost or true.hours:
         found += list(_of_report(trace, true))
     return found
@@ -151,11 +158,13 @@ def _compared(what: str, read: Any, true: Any, within: float = 0.01) -> list[str
 
 def _of_report(trace: wk.Trace, true: Truth) -> list[str]:
     """Compare what the report of the log shows."""
-    report = analysis.characterize(trace).to_dict()
+    report = analysis.characterize(trace, profile="operations").to_dict()
     found = []
-    outcomes = report["failures"]["tables"]["outcomes"]["rows"]
     for state, hours in true.lost.items():
-        shown = [row["core_hours"] for row in outcomes if re.search(_OUTCOMES[state], row["outcome"])]
+        outcomes = report["failures"]["tables"]["outcomes"]["rows"]
+        shown = [
+            row["core_hours"] for row in outcomes if re.search(_OUTCOMES[state], row["outcome"])
+        ]
         found += _compared(f"hours lost as {state}", sum(shown), hours)
     if true.hours:
         rows = report["waiting"]["tables"].get("by_hour", {"rows": []})["rows"]
@@ -166,16 +175,22 @@ def _of_report(trace: wk.Trace, true: Truth) -> list[str]:
 
 def _facts(trace: wk.Trace) -> list[Fact]:
     """Return the jobs of the log as they are compared."""
-    submit = (
-        trace.column("submit") + trace.header.unix_start
-        if trace.sidecar is None
-        else trace.sidecar["submit"].to_numpy()
-    )
-    columns = [trace.column(name) for name in ("wait", "run", "procs")]
+    columns = [trace.column(name) for name in ("submit", "wait", "run", "procs")]
+    columns[0] = columns[0] + trace.header.start
     return [
-        (int(at), _whole(wait), _whole(run), None if np.isnan(run) else _whole(procs))
-        for at, wait, run, procs in zip(submit, *columns, strict=True)
+        (round(submit), _whole(wait), _whole(run), None if np.isnan(run) else _whole(procs))
+        for submit, wait, run, procs in zip(*columns, strict=True)
     ]
+
+
+def _names(trace: wk.Trace) -> Counter[str]:
+    assert trace.sidecar is not None
+    return Counter(trace.sidecar["executable"].astype(str))
+
+
+def _invented_names(trace: wk.Trace, true: Truth) -> list[str]:
+    """Return the names that were read of no job."""
+    return [] if true.names is None else sorted((_names(trace) - true.names).elements())
 
 
 def _whole(value: float) -> int | None:

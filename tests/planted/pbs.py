@@ -1,4 +1,4 @@
-"""Write what happened as PBS Professional and Torque account for it (their administrators' guides)."""
+"""Write what happened as PBS Professional and Torque account for it (their guides)."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -36,7 +36,9 @@ def attributes(job: Job, attempt: Attempt, *, pro: bool) -> str:
     name = job.name.replace(" ", "_")
     submit = job.attempts[0].submit
     times = f"ctime={submit} qtime={submit} etime={submit}"
-    start = "" if attempt.start is None else f" start={attempt.start} {hosts(job, attempt.procs, pro)}"
+    start = (
+        "" if attempt.start is None else f" start={attempt.start} {hosts(job, attempt.procs, pro)}"
+    )
     return (
         f"user={job.user} group=staff account={job.account} jobname={name} queue={job.partition} "
         f"{times}{start} {asked} Resource_List.walltime={_clock(job.limit)}"

@@ -1,9 +1,11 @@
 """Plants in what happened: jobs that never started, attempts, shared ids, changes of size."""
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+import workloadkit as wk
 from tests.planted import grid_engine, lsf, pbs, sites, slurm
 from tests.planted.judge import Planted
 from tests.planted.plants import plant, share
@@ -12,7 +14,9 @@ from tests.planted.truth import Job, Truth, truth
 _LOST = ("NODE_FAIL", "PREEMPTED")
 
 
-def _changed(rng: Random, jobs: list[Job], change: Callable[[Job], Job], most: int = 8) -> list[Job]:
+def _changed(
+    rng: Random, jobs: list[Job], change: Callable[[Job], Job], most: int = 8
+) -> list[Job]:
     """Return the jobs with some of them changed, and these."""
     numbers = {job.number for job in share(rng, jobs, most)}
     return [change(job) if job.number in numbers else job for job in jobs]
@@ -125,7 +129,9 @@ def sge_failed_before_start(rng: Random) -> Planted:
         line = grid_engine.line(job, attempt, unit=unit, failed=(rng.randint(1, 11), 0))
         times = f":{attempt.submit * unit}:0:0:"
         if rng.random() < 0.5:
-            line = line.replace(times, f":{attempt.submit * unit}:{attempt.end * unit}:{attempt.end * unit}:")
+            line = line.replace(
+                times, f":{attempt.submit * unit}:{attempt.end * unit}:{attempt.end * unit}:"
+            )
         else:  # when it ended is unknown, and so is its wait
             ways.clear()
             ways.add((attempt.submit, None, None, None))
@@ -146,11 +152,39 @@ def _requeued(rng: Random, *states: str, new_submit: bool = False) -> list[Job]:
 @plant("attempts")
 def slurm_requeued(rng: Random) -> Planted:
     jobs = _requeued(rng, new_submit=rng.random() < 0.7)
-    style = slurm.dialect(rng)
+    style = slurm.dialect(rng, "AllocTRES", delimiter="|")
     table = slurm.rows(jobs, style)
     if rng.random() < 0.5:
         rng.shuffle(table)
-    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "lost", "status"))
+    true = truth(jobs, "lost", "status", "gpu_hours")
+    return Planted(slurm.text(table, style).encode(), "slurm", true)
+
+
+@plant("attempts")
+def slurm_requeued_with_steps(rng: Random) -> Planted:
+    """`sacct -D` without `-X`: the steps of each attempt follow it."""
+    jobs = _requeued(rng, new_submit=rng.random() < 0.7)
+    style = slurm.dialect(rng, "TotalCPU")
+    table = []
+    for job in jobs:
+        for attempt in job.attempts:
+            whole = slurm.row(job, attempt, style)
+            table += [whole, slurm.step(job, "batch", job.cpu, whole)]
+    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
+
+
+@plant("attempts")
+def slurm_requeued_across_files(rng: Random) -> Planted:
+    """Attempts of a job are in the exports of two months."""
+    jobs, style = _requeued(rng, new_submit=True), slurm.dialect(rng)
+    rows = slurm.rows(jobs, style)
+    files = [slurm.text(rows[start::2], style).encode() for start in range(2)]
+    return Planted(
+        b"".join(files),
+        "slurm",
+        truth(jobs, "status"),
+        read=lambda data: wk.read_slurm([io.BytesIO(file) for file in files]),
+    )
 
 
 @plant("attempts")
@@ -251,6 +285,30 @@ def slurm_tasks_under_one_id(rng: Random) -> Planted:
     style = slurm.dialect(rng)
     table = slurm.rows(jobs, style)
     rng.shuffle(table)
+    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
+
+
+@plant("shared id")
+def slurm_tasks_and_attempts(rng: Random) -> Planted:
+    """Some ids are shared by tasks, others are those of requeued jobs."""
+    jobs = [
+        sites.requeued(rng, job, rng.choice(_LOST), new_submit=True)
+        if job.number % 9 == 0 and job.number < 7000
+        else job
+        for job in _distinct(_of_shared_id(rng))
+    ]
+    return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", truth(jobs, "status"))
+
+
+@plant("shared id")
+def slurm_tasks_of_arrays(rng: Random) -> Planted:
+    """Tasks of arrays as `sacct` prints them: JobID has the task, JobIDRaw is unique or absent."""
+    jobs = _distinct(_of_shared_id(rng))
+    style = slurm.dialect(rng)
+    table = slurm.rows(jobs, style)
+    for place, row in enumerate(table):
+        if row["JobID"] >= "7000":
+            row.update(JobID=f"{row['JobID']}_{place}", JobIDRaw=f"{8000 + place}")
     return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
 
 

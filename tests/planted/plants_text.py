@@ -1,11 +1,12 @@
 """Plants in how it is written: quotes, delimiters, bytes, lines, columns and forms of times."""
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+import workloadkit as wk
 from tests.planted import grid_engine, lsf, pbs, sites, slurm
 from tests.planted.judge import Planted
 from tests.planted.plants import plant, share
@@ -34,6 +35,8 @@ def slurm_csv_with_quotes(rng: Random) -> Planted:
     quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
     style = replace(slurm.as_csv(style, delimiter, quoting), index=rng.random() < 0.2)
     data = slurm.export(jobs, style)
+    if rng.random() < 0.3:
+        data = data.replace(b"\n", b"\r\n")
     return Planted(data, "slurm", truth(jobs, "gpu_hours", "names", "status"))
 
 
@@ -57,9 +60,11 @@ def slurm_bare_quotes(rng: Random) -> Planted:
 @plant("quotes")
 def slurm_delimiter_in_name(rng: Random) -> Planted:
     """The name, in any column, has the delimiter in it, and more fields of the row are texts."""
-    jobs, n = _named(rng, ["a|b", "relax | part 2", "|", "COMPLETED|1|8", "4|4|2024-05-06T08:00:00"])
+    jobs, n = _named(
+        rng, ["a|b", "relax | part 2", "|", "COMPLETED|1|8", "4|4|2024-05-06T08:00:00"]
+    )
     style = slurm.dialect(rng, *rng.choice([(), ("WorkDir",)]), delimiter="|")
-    true = truth(jobs, "status")
+    true = truth(jobs, "status", "names")
     return Planted(slurm.export(jobs, style), "slurm", true, says=_FIELDS, affected=n)
 
 
@@ -74,10 +79,30 @@ def slurm_commas_in_resources(rng: Random) -> Planted:
     return Planted(data, "slurm", true, says=_FIELDS, refusal=refusal, affected=len(jobs))
 
 
+@plant("quotes")
+def delimiters_in_names_elsewhere(rng: Random) -> Planted:
+    """Colons in names of Grid Engine, quotes in those of LSF, semicolons in those of PBS."""
+    format_, words = rng.choice(
+        [
+            ("sge", ["a:b", ":", "x:1:0:0:1310761621:"]),
+            ("lsf", ['say "hi"', '"" 64 32', 'end"']),
+            ("pbs", ["a;b", "end=5", 'x="y', "a;E;7.srv;start=1"]),
+        ]
+    )
+    jobs, n = _named(rng, words)
+    data = {
+        "sge": lambda: grid_engine.export(jobs),
+        "lsf": lambda: lsf.export(jobs),
+        "pbs": lambda: pbs.export(jobs, pro=rng.random() < 0.5),
+    }[format_]()
+    parts = [] if format_ == "pbs" else ["names"]
+    return Planted(data, format_, truth(jobs, *parts), says=_FIELDS, affected=n)
+
+
 def _any_format(rng: Random, jobs: list[Job]) -> tuple[str, bytes]:
     """Write the jobs in any format."""
     name = rng.choice(["slurm", "slurm", "pbs", "lsf", "sge"])
-    write: dict[str, Callable[[], bytes]] = {
+    write = {
         "slurm": lambda: slurm.export(jobs, slurm.dialect(rng)),
         "pbs": lambda: pbs.export(jobs, pro=rng.random() < 0.5),
         "lsf": lambda: lsf.export(jobs),
@@ -88,14 +113,18 @@ def _any_format(rng: Random, jobs: list[Job]) -> tuple[str, bytes]:
 
 @plant("text")
 def nul_block(rng: Random) -> Planted:
-    """A block of NUL bytes between lines, as a crash of a file system leaves it."""
+    """A block of NUL bytes between lines or in one, as a crash of a file system leaves it."""
     jobs = sites.jobs(rng)
     name, data = _any_format(rng, jobs)
-    lines = data.split(b"\n")
-    at = rng.randrange(2, len(lines))
-    block = b"\0" * rng.choice([1, 64, 512, 4096]) + rng.choice([b"", b"\n"])
-    lines[at] = block + lines[at]
-    return Planted(b"\n".join(lines), name, truth(jobs), says="NUL", must_say=True, affected=1)
+    nuls = b"\0" * rng.choice([1, 64, 512, 4096])
+    if rng.random() < 0.5:
+        lines = data.split(b"\n")
+        lines[rng.randrange(2, len(lines))] += b"\n" + nuls
+        data = b"\n".join(lines)
+    else:
+        at = rng.randrange(len(data) // 2, len(data))
+        data = data[:at] + nuls + data[at:]
+    return Planted(data, name, truth(jobs), says="NUL", must_say=True, affected=1)
 
 
 @plant("text")
@@ -104,7 +133,9 @@ def utf_16(rng: Random) -> Planted:
     jobs = sites.jobs(rng)
     name, data = _any_format(rng, jobs)
     text = data.decode().replace("\n", rng.choice(["\n", "\r\n"]))
-    encoded = rng.choice([b"\xff\xfe" + text.encode("utf-16-le"), b"\xfe\xff" + text.encode("utf-16-be")])
+    encoded = rng.choice(
+        [b"\xff\xfe" + text.encode("utf-16-le"), b"\xfe\xff" + text.encode("utf-16-be")]
+    )
     return Planted(encoded, name, truth(jobs), refusal="UTF-16")
 
 
@@ -215,7 +246,12 @@ def slurm_times_in_seconds(rng: Random) -> Planted:
 def slurm_times_in_words(rng: Random) -> Planted:
     """Names of months, and days before months: recognized, or refused by name."""
     jobs = sites.jobs(rng)
-    patterns = ["%d %b %Y %H:%M:%S", "%b %d %Y %H:%M:%S", "%d-%b-%Y %H:%M:%S", "%a %b %d %H:%M:%S %Y"]
+    patterns = [
+        "%d %b %Y %H:%M:%S",
+        "%b %d %Y %H:%M:%S",
+        "%d-%b-%Y %H:%M:%S",
+        "%a %b %d %H:%M:%S %Y",
+    ]
     patterns += ["%d/%m/%Y %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%Y-%m-%d %H:%M:%S"]
     style = replace(slurm.dialect(rng, delimiter="|"), time=slurm.strftime(rng.choice(patterns)))
     refusal = r"form of|format|month|day|d/m|ambig|recogni"
@@ -232,3 +268,18 @@ def slurm_numbers_as_floats(rng: Random) -> Planted:
     for row in table:
         row.update({name: row[name] + ".0" for name in names})
     return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
+
+
+@plant("text")
+def not_accounting(rng: Random) -> Planted:
+    """A table of something else, with the options of accounting: the format is not recognized."""
+    lines = [f"host{i},{rng.random():.3f},{rng.randrange(99)}" for i in range(50)]
+    data = "\n".join(["node,load,jobs", *lines, ""]).encode()
+    options = {"procs": 96}
+    return Planted(
+        data,
+        "slurm",
+        Truth(),
+        refusal="recogni|not look like",
+        read=lambda data: wk.read_log(io.BytesIO(data), **options),
+    )

@@ -1,17 +1,18 @@
-"""Plants in what numbers mean: hardware threads, zones of times, CPU time, records for many tasks."""
+"""Plants in what numbers mean: hardware threads, zones, CPU time, records for many tasks."""
 
 import contextlib
 import io
 import tempfile
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from random import Random
+from zoneinfo import ZoneInfo
 
 import workloadkit as wk
 from tests.commands import run_command
-from tests.planted import lsf, sites, slurm
+from tests.planted import grid_engine, lsf, sites, slurm
 from tests.planted.judge import Planted
 from tests.planted.plants import plant, share
 from tests.planted.truth import Job, Truth, truth
@@ -94,27 +95,37 @@ PartitionName=wide Nodes=n[35-60]
     )
 
 
-def _local_hours(jobs: list[Job], offset: float) -> Counter[int]:
-    zone = timezone(timedelta(hours=offset))
+def _local_hours(jobs: list[Job], zone: tzinfo) -> Counter[int]:
     return Counter(datetime.fromtimestamp(job.attempts[0].submit, zone).hour for job in jobs)
 
 
 @plant("clock")
 def slurm_times_with_offset(rng: Random) -> Planted:
     """Times with the offset of their zone: the clock of the log is theirs, or it says UTC."""
-    offset = rng.choice([8, -5, 5.5, 1, -3.5, 0])
+    zones = [*(timezone(timedelta(hours=hours)) for hours in (8, -5, 5.5, -3.5)), UTC]
+    zone = rng.choice([*zones, ZoneInfo("Europe/Berlin")])
+    patterns = ["T+08:00", "T+08:00", "T+0800", " +08:00"]
+    pattern = "TZ" if zone is UTC else rng.choice(patterns)
+    style = replace(slurm.dialect(rng), time=slurm.with_offset(zone, pattern))
     jobs = sites.jobs(rng)
-    style = replace(slurm.dialect(rng, delimiter="|"), time=slurm.with_offset(offset))
-    table = slurm.rows(jobs, style)
-    for row in table:
-        for name in ("Submit", "Start", "End", "Eligible"):
-            if offset == 0:
-                row[name] = row[name].replace("+0000", "Z")
-            elif name != "JobName" and rng.random() < 0.0:
-                row[name] = row[name][:-2] + ":" + row[name][-2:]
-    true = replace(truth(jobs, "status"), hours=_local_hours(jobs, offset))
-    data = slurm.text(table, style).encode()
-    return Planted(data, "slurm", true, says=r"UTC|offset|zone")
+    true = replace(truth(jobs, "status"), hours=_local_hours(jobs, zone))
+    return Planted(slurm.export(jobs, style), "slurm", true, says=r"UTC|offset|zone")
+
+
+@plant("clock")
+def seconds_since_1970_in_a_zone(rng: Random) -> Planted:
+    """Formats with seconds since 1970 have the clock of the zone that is given."""
+    name = rng.choice(["Asia/Kolkata", "America/Chicago", "Asia/Tokyo"])
+    jobs = sites.jobs(rng)
+    true = replace(truth(jobs), hours=_local_hours(jobs, ZoneInfo(name)))
+    data, format_ = rng.choice(
+        [
+            (lsf.export(jobs), "lsf"),
+            (grid_engine.export(jobs), "sge"),
+            (slurm.export(jobs, replace(slurm.dialect(rng), time=slurm.epoch)), "slurm"),
+        ]
+    )
+    return Planted(data, format_, true, options={"tz": name})
 
 
 @plant("clock")
@@ -122,7 +133,9 @@ def swf_with_begin_in_words(rng: Random) -> Planted:
     """The header of 1999 has `StartTime` only: the local wall time at which the log begins."""
     jobs = sites.jobs(rng)
     begin = datetime.fromtimestamp(jobs[0].last.submit, UTC)
-    pattern = rng.choice(["%a %b %d %H:%M:%S EST %Y", "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S CEST %Y"])
+    pattern = rng.choice(
+        ["%a %b %d %H:%M:%S EST %Y", "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S CEST %Y"]
+    )
     lines = ["; Version: 1", f"; StartTime: {begin.strftime(pattern)}", "; MaxProcs: 512"]
     for number, job in enumerate(jobs, 1):
         part = job.last
@@ -131,7 +144,7 @@ def swf_with_begin_in_words(rng: Random) -> Planted:
         values = [number, submit, wait, part.run, part.procs, -1, -1, part.procs, job.limit, -1]
         lines.append(" ".join(map(str, [*values, 1, 1, 1, 1, 1, 1, -1, -1])))
     data = "\n".join([*lines, ""]).encode()
-    true = Truth(hours=_local_hours(jobs, 0))
+    true = Truth(hours=_local_hours(jobs, UTC))
     return Planted(data, "swf", true, says=r"zone|clock")
 
 
@@ -159,7 +172,9 @@ def slurm_cpu_time_in_usage(rng: Random) -> Planted:
     """Slurm 25.05: TotalCPU is 0, and the steps have it in TRESUsageInTot."""
     jobs = sites.jobs(rng)
     style = slurm.dialect(rng, "TRESUsageInTot", "TotalCPU", delimiter="|")
-    total = rng.choice(["00:00:00", "00:00.000", "", "kept"])  # kept: both have it, none counts twice
+    total = rng.choice(
+        ["00:00:00", "00:00.000", "", "kept"]
+    )  # kept: both have it, none counts twice
     table = _with_steps(rng, jobs, style, total, usage=True)
     return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "cpu", "status"))
 

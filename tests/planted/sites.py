@@ -53,9 +53,7 @@ def never_started(rng: Random, job: Job, state: str = "CANCELLED") -> Job:
 def cancelled_at_once(job: Job) -> Job:
     """Return the job as one that started and was cancelled in the same second."""
     start = job.last.start or 0
-    return replace(
-        job, attempts=(replace(job.last, end=start, state="CANCELLED"),), cpu=0
-    )
+    return replace(job, attempts=(replace(job.last, end=start, state="CANCELLED"),), cpu=0)
 
 
 def requeued(rng: Random, job: Job, state: str, times: int = 1, *, new_submit: bool) -> Job:
@@ -65,7 +63,9 @@ def requeued(rng: Random, job: Job, state: str, times: int = 1, *, new_submit: b
     for _ in range(times):
         start = submit + rng.randint(10, 900)
         end = start + rng.randint(1800, 40_000)
-        parts.append(Attempt(submit if new_submit else job.last.submit, start, end, final.procs, state))
+        parts.append(
+            Attempt(submit if new_submit else job.last.submit, start, end, final.procs, state)
+        )
         submit = end + rng.randrange(5)
     start = submit + rng.randint(120, 3600)
     parts.append(

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, tzinfo
 from random import Random
 
 from tests.planted.truth import Attempt, Job
@@ -13,7 +13,17 @@ Row = dict[str, str]
 
 _NEEDED = ("JobID", "Submit", "Start", "End", "State")
 _EXTRA = (
-    *("JobIDRaw", "Cluster", "Partition", "QOS", "Account", "Group", "User", "Eligible", "Suspended"),
+    *(
+        "JobIDRaw",
+        "Cluster",
+        "Partition",
+        "QOS",
+        "Account",
+        "Group",
+        "User",
+        "Eligible",
+        "Suspended",
+    ),
     *("ExitCode", "NNodes", "ReqCPUS", "ReqMem", "AllocTRES", "NodeList", "Timelimit"),
     *("TimelimitRaw", "Reason", "Flags", "CPUTimeRAW"),
 )
@@ -31,12 +41,14 @@ def milliseconds(second: int) -> str:
     return str(second * 1000)
 
 
-def with_offset(hours: float) -> Callable[[int], str]:
-    """Return the writer of times as `SLURM_TIME_FORMAT=%FT%T%z` makes them."""
-    zone = timezone(timedelta(hours=hours))
+def with_offset(zone: tzinfo, pattern: str) -> Callable[[int], str]:
+    """Return the writer of times with their offset: of `T+08:00`, `T+0800`, ` +08:00` or `TZ`."""
 
     def write(second: int) -> str:
-        return datetime.fromtimestamp(second, zone).strftime("%Y-%m-%dT%H:%M:%S%z")
+        text = datetime.fromtimestamp(second, zone).isoformat(sep="T" if pattern[0] == "T" else " ")
+        if pattern == "TZ":
+            return text.replace("+00:00", "Z")
+        return text if ":" in pattern else text[:-3] + text[-2:]
 
     return write
 
@@ -68,12 +80,14 @@ def dialect(
     rng: Random, *needed: str, without: Sequence[str] = (), delimiter: str | None = None
 ) -> Dialect:
     """Draw columns, their order and the delimiter; the columns of `needed` are among them."""
-    needed = (*_NEEDED, rng.choice(["Elapsed", "ElapsedRaw"]), rng.choice(["AllocCPUS", "NCPUS"])) + needed
-    needed = (*needed, "User", "JobName")
+    elapsed, procs = rng.choice(["Elapsed", "ElapsedRaw"]), rng.choice(["AllocCPUS", "NCPUS"])
+    needed = (*_NEEDED, elapsed, procs, "User", "JobName", *needed)
     extra = rng.sample(_EXTRA, rng.randrange(len(_EXTRA)))
     columns = [name for name in dict.fromkeys((*needed, *extra)) if name not in without]
     rng.shuffle(columns)
-    return Dialect(tuple(columns), delimiter or rng.choice("||;\t"), unknown=rng.choice(["Unknown", "None"]))
+    return Dialect(
+        tuple(columns), delimiter or rng.choice("||;\t"), unknown=rng.choice(["Unknown", "None"])
+    )
 
 
 def rows(jobs: Sequence[Job], style: Dialect, *, old: bool = False) -> list[Row]:
@@ -154,12 +168,16 @@ def text(table: Sequence[Row], style: Dialect, *, header: bool = True) -> str:
     if header:
         cells.insert(0, titles)
     if style.index:
-        cells = [["" if header and i == 0 else str(i - header), *line] for i, line in enumerate(cells)]
+        cells = [
+            ["" if header and i == 0 else str(i - header), *line] for i, line in enumerate(cells)
+        ]
     if style.quoting is None:
         return "".join(style.delimiter.join(line) + "\n" for line in cells)
     out = io.StringIO()
     quoting: object = style.quoting
-    csv.writer(out, delimiter=style.delimiter, quoting=quoting, lineterminator="\n").writerows(cells)  # type: ignore[arg-type]
+    csv.writer(out, delimiter=style.delimiter, quoting=quoting, lineterminator="\n").writerows(
+        cells
+    )  # type: ignore[arg-type]
     return out.getvalue()
 
 
