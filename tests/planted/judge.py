@@ -13,7 +13,11 @@ import numpy as np
 import analysis
 import workloadkit as wk
 from analysis import operations
+from tests.fuzz.watching import TooMuch, bounded
 from tests.planted.truth import Fact, Truth
+
+#: That a log may take, with its report. [s]
+_SECONDS = 30
 
 #: Words by which the report names the outcomes that `Truth.lost` has.
 _OUTCOMES = {
@@ -78,14 +82,14 @@ def judge(planted: Planted) -> Verdict:
     """Read the log and grade what comes of it."""
     said: list[str] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with bounded(_SECONDS), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             trace = _read(planted)
             wrong = list(_differences(trace, planted.truth))
     except wk.WorkloadError as error:
         grade = "said" if _matches(planted.refusal, [str(error)]) else "missed"
         return Verdict(grade, ("refused",), (str(error),))
-    except Exception as error:
+    except (Exception, TooMuch) as error:
         return Verdict("missed", (f"{type(error).__name__}: {error}",))
     said += [str(entry.message) for entry in caught if entry.category is wk.WorkloadWarning]
     repairs = [*trace.intake.left_out, *trace.intake.noted] if trace.intake else []

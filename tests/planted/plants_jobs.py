@@ -127,11 +127,10 @@ def sge_failed_before_start(rng: Random) -> Planted:
     for place, job in enumerate(jobs[-n:], len(jobs) - n):
         attempt, ways = job.last, true.facts[place]
         line = grid_engine.line(job, attempt, unit=unit, failed=(rng.randint(1, 11), 0))
-        times = f":{attempt.submit * unit}:0:0:"
-        if rng.random() < 0.5:
-            line = line.replace(
-                times, f":{attempt.submit * unit}:{attempt.end * unit}:{attempt.end * unit}:"
-            )
+        times = [attempt.submit * unit, attempt.end * unit, attempt.end * unit]
+        if rng.random() < 0.5:  # it had its slots when it failed
+            line = line.replace(f":{times[0]}:0:0:", ":{}:{}:{}:".format(*times))
+            ways.add((attempt.submit, attempt.end - attempt.submit, 0, attempt.procs))
         else:  # when it ended is unknown, and so is its wait
             ways.clear()
             ways.add((attempt.submit, None, None, None))
@@ -189,10 +188,19 @@ def slurm_requeued_across_files(rng: Random) -> Planted:
 
 @plant("attempts")
 def slurm_requeued_by_hand(rng: Random) -> Planted:
-    """The attempts before `scontrol requeue` are REQUEUED, CANCELLED or FAILED."""
-    jobs = _requeued(rng, "REQUEUED", "CANCELLED", "FAILED", new_submit=True)
-    style = slurm.dialect(rng)
-    return Planted(slurm.export(jobs, style), "slurm", truth(jobs, "status"))
+    """The attempts before `scontrol requeue` are REQUEUED."""
+    jobs = _requeued(rng, "REQUEUED", new_submit=True)
+    data = slurm.export(jobs, slurm.dialect(rng))
+    return Planted(data, "slurm", truth(jobs, "status"))
+
+
+@plant("attempts")
+def slurm_requeued_in_old_versions(rng: Random) -> Planted:
+    """Older versions print CANCELLED or FAILED; such rows may be jobs, their hours are the same."""
+    jobs = _requeued(rng, "CANCELLED", "FAILED", new_submit=True)
+    whole = truth(jobs, "lost")
+    true = Truth(core_hours=whole.core_hours, lost=whole.lost)
+    return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", true)
 
 
 @plant("attempts")
@@ -224,7 +232,8 @@ def slurm_requeued_and_not_ended(rng: Random) -> Planted:
             else:
                 hours += attempt.run * attempt.procs / 3600
             table.append(row)
-    return Planted(slurm.text(table, style).encode(), "slurm", Truth(core_hours=hours))
+    true = Truth(core_hours=hours)
+    return Planted(slurm.text(table, style).encode(), "slurm", true, says="not ended")
 
 
 @plant("attempts")

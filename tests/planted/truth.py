@@ -67,6 +67,8 @@ class Job:
             waits = {first.start - first.submit}
         runs = {last.run, sum(part.run for part in self.attempts), last.end - (first.start or 0)}
         procs = {part.procs for part in self.attempts}
+        if self.resized:  # one row can have only a mean
+            procs = set(range(min(procs), max(procs) + 1))
         return set(product({first.submit, last.submit}, waits, runs, procs))
 
 
@@ -116,6 +118,7 @@ def _lost(jobs: list[Job]) -> dict[str, float]:
     hours: Counter[str] = Counter()
     for job in jobs:
         for part in job.attempts:
-            if part.state in ("NODE_FAIL", "PREEMPTED", "FAILED", "TIMEOUT"):
-                hours[part.state] += part.run * part.procs / 3600  # type: ignore[assignment]
+            state = job.last.state if job.resized else part.state
+            if state in ("NODE_FAIL", "PREEMPTED", "FAILED", "TIMEOUT"):
+                hours[state] += part.run * part.procs / 3600  # type: ignore[assignment]
     return dict(hours)
