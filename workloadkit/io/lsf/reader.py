@@ -55,6 +55,10 @@ def read_lsf(
     array without its indices), else the program of the command; the quality of service is the
     service class. A record without an index for several elements of an array is one job.
 
+    Records with the same id and submission are attempts of one job, unless they overlap: the last
+    one is the job, and the side-car has all. A job without start, or without execution hosts, run
+    time and CPU time, never started.
+
     A job is eligible after ineligiblePendTime, else at its begin time (``bsub -b``).
 
     ==========================================================================  ======

@@ -29,8 +29,10 @@ def read_pbs(
     (status 5) if the file contains its submission (Q, or the ctime of another record). All other
     records are counted: jobs that started or were queued and did not end, reservations, licences,
     whole arrays (their tasks are the jobs). E and R records with the same id and submission are
-    attempts of one job; the last one is the job. Files named by days (``20241121``) are read in the
-    order of the days.
+    attempts of one job, unless they overlap; the last one is the job, and the side-car has all. An
+    R record without times (Torque) lasts from its S record to the date of its line. A job without
+    hosts and run time that did not end with 0 never started. Files named by days (``20241121``) are
+    read in the order of the days.
 
     Times
         submit is ctime, else qtime, else etime; eligible is etime. All are seconds since 1970.

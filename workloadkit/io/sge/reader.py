@@ -33,7 +33,9 @@ def read_sge(
 
     A line with a ``pe_taskid`` is a task of a parallel job: its CPU time and memory are added to
     those of the job. Lines with the same job, array task and submission are attempts of the job
-    (it was rescheduled, or failed to start at first); the last one is the job.
+    (it was rescheduled, or failed to start at first), unless they overlap; the last one is the job,
+    and the side-car has all. A job without a start, or in queue UNKNOWN without a run time, never
+    started.
 
     The status follows from the fields failed and exit_status:
 
