@@ -147,3 +147,10 @@ def test_pbs_lsf_and_grid_engine():
             jobs = accounted_jobs(trace)
             assert jobs[["core_hours", "requeued_hours"]].to_numpy().tolist() == [[6, 4]]
             assert accounted_executions(trace)["outcome"].tolist() == ["requeued", "completed"]
+
+
+def test_energy_is_that_of_all_attempts():
+    tres = "cpu=8,energy={}M"
+    rows = row(0, 1, 2, LOST, tres=tres.format(3.6)), row(2, 3, 4, tres=tres.format(7.2))
+    for attempts in (False, True):
+        assert accounted_jobs(read(*rows, attempts=attempts))["energy_kwh"].tolist() == [3]
