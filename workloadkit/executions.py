@@ -6,6 +6,7 @@ for the job; the side-car has its executions, so that what each of them used is 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,13 @@ NUMBERS = ("submit", "start", "run", "procs", "nodes", "gpus", "cpu", "energy")
 
 _TIMES = ("submit", "start")  # may be before the submission of the job
 _LARGEST = 1e18
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(word)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 
 def executions_text(executions: Iterable[Mapping[str, Any]]) -> str:
@@ -75,6 +83,11 @@ def executions_of(trace: "Trace") -> pd.DataFrame:
     >>> executions_of(log)[["row", "attempt", "last", "outcome", "start"]].to_numpy().tolist()
     [[0, 0, False, 'preempted', 10.0], [0, 1, True, 'unknown', 130.0]]
     """
+    return _executions(trace).copy(deep=False)
+
+
+@lru_cache(maxsize=1)  # several sections of a report use them
+def _executions(trace: "Trace") -> pd.DataFrame:
     columns = ["row", "attempt", "last", "outcome", *NUMBERS]
     texts = None if trace.sidecar is None else trace.sidecar.get(EXECUTIONS)
     rows = [] if texts is None else [*_parsed(trace, texts.astype(object).fillna("").to_numpy())]
@@ -98,7 +111,7 @@ def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
     """Yield row, outcome and `NUMBERS` of each execution."""
     for row in np.flatnonzero(texts != "").tolist():
         try:
-            for one in json.loads(texts[row], parse_constant=_no_number):
+            for one in _DECODER.decode(texts[row]):
                 outcome = one.get("outcome", "unknown")
                 plausible = all(
                     -_LARGEST * (name in _TIMES) <= one.get(name, 0) < _LARGEST for name in NUMBERS
@@ -111,7 +124,3 @@ def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
                 f"{trace.name}: in the side-car, executions of job {trace.column('job')[row]} are "
                 f"{shorten(texts[row], 80)}; they must be a list as `convert` writes it"
             ) from None
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(word)
