@@ -386,6 +386,26 @@ def test_an_unrecognized_file_is_said_to_be_one(tmp_path):
         wk.read_log(path, procs=8)
 
 
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_steps_without_ids_belong_to_the_job_before_them():
+    step = {"User": "", "Partition": "", "MaxRSS": "800K"}
+    rows = [
+        {**step, "JobName": "0"},
+        {},
+        {**step, "JobName": "batch"},
+        {**step, "JobName": "a"},
+        {},
+    ]
+    names, *lines = export(*rows).splitlines()
+    titles = names.split("|")
+    kept = [i for i, title in enumerate(titles) if not title.startswith("JobID")]
+    text = "".join("|".join(line.split("|")[i] for i in kept) + "\n" for line in (names, *lines))
+    trace = read(text)
+    assert sidecar(trace, "id") == ["3", "6"]
+    assert column(trace, "memory") == [100, None]
+    assert left_out(trace) == {"step rows added to their jobs": 2, "step rows without their job": 1}
+
+
 def test_ids_without_a_column_are_in_the_order_of_the_rows():
     titles = [name for name in ROW if not name.startswith("JobID")]
     rows = [{**ROW, "JobName": name} for name in ("a", 'b"|"c', "d|e", "f")]
