@@ -379,7 +379,9 @@ def test_wide_text_and_nul_characters():
 def test_an_unrecognized_file_is_said_to_be_one(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("when,what\n1,2\n")
-    with pytest.raises(wk.FormatError, match="the format is not recognized; to use procs, name it"):
+    with pytest.raises(
+        wk.FormatError, match="the format is not recognized; with procs it must be named"
+    ):
         wk.read_log(path, procs=8)
     path.write_text("1 0 5 60 4\n")
     with pytest.raises(wk.ParameterError, match="procs: not supported for Standard Workload"):
