@@ -379,11 +379,33 @@ def test_wide_text_and_nul_characters():
 def test_an_unrecognized_file_is_said_to_be_one(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("when,what\n1,2\n")
-    with pytest.raises(wk.FormatError, match="the format is not recognized; to use procs, name it"):
+    with pytest.raises(
+        wk.FormatError, match="the format is not recognized; with procs it must be named"
+    ):
         wk.read_log(path, procs=8)
     path.write_text("1 0 5 60 4\n")
     with pytest.raises(wk.ParameterError, match="procs: not supported for Standard Workload"):
         wk.read_log(path, procs=8)
+
+
+@pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+def test_steps_without_ids_belong_to_the_job_before_them():
+    step = {"User": "", "Partition": "", "MaxRSS": "800K"}
+    rows = [
+        {**step, "JobName": "0"},
+        {},
+        {**step, "JobName": "batch"},
+        {**step, "JobName": "a"},
+        {},
+    ]
+    names, *lines = export(*rows).splitlines()
+    titles = names.split("|")
+    kept = [i for i, title in enumerate(titles) if not title.startswith("JobID")]
+    text = "".join("|".join(line.split("|")[i] for i in kept) + "\n" for line in (names, *lines))
+    trace = read(text)
+    assert sidecar(trace, "id") == ["3", "6"]
+    assert column(trace, "memory") == [100, None]
+    assert left_out(trace) == {"step rows added to their jobs": 2, "step rows without their job": 1}
 
 
 def test_ids_without_a_column_are_in_the_order_of_the_rows():

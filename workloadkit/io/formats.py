@@ -71,7 +71,7 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
             sources[0], format = _seen(sources[0], stack)  # noqa: A001
         if format is None and (given := sorted(_given(options).keys() - {"strict"})):
             names = ", ".join(given)
-            reason = f"the format is not recognized; to use {names}, name it (--from, format=)"
+            reason = f"the format is not recognized; with {names} it must be named: --from, format="
             raise FormatError(source_path(sources[0]), reason)
         return _read_as(format or "swf", sources, options)
 

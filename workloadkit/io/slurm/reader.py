@@ -83,19 +83,19 @@ def read_slurm(
 
     Notes
     -----
-    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that in
-    TRESUsageInTot, else UserCPU + SystemCPU, else that of the steps, divided by the job's
-    processors. Used memory is that of the job's largest step, divided by its
-    processors: MaxRSS, the memory of the step's largest task, times its tasks. It is too large if
-    tasks differ. Energy is ConsumedEnergyRaw or ConsumedEnergy of the job, else that in AllocTRES,
-    else that of its extern step, else of its steps. It is measured for whole nodes, so it is the
-    job's own only if the job had its nodes alone. Jobs clipped by the window of the export are
-    marked, see `workloadkit.io.slurm.window`. A job without nodes (NodeList) and without run time
-    never started, whatever Start and the processors are; where nodes are not exported, nor did one
-    that was cancelled in no time and has no steps. Of a requeued job the side-car has all attempts;
+    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that in TRESUsageInTot,
+    else UserCPU + SystemCPU, else that of the steps, divided by the job's processors. Used memory
+    is that of the job's largest step, divided by its processors: MaxRSS, the memory of the step's
+    largest task, times its tasks. It is too large if tasks differ. Energy is ConsumedEnergyRaw or
+    ConsumedEnergy of the job, else that in AllocTRES or TRESUsageInTot, else that of its extern
+    step, else of its steps. It is measured for whole nodes, so it is the job's own only if the job
+    had its nodes alone. Jobs clipped by the window of the export are marked, see
+    `workloadkit.io.slurm.window`. A job without nodes (NodeList) and without run time never
+    started, whatever Start and the processors are; where nodes are not exported, nor did one that
+    was cancelled in no time and has no steps. Of a requeued job the side-car has all attempts;
     parts of a resized job (RESIZING) are one run. A row for several tasks of an array, cancelled
-    before their start, is one job. Eligible replaces a missing Submit, or else Start; in the
-    latter case the wait is unknown, and a job that never started is left out.
+    before their start, is one job. Eligible replaces a missing Submit, or else Start; in the latter
+    case the wait is unknown, and a job that never started is left out.
 
     Examples
     --------

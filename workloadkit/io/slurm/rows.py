@@ -19,6 +19,10 @@ from workloadkit.io.slurm.values import is_id
 #: Maximum number of lines of a row, and before the names of columns.
 _MOST_LINES = 50
 
+# Columns that are empty for steps, and the names of steps without a number.
+_OF_JOBS = ("user", "partition")
+_NAMED_STEPS = {"batch": "batch", "extern": "extern"}
+
 _WRONG_COUNT = "wrong number of fields"
 _STRAY = "lines before the names of the columns"
 _DELIMITER_IN_TEXT = "delimiter in free text: joined by the number of fields"
@@ -64,6 +68,7 @@ class RowReader:
         self.unnamed: Columns | None = None  # of a file without names
         self.columns: Columns | None = None
         self.ids_are_floats: bool | None = None  # of these columns, when known
+        self.last_job = 0  # number of the last job without an id
         self.held: list[tuple[str, int]] = []  # lines of a row with an open quote, and their places
         self.broken: list[str] | None = None  # fields of an incomplete row
         self.broken_places: list[int] = []
@@ -161,17 +166,34 @@ class RowReader:
         cells = cells.with_texts(texts, list(at), order)
         of_rows = of_rows[order]
         if "id" not in at:
-            cells = cells.with_column("id", [*map(str, of_rows.tolist())])
+            cells = cells.with_column("id", self.numbers(cells, of_rows))
         elif self.has_float_ids(cells):
             cells = cells.without_suffix("id", b".0")
         return Rows(cells, of_rows, self.columns.missing)
+
+    def numbers(self, cells: Cells, places: NDArray[np.int64]) -> list[str]:
+        """Return ids for rows without them: their lines; those of steps begin with their job's."""
+        names = [name for name in _OF_JOBS if name in cells.begin]
+        of_step = np.full(places.size, bool(names))
+        for name in names:
+            of_step &= cells.lengths(name) == 0
+        if of_step.all():
+            of_step[:] = False
+        if not of_step.any():
+            return [*map(str, places.tolist())]
+        ids = []
+        steps = cells.texts("executable") if "executable" in cells.begin else [""] * places.size
+        for place, is_step, step in zip(places.tolist(), of_step.tolist(), steps, strict=True):
+            if not is_step:
+                self.last_job = place
+            ids.append(f"{self.last_job}.{_NAMED_STEPS.get(step, 0)}" if is_step else str(place))
+        return ids
 
     def has_float_ids(self, cells: Cells) -> bool:
         """Whether the ids are numbers as ``800.0``, as pandas writes them, rather than steps."""
         if self.ids_are_floats is None and cells.n_records:
             all_are = bool((cells.has_suffix("id", b".0") | (cells.lengths("id") == 0)).all())
-            # Slurm prints neither for steps
-            names = [name for name in ("user", "partition") if name in cells.begin]
+            names = [name for name in _OF_JOBS if name in cells.begin]
             of_jobs = not names or any((cells.lengths(name) > 0).any() for name in names)
             self.ids_are_floats = all_are and of_jobs
         return bool(self.ids_are_floats)
