@@ -17,7 +17,7 @@ ODD = [
 ]  # fmt: skip
 
 #: Values of one option in `make test`, and in `make test-all`.
-N_VALUES = [2, pytest.param(len(ODD), marks=pytest.mark.slow)]
+N_VALUES = [1, pytest.param(6, marks=pytest.mark.slow)]
 
 #: Commands that end soon on a log of three jobs; the others get a log that does not exist.
 SHORT = ("convert", "validate", "clean", "sessions", "dependencies", "augment", "shake")
