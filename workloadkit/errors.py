@@ -162,8 +162,9 @@ def among(word: object, known: Iterable[str]) -> str:
     words = list(known)
     meant = near(word, words)
     text = ", ".join(words)
-    if len(text) > _MOST_KNOWN:
-        text = f"{text[:_MOST_KNOWN].rpartition(',')[0]}, … ({len(words):,} in all)"
+    most = _MOST_KNOWN - len(meant)
+    if len(text) > most:
+        text = f"{text[:most].rpartition(',')[0]}, … ({len(words):,} in all)"
     return f"{meant}{' ' * bool(meant)}known: {text or 'none'}"
 
 
@@ -313,13 +314,13 @@ def shorten(text: str, width: int = 60) -> str:
     return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
 
 
-def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut to 80 characters, for an error message.
+def quoted(value: object, most: int = 60) -> str:
+    """Return a value as Python writes it, cut to `most` characters, for an error message.
 
     Examples
     --------
     >>> quoted(3), quoted("easy"), len(quoted("x" * 99))
-    ('3', "'easy'", 80)
+    ('3', "'easy'", 60)
     """
     try:
         text = repr(value)
@@ -327,7 +328,7 @@ def quoted(value: object) -> str:
         return "a number of thousands of digits"
     except RecursionError:
         return "a deeply nested value"
-    return text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def one_line(text: str, most: int = _LONGEST) -> str:

@@ -160,7 +160,7 @@ def read_choice(
     """
     name, _, settings = text.partition(":")
     if name not in known:
-        raise ParameterError(f"unknown {kind} {quoted(name)}; {among(name, known)}")
+        raise ParameterError(f"unknown {kind} {quoted(name, 40)}; {among(name, known)}")
     make = known[name]
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}

@@ -1,6 +1,7 @@
 """What the sections on operations share: tables of groups, main groups in words, series."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,21 @@ from analysis.formats import count, duration, number, printable, share
 from analysis.operations.accounting import By, names_of
 from analysis.operations.groups import UNKNOWN_GROUP
 from analysis.section import Columns, Table, shown
+from workloadkit.clock import equal_parts, interval_of
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
 #: Groupings in the order of the page.
 GROUPINGS: tuple[By, ...] = ("account", "user", "partition", "queue", "qos")
+
+_LOST_TO = {
+    "node failure": "lost to node failures",
+    "out of memory": "out of memory",
+    "requeued": "requeued for an unknown reason",
+}
+#: What hours are of, and their name.
+Unit = Literal["core", "gpu"]
+UNITS: dict[Unit, str] = {"core": "core-hours", "gpu": "GPU-hours"}
 
 _LISTED = 50  # rows of a table on the page
 _LONGEST_NAME = 40
@@ -124,6 +135,37 @@ def with_main(values: Mapping[str, pd.Series], what: str) -> str:
     return f" Of the {what}, {' and '.join(found)}." if found else ""
 
 
+def of_requeued(executions: pd.DataFrame, unit: Unit = "core", used: str = "") -> str:
+    """Return how the attempts ended that were requeued, in core- or GPU-hours, as a sentence.
+
+    It begins with a blank, and is empty without such attempts.
+
+    Examples
+    --------
+    >>> table = {"requeued": [True, True, False], "core_hours": [1000.0, 320.0, 9.0]}
+    >>> of_requeued(pd.DataFrame(table | {"outcome": ["node failure", "preempted", "failed"]}))
+    ' Requeued attempts used 1,320 core-hours: 1,000 lost to node failures, 320 preempted.'
+    """
+    again = executions[executions["requeued"].to_numpy(dtype=bool)]
+    by_outcome = again.groupby(again["outcome"].astype(str))[f"{unit}_hours"].sum()
+    by_outcome = by_outcome[by_outcome > 0].sort_values(ascending=False, kind="stable")
+    if by_outcome.empty:
+        return ""
+    each = (f"{hours(value)} {_LOST_TO.get(str(o), o)}" for o, value in by_outcome.items())
+    used = used or f"{hours(float(by_outcome.sum()))} {UNITS[unit]}"
+    return f" Requeued attempts used {used}: {', '.join(each)}."
+
+
+def requeued_hours(executions: pd.DataFrame) -> dict[str, float]:
+    """Return the core- and GPU-hours of attempts that were requeued."""
+    again = executions["requeued"].to_numpy(dtype=bool)
+    each = {unit: executions[f"{unit}_hours"] for unit in UNITS}
+    return {
+        f"requeued_{unit}_hours": float(spent.where(again, 0 * spent).sum(min_count=1))
+        for unit, spent in each.items()
+    }
+
+
 def series(
     trace: Trace, time: NDArray, values: NDArray, of: NDArray | None = None
 ) -> tuple[float, ...]:
@@ -132,9 +174,9 @@ def series(
     if not window.length > 0:
         return ()
     parts = int(min(_POINTS, max(window.length // 3600, 1)))
-    place = np.floor((time - window.begin) / window.length * parts)
-    inside = (place >= 0) & (place <= parts)
-    code = np.minimum(place[inside], parts - 1).astype(np.int64)
+    code = interval_of(equal_parts(window.begin, window.until, parts), time)
+    inside = code >= 0
+    code = code[inside]
 
     def sums(column: NDArray) -> NDArray[np.float64]:
         return np.bincount(code, np.nan_to_num(column[inside]), parts).astype(np.float64)

@@ -12,12 +12,12 @@ import pandas as pd
 
 import workloadkit as wk
 from analysis.operations.shares import read_shares
-from tests.fuzz import good, uses
+from tests.fuzz import experiments, good, uses
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
-from tests.fuzz.trees import OF_JSON
+from tests.fuzz.trees import OF_JSON, OF_TOML
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading
@@ -197,6 +197,10 @@ FORMATS = {
     "site": Format(good.site, _read_site, _none, 4, OF_JSON),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
+    "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 1, OF_TOML),
+    "defaults": Format(experiments.defaults, experiments.read_defaults, _none, 1, OF_TOML),
+    "results": Format(experiments.results, experiments.read_results, _none, 1, OF_PARQUET),
+    "unfinished": Format(experiments.unfinished, experiments.read_unfinished, _none, 1, OF_PARQUET),
     "metasystem": Format(
         settings.metasystem, _read_metasystem, _none, 2, OF_JSON, uses.use_metasystem
     ),

@@ -53,6 +53,7 @@ from threading import Timer
 from typing import Any, Self
 
 from workloadkit.errors import WorkloadError
+from workloadkit.io.files import is_file
 from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
 
@@ -241,6 +242,6 @@ def identity_of_command(command: str) -> dict[str, Any]:
     words = shlex.split(command)
     for place, word in enumerate(words):
         found = shutil.which(word) if not place else word
-        if found and Path(found).is_file():
+        if found and is_file(found):
             files[word] = hashlib.sha256(Path(found).read_bytes()).hexdigest()
     return {"command": command, "files": files}

@@ -137,7 +137,7 @@ def run(
     """
     if output is None and json is None:
         output = Path("benchmark.html")
-    check_outputs(output, json)
+    check_outputs(page=output, json=json)
     chosen, among = _entries(entries, process, schedules, meta), _cases(only, logs)
     found: list[BenchmarkResults] = []
 
@@ -164,6 +164,7 @@ def _entries(
     """Return the entries that words name; by default the built-in ones."""
     from workloadkit.benchmark import Entry, built_in
     from workloadkit.experiments.custom_parts import meta_scheduler_named, scheduler_named
+    from workloadkit.io.files import is_folder
     from workloadkit.metasystem.policies import known
 
     if not (policies or processes or schedules or meta):
@@ -183,10 +184,10 @@ def _entries(
             name, sign, what = word.partition("=")
             if not (sign and name and what):
                 raise ParameterError(f"{option} is {word!r}; write NAME={_AFTER[kind]}")
-            if kind == "schedules" and not Path(what).is_dir():
+            if kind == "schedules" and not is_folder(what):
                 raise WorkloadError(f"{what}: is not a folder")
             if kind == "meta":
-                kind = "meta-schedules" if Path(what).is_dir() else "meta-process"
+                kind = "meta-schedules" if is_folder(what) else "meta-process"
             found.append(Entry(name, kind, what))  # type: ignore[arg-type]  # one of its words
     return found
 
@@ -197,8 +198,9 @@ _AFTER = {"process": "COMMAND", "schedules": "DIR", "meta": "COMMAND, or a folde
 def _cases(only: Sequence[str] | None, logs: Path | None) -> "list[Case]":
     """Return the cases that the options choose."""
     from workloadkit.benchmark import cases
+    from workloadkit.io.files import is_folder
 
-    if logs is not None and not logs.is_dir():
+    if logs is not None and not is_folder(logs):
         raise WorkloadError(f"{logs}: is not a folder")
     with progress("preparing the suite"):
         found = cases(logs, only or ())
@@ -367,7 +369,7 @@ def nearest(
     from workloadkit.benchmark import canonical, nearest_cases, read_certificate
     from workloadkit.provenance import plain, provenance
 
-    check_outputs(json, inputs=[trace])
+    check_outputs(json=json, inputs=[trace])
     log = load(trace, strict=strict)
     results = canonical() if file is None else read_certificate(file.read_text("utf-8"), str(file))
     found = nearest_cases(log, results, procs=procs, metric=metric)

@@ -77,6 +77,14 @@ def run(
             "`experiment merge`.",
         ),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            rich_help_panel=RARE,
+            help="Import the modules of custom parts that FILE.toml names: their code runs.",
+        ),
+    ] = False,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     json: JsonOption = None,
@@ -90,9 +98,9 @@ def run(
     """
     from workloadkit.experiments.specification import read_experiment
 
-    check_outputs(json, inputs=[file])
+    check_outputs(json=json, inputs=[file])
     with executor(workers, dask=dask) as pool:
-        experiment = read_experiment(file, strict=strict)
+        experiment = read_experiment(file, strict=strict, trust=trust)
         with progress("simulations") as count:
             results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=count)
     note(f"{out}: {len(results.runs):,} of {plural(results.size, 'simulation')}")
@@ -113,7 +121,7 @@ def merge(
     """Merge the results of the parts of an experiment, and show them."""
     from workloadkit.experiments.merging import merge_results
 
-    check_outputs(json)
+    check_outputs(json=json)
     results = merge_results(folders, out)
     if out is not None:
         note(f"wrote {out / 'results.parquet'}")

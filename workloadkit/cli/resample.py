@@ -1,5 +1,6 @@
 """`workloadkit resample`: new logs, resampled from the users of an old one."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from workloadkit.cli.common import (
     output_option,
     write,
     write_json,
+    write_log,
 )
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.messages import note, progress
@@ -52,7 +54,9 @@ def resample(
         Path | None,
         output_option(
             "the new log",
-            "With --count, a folder. By default stdout, or no log with --report or --json alone.",
+            "The name determines the format: .swf or .gwf, both compressed by .gz, .bz2, .xz or "
+            ".zst, or .wkt.parquet. With --count, a folder. By default stdout, or no log with "
+            "--report or --json alone.",
             metavar="OUT",
         ),
     ] = None,
@@ -102,10 +106,10 @@ def resample(
     if output is None and not (report or json):
         output = Path("-")
     if count is None or output is None:
-        check_outputs(output, report, json, inputs=trace or [])
+        check_outputs(log=output, page=report, json=json, inputs=trace or [])
     else:
         _check_folder(output)
-        check_outputs(report, json, inputs=trace or [])
+        check_outputs(page=report, json=json, inputs=trace or [])
     if (report or json) and trace and len(trace) > 1:
         raise ParameterError(
             "--report and --json compare new logs with one original, not with more"
@@ -133,14 +137,12 @@ def resample(
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
-    from workloadkit.resample.files import write_new
+    from workloadkit.resample.files import with_jobs
 
     with progress("resampling"):
-        new = resampling.run(seed)
-        write_new(new, str(output))
+        new = with_jobs(resampling.run(seed))
     n_users = int(new.column("user").max(initial=0))
-    wrote = "" if str(output) == "-" else f"wrote {output}: "
-    note(f"{wrote}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+    write_log(new, output, f"jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
 
 
 def _write_many(
@@ -153,6 +155,7 @@ def _write_many(
     from workloadkit.experiments.mapped import Mapped
     from workloadkit.provenance import seed_of
     from workloadkit.resample.files import (
+        made_by,
         runs_there,
         unfinished_seed,
         whole_folder,
@@ -166,7 +169,7 @@ def _write_many(
         note(f"{folder}: continuing with {len(there):,} of {count:,} logs that are there")
     with (
         progress("resampling") as count_done,
-        whole_folder(folder) as place,
+        whole_folder(folder, made_by(resampling, seed, count)) as place,
         TemporaryDirectory() as temporary,
         executor(min(workers, count)) as pool,
     ):
@@ -207,11 +210,12 @@ def _compare(
 
 def _check_folder(folder: Path) -> None:
     """Check the folder of new logs before anything is read."""
+    from workloadkit.io.files import is_folder
     from workloadkit.resample.files import check_has_none
 
     if str(folder) == "-":
         raise ParameterError("--count writes files; name their folder with -o")
-    if folder.exists() and not folder.is_dir():
+    if os.path.lexists(folder) and not is_folder(folder):
         raise WorkloadError(f"{folder}: is a file; with --count, -o names a folder")
     check_outputs(folder)
     check_has_none(folder)

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
-from workloadkit.io.files import COMPRESSED, Rejoined, Source, source_path, text_chunks
+from workloadkit.io.files import (
+    COMPRESSED,
+    Rejoined,
+    Source,
+    as_utf8,
+    is_file,
+    source_path,
+    text_chunks,
+)
 from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
@@ -61,7 +69,11 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
             format = "slurm"  # noqa: A001
         if format is None:
             sources[0], format = _seen(sources[0], stack)  # noqa: A001
-        return _read_as(format, sources, options)
+        if format is None and (given := sorted(_given(options).keys() - {"strict"})):
+            names = ", ".join(given)
+            reason = f"the format is not recognized; to use {names}, name it (--from, format=)"
+            raise FormatError(source_path(sources[0]), reason)
+        return _read_as(format or "swf", sources, options)
 
 
 def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trace:
@@ -90,7 +102,7 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
         stream: Any = sys.stdin and sys.stdin.buffer
         return hasattr(stream, "peek") and stream.peek(4).startswith(MAGIC)
     with suppress(FormatError):  # the reader reports the error
-        if Path(source).is_file():  # a pipe can be read only once
+        if is_file(source):  # a pipe can be read only once
             return next(text_chunks(source, size=4, binary=True), b"").startswith(MAGIC)
     return False
 
@@ -98,15 +110,14 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
 def looks_like(path: str | os.PathLike[str]) -> Format:
     """Return the format recognized from a file; the Standard Workload Format if there is none."""
     with ExitStack() as stack:
-        return _seen(path, stack)[1]
+        return _seen(path, stack)[1] or "swf"
 
 
 def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> Trace:  # noqa: A002
     check_choice("format", format, Format)
     known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
     known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
-    given = {name: v for name, v in options.items() if v is not None and v is not False}
-    given.pop("tz", None) if given.get("tz") == "UTC" else None
+    given = _given(options)
     if unknown := set(given) - set(known):
         raise ParameterError(f"{', '.join(sorted(unknown))}: not supported for {TITLES[format]}")
     if format in ACCOUNTING:
@@ -116,7 +127,14 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     return _reader(format)(sources[0], **given)
 
 
-def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    given = {name: v for name, v in options.items() if v is not None and v is not False}
+    given.pop("tz", None) if given.get("tz") == "UTC" else None
+    return given
+
+
+def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
     """Write a log in the format of the file's suffix, whole or not at all.
 
     Parameters
@@ -124,7 +142,10 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     trace : Trace
     path : str or path
         ``.swf`` or ``.gwf``, both compressed by a second suffix, ``.json`` for Batsim, or
-        ``.wkt.parquet``; ``-`` is standard output, in the Standard Workload Format.
+        ``.wkt.parquet``. Standard output (``-``), devices and pipes get the Standard Workload
+        Format.
+    **options
+        ``version`` for Batsim, see `write_batsim`.
 
     Returns
     -------
@@ -134,13 +155,15 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     Raises
     ------
     ParameterError
-        If the suffix is not supported.
+        If the suffix is not supported, or an option by its format.
     WorkloadError
         If the file cannot be written.
     """
     name = written_format(path)
+    if options and name != "batsim":
+        raise ParameterError(f"{', '.join(options)}: not supported for {TITLES[name]}")
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
-    return writer(trace, path) or ()
+    return writer(trace, path, **options) or ()
 
 
 def written_format(path: str | os.PathLike[str]) -> Format:
@@ -157,11 +180,12 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     'gwf'
     """
     name = os.fspath(path)
-    if name == "-":
+    place = Path(name)
+    if name == "-" or (place.exists() and not place.is_file()):
         return "swf"
     if is_wkt(name):
         return "wkt"
-    suffixes = Path(name).suffixes
+    suffixes = place.suffixes
     if suffixes and suffixes[-1].lower() in COMPRESSED:
         suffixes.pop()
     suffix = suffixes[-1].lower() if suffixes else ""
@@ -177,8 +201,8 @@ def _reader(name: Format) -> Callable[..., Trace]:
     return getattr(import_module(f"workloadkit.io.{name}"), f"read_{name}")
 
 
-def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
-    """Return the complete source and its recognized format."""
+def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format | None]:
+    """Return the complete source and its recognized format, if any."""
     path = source_path(source)
     stream: Any = None
     if path == "-":
@@ -201,9 +225,9 @@ def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
         lines = _first_lines(io.BytesIO(head))
         source = _Named(Rejoined(head, stream), path)
     for name in get_args(Format):
-        if name != "swf" and import_module(f"workloadkit.io.{name}").looks_like(lines):
+        if import_module(f"workloadkit.io.{name}").looks_like(lines):
             return source, name
-    return source, "swf"  # the SWF reader reports errors
+    return source, None
 
 
 class _Named(io.BufferedReader):
@@ -229,5 +253,6 @@ def _first_lines(source: Source) -> list[str]:
     except FormatError:
         if isinstance(source, str | os.PathLike):
             raise
+    text = b"".join(as_utf8([text])).replace(b"\0", b"")
     lines = text.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n")
     return lines[:_N_LINES]
