@@ -9,9 +9,8 @@ from typing import Any, TypeVar, cast, get_args
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_LONGEST = 390  # characters of a message that is cut
-_END = 120  # of these, characters kept of its end
-_TOLERATED = 50  # more characters, which a cut would hide to save little
+_LONGEST = 390  # characters of a message, which commands show after "error: "
+_END = 120  # of these, characters kept of the end of a longer one
 _MOST_QUOTED = 80  # characters of a value
 _MOST_KNOWN = 280  # characters of the known words
 
@@ -332,12 +331,12 @@ def quoted(value: object, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, most: int = _LONGEST) -> str:
     """Escape what is no printable character, and leave out the middle of a very long text."""
     text = printable(text)
-    if len(text) <= _LONGEST + _TOLERATED:
+    if len(text) <= most:
         return text
-    return f"{text[: _LONGEST - _END - 1]}…{text[-_END:]}"
+    return f"{text[: most - _END - 1]}…{text[-_END:]}"
 
 
 def printable(text: str) -> str:

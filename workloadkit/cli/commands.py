@@ -17,12 +17,14 @@ from workloadkit import __version__
 from workloadkit.cli.configuration import note_configured
 from workloadkit.cli.messages import detail, set_verbosity, warn_in_one_line, write_message
 from workloadkit.cli.topics import TOPICS
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, one_line, quoted
 
 #: Headings of options that only the whole help explains.
 RARE = "More options"
 CHOICE = "Job selection"
 SHARED = "Options of every command"
+
+_LONGEST_REASON = 300  # characters; click adds the name of the option
 
 _WHOLE = "workloadkit.whole_help"  # in the context: all options are explained
 
@@ -85,9 +87,9 @@ def _number(kind: type[float], least: float | None, text: str) -> float:
     try:
         value = kind(text.replace("_", "?"))  # Python would read 1_000
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not {_NUMBERS[kind]}") from None
+        raise typer.BadParameter(f"{quoted(text)} is not {_NUMBERS[kind]}") from None
     if least is not None and not value >= least:
-        raise typer.BadParameter(f"{text} is less than {least:g}")
+        raise typer.BadParameter(f"{quoted(value)} is less than {least:g}")
     return value
 
 
@@ -228,6 +230,9 @@ class Commands(_PlainValues, typer.core.TyperGroup):
                     f"error: {as_options(str(error), self.commands.get(ctx.invoked_subcommand))}"
                 )
                 raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
+            except typer.BadParameter as error:
+                error.message = one_line(error.message, most=_LONGEST_REASON)
+                raise
             except KeyboardInterrupt:
                 from workloadkit.cli.stopping import exit_code, report_interrupt
 
