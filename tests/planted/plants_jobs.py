@@ -152,11 +152,8 @@ def _requeued(rng: Random, *states: str, new_submit: bool = False) -> list[Job]:
 def slurm_requeued(rng: Random) -> Planted:
     jobs = _requeued(rng, new_submit=rng.random() < 0.7)
     style = slurm.dialect(rng, "AllocTRES", delimiter="|")
-    table = slurm.rows(jobs, style)
-    if rng.random() < 0.5:
-        rng.shuffle(table)
     true = truth(jobs, "lost", "status", "gpu_hours")
-    return Planted(slurm.text(table, style).encode(), "slurm", true)
+    return Planted(slurm.export(jobs, style, shuffled=rng), "slurm", true)
 
 
 @plant("attempts")
@@ -280,21 +277,14 @@ def _of_shared_id(rng: Random) -> list[Job]:
             end = start + rng.choice([7200, 7260, 7200 + rng.randrange(2000)])
             attempt = replace(first.last, submit=submit, start=start, end=end, state="COMPLETED")
             jobs.append(replace(first, attempts=(replace(attempt, procs=procs),)))
-    return jobs
-
-
-def _distinct(jobs: list[Job]) -> list[Job]:
-    """Leave out tasks that happen to be equal in all that is written, which are one row twice."""
-    return list(dict.fromkeys(jobs))
+    return list(dict.fromkeys(jobs))  # equal tasks would be one row twice
 
 
 @plant("shared id")
 def slurm_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _distinct(_of_shared_id(rng))
-    style = slurm.dialect(rng)
-    table = slurm.rows(jobs, style)
-    rng.shuffle(table)
-    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
+    jobs = _of_shared_id(rng)
+    data = slurm.export(jobs, slurm.dialect(rng), shuffled=rng)
+    return Planted(data, "slurm", truth(jobs, "status"))
 
 
 @plant("shared id")
@@ -304,7 +294,7 @@ def slurm_tasks_and_attempts(rng: Random) -> Planted:
         sites.requeued(rng, job, rng.choice(_LOST), new_submit=True)
         if job.number % 9 == 0 and job.number < 7000
         else job
-        for job in _distinct(_of_shared_id(rng))
+        for job in _of_shared_id(rng)
     ]
     return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", truth(jobs, "status"))
 
@@ -312,7 +302,7 @@ def slurm_tasks_and_attempts(rng: Random) -> Planted:
 @plant("shared id")
 def slurm_tasks_of_arrays(rng: Random) -> Planted:
     """Tasks of arrays as `sacct` prints them: JobID has the task, JobIDRaw is unique or absent."""
-    jobs = _distinct(_of_shared_id(rng))
+    jobs = _of_shared_id(rng)
     style = slurm.dialect(rng)
     table = slurm.rows(jobs, style)
     for place, row in enumerate(table):
@@ -323,7 +313,7 @@ def slurm_tasks_of_arrays(rng: Random) -> Planted:
 
 @plant("shared id")
 def pbs_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _distinct(_of_shared_id(rng))
+    jobs = _of_shared_id(rng)
     pro = rng.random() < 0.5
     records = [pbs.ended("E", job, job.last, pro=pro) for job in jobs]
     return Planted(pbs.text(records), "pbs", truth(jobs))
@@ -331,13 +321,13 @@ def pbs_tasks_under_one_id(rng: Random) -> Planted:
 
 @plant("shared id")
 def lsf_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _distinct(_of_shared_id(rng))
+    jobs = _of_shared_id(rng)
     return Planted(lsf.export(jobs), "lsf", truth(jobs))
 
 
 @plant("shared id")
 def sge_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _distinct(_of_shared_id(rng))
+    jobs = _of_shared_id(rng)
     return Planted(grid_engine.export(jobs), "sge", truth(jobs))
 
 
@@ -366,11 +356,8 @@ def slurm_recycled_ids(rng: Random) -> Planted:
 @plant("resized")
 def slurm_resized(rng: Random) -> Planted:
     jobs = _changed(rng, sites.jobs(rng), lambda job: sites.resized(rng, job))
-    style = slurm.dialect(rng)
-    table = slurm.rows(jobs, style)
-    if rng.random() < 0.5:
-        rng.shuffle(table)
-    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
+    data = slurm.export(jobs, slurm.dialect(rng), shuffled=rng)
+    return Planted(data, "slurm", truth(jobs, "status"))
 
 
 @plant("resized")

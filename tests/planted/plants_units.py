@@ -148,10 +148,8 @@ def swf_with_begin_in_words(rng: Random) -> Planted:
     return Planted(data, "swf", true, says=r"zone|clock")
 
 
-def _with_steps(
-    rng: Random, jobs: list[Job], style: slurm.Dialect, total: str, usage: bool
-) -> list[slurm.Row]:
-    """Return rows of jobs and of their steps, with the CPU time in TotalCPU or TRESUsageInTot."""
+def _with_steps(rng: Random, jobs: list[Job], style: slurm.Dialect, total: str) -> list[slurm.Row]:
+    """Return rows of jobs and steps with TRESUsageInTot; TotalCPU is `total`, if not "kept"."""
     table = []
     for job in jobs:
         whole = slurm.row(job, job.last, style)
@@ -159,8 +157,7 @@ def _with_steps(
         steps = [("batch", split), ("extern", 0), ("0", job.cpu - split)]
         rows = [slurm.step(job, name, cpu, whole) for name, cpu in steps]
         for row, (_, cpu) in zip(rows, steps, strict=True):
-            if usage:
-                row["TRESUsageInTot"] = f"cpu={slurm.duration(cpu)},energy=0,fs/disk=12,mem=3G"
+            row["TRESUsageInTot"] = f"cpu={slurm.duration(cpu)},energy=0,fs/disk=12,mem=3G"
         for row in [whole, *rows]:
             row["TotalCPU"] = row["TotalCPU"] if total == "kept" else total
         table += [whole, *rows]
@@ -169,22 +166,10 @@ def _with_steps(
 
 @plant("cpu")
 def slurm_cpu_time_in_usage(rng: Random) -> Planted:
-    """Slurm 25.05: TotalCPU is 0, and the steps have it in TRESUsageInTot."""
+    """Slurm 25.05: TotalCPU is 0, and the steps have it in TRESUsageInTot; or both have it."""
     jobs = sites.jobs(rng)
-    style = slurm.dialect(rng, "TRESUsageInTot", "TotalCPU", delimiter="|")
-    total = rng.choice(
-        ["00:00:00", "00:00.000", "", "kept"]
-    )  # kept: both have it, none counts twice
-    table = _with_steps(rng, jobs, style, total, usage=True)
-    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "cpu", "status"))
-
-
-@plant("cpu")
-def slurm_cpu_time_in_usage_alone(rng: Random) -> Planted:
-    """TRESUsageInTot without the column TotalCPU."""
-    jobs = sites.jobs(rng)
-    style = slurm.dialect(rng, "TRESUsageInTot", delimiter="|")
-    table = _with_steps(rng, jobs, style, "", usage=True)
+    style = slurm.dialect(rng, "TRESUsageInTot", *rng.choice([("TotalCPU",), ()]), delimiter="|")
+    table = _with_steps(rng, jobs, style, rng.choice(["00:00:00", "00:00.000", "", "kept"]))
     return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "cpu", "status"))
 
 

@@ -186,6 +186,11 @@ def as_csv(style: Dialect, delimiter: str = ",", quoting: int = csv.QUOTE_MINIMA
     return replace(style, delimiter=delimiter, quoting=quoting)
 
 
-def export(jobs: Sequence[Job], style: Dialect, *, old: bool = False) -> bytes:
-    """Return a whole export."""
-    return text(rows(jobs, style, old=old), style).encode()
+def export(
+    jobs: Sequence[Job], style: Dialect, *, old: bool = False, shuffled: Random | None = None
+) -> bytes:
+    """Return a whole export; its rows are in any order if a generator is given."""
+    table = rows(jobs, style, old=old)
+    if shuffled and shuffled.random() < 0.5:
+        shuffled.shuffle(table)
+    return text(table, style).encode()
