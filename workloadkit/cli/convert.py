@@ -62,9 +62,14 @@ def convert(
         typer.Option("--from", help="Format of the input. By default it is recognized."),
     ] = None,
     tz: Annotated[
-        str,
-        typer.Option(metavar="ZONE", help="Time zone of the log, and of times without one."),
-    ] = "UTC",
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            show_default=False,
+            help="Time zone of the log, and of times without an offset. By default the offset of "
+            "the times, else UTC.",
+        ),
+    ] = None,
     procs: Annotated[int | None, procs_option("those in the export, if any")] = None,
     attempts: Annotated[
         bool,

@@ -129,9 +129,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that differ from their defaults."""
-    given = {name: v for name, v in options.items() if v is not None and v is not False}
-    given.pop("tz", None) if given.get("tz") == "UTC" else None
-    return given
+    return {name: v for name, v in options.items() if v is not None and v is not False}
 
 
 def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
