@@ -189,8 +189,9 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in WRITTEN:
         raise ParameterError(
-            f"{name}: the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
-            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}"
+            name,
+            f": the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
+            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}",
         )
     return WRITTEN[suffix]
 

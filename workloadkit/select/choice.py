@@ -63,7 +63,7 @@ def choose(
             how.append(f"{name} {given}")
     if not limits[0] < limits[1]:
         shown = quoted(str(until)), quoted(str(since))
-        raise ParameterError(f"until is {shown[0]}; it must be after since, {shown[1]}")
+        raise ParameterError("until", f"is {shown[0]}; it must be after since, {shown[1]}")
     submit = trace.column("submit")
     keep = keep & (submit >= limits[0]) & (submit < limits[1])
     submitted = ""
@@ -80,10 +80,11 @@ def limit_of(trace: "Trace", name: str, given: object) -> float:
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
     if isinstance(given, str) and trace.header.start is not None and YEAR.fullmatch(text):
-        raise ParameterError(f"{name} is {text!r}; write {year_or_second(text)}")
+        raise ParameterError(name, f"is {text!r}; write {year_or_second(text)}")
     if (number := read_number(text, "time")) is not None:
         return float(number)
     raise ParameterError(
-        f"{name} is {quoted(text)}; it must be a date such as 2024-03, 2024-03-01 or "
-        "2024-03-01T12:00, or a time since second 0 of the log, such as 2d"
+        name,
+        f"is {quoted(text)}; it must be a date such as 2024-03, 2024-03-01 or "
+        "2024-03-01T12:00, or a time since second 0 of the log, such as 2d",
     )
