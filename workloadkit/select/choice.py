@@ -79,7 +79,8 @@ def limit_of(trace: "Trace", name: str, given: object) -> float:
     text = str(given)
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
-    if isinstance(given, str) and trace.header.start is not None and YEAR.fullmatch(text):
+    has_dates = trace.header.start is not None or trace.header.wall_start is not None
+    if isinstance(given, str) and has_dates and YEAR.fullmatch(text):
         raise ParameterError(name, f"is {text!r}; write {year_or_second(text)}")
     if (number := read_number(text, "time")) is not None:
         return float(number)
