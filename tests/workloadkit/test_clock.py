@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from workloadkit import Header, Trace
 from workloadkit.clock import DAY, Clock, span
+from workloadkit.errors import ParameterError
 
 ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata")
 START = int(datetime.fromisoformat("2016-01-10T12:00:00+00:00").timestamp())
@@ -257,3 +258,12 @@ def test_a_clock_of_a_constant_offset_is_reported():
         assert clock.zone == name
         assert f"clock is {name}, without daylight saving" in clock.note
     assert not Clock.between(header_in("Asia/Shanghai"), 0, DAY).note
+
+
+def test_dates_choose_jobs_of_a_log_of_1999():
+    header = Header(("; StartTime: Tuesday, 1 Dec 1998, 22:00:00",))
+    trace = Trace.from_columns({"submit": [0, 2 * 3600 - 1, 2 * 3600, DAY]}, header=header)
+    assert trace.where(since="1998-12-02").n_jobs == 2
+    assert trace.where("hour = 22").n_jobs == 2
+    with pytest.raises(ParameterError, match="since is '1998'; write 1998-01"):
+        trace.where(since="1998")
