@@ -141,7 +141,7 @@ def parameter(name: str, value: str = "") -> str:
     return f"\ufdd0{name}={value}\ufdd1"
 
 
-_MARKED = re.compile("\ufdd0([a-z_]+)=([^\ufdd0\ufdd1]*)\ufdd1")
+_MARKED = re.compile("\ufdd0([^=\ufdd0\ufdd1]*)=([^\ufdd0\ufdd1]*)\ufdd1")
 
 
 def _in_python(name: str, value: str) -> str:

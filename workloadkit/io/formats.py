@@ -10,7 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
-from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
+from workloadkit.errors import (
+    FormatError,
+    ParameterError,
+    WorkloadError,
+    check_choice,
+    parameter,
+)
 from workloadkit.io.files import (
     COMPRESSED,
     Rejoined,
@@ -119,7 +125,8 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
     given = _given(options)
     if unknown := set(given) - set(known):
-        raise ParameterError(f"{', '.join(sorted(unknown))}: not supported for {TITLES[format]}")
+        names = ", ".join(map(parameter, sorted(unknown)))
+        raise ParameterError(f"{names}: not supported for {TITLES[format]}")
     if format in ACCOUNTING:
         return _reader(format)(sources, **given)
     if len(sources) > 1:

@@ -87,7 +87,7 @@ def parse(
     """
     if not isinstance(text, str):
         name = what.rstrip(":")
-        raise ParameterError(name, f"is {text!r}; it must be a string such as 'user=3 and proc=1'")
+        raise ParameterError(f"{name} is {text!r}; it must be a string such as 'user=3 and proc=1'")
     if len(text) > MAX_LENGTH:
         raise ParameterError(f"{what} {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
     if lone := _SURROGATE.search(text):
