@@ -1,11 +1,14 @@
 """What all commands have in common: help, options, defaults from a file, custom parts, words."""
 
+import ast
 import io
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -374,3 +377,25 @@ def test_files_with_the_names_of_options_keep_them(run, log, tmp_path):
         assert (code, out, err) == (1, "", f"error: {name}: no such file\n")
     _, _, err = run("simulate", log, "--scheduler", "procs is 3")
     assert "'procs is 3'" in err
+
+
+def options_of(command):
+    own = {each.name for each in command.params if each.param_type_name == "option"}
+    return own.union(*(options_of(each) for each in getattr(command, "commands", {}).values()))
+
+
+def test_errors_do_not_write_the_name_of_an_option_into_their_text():
+    """They would be written as in Python: ParameterError("procs", "is 0"), not ("procs is 0")."""
+    begins = re.compile(rf"({'|'.join(options_of(ROOT))}) (is|requires) ")
+    found = []
+    for file in Path(wk.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ParameterError":
+                first = node.args[0].values[0] if is_formatted(node) else node.args[0]
+                if begins.match(str(getattr(first, "value", ""))):
+                    found.append(f"{file.name}:{node.lineno}")
+    assert not found
+
+
+def is_formatted(call):
+    return isinstance(call.args[0], ast.JoinedStr) and bool(call.args[0].values)

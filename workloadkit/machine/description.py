@@ -80,7 +80,7 @@ class NodeType:
         _check_inferred(self)
         if (nodes := _nodes(self, "names")) and len(nodes) != self.count:
             raise ParameterError(
-                f"count is {self.count}; names has {len(nodes):,}: {self.names!r:.60}"
+                "count", f"is {self.count}; names has {len(nodes):,}: {self.names!r:.60}"
             )
 
     @property
@@ -239,7 +239,7 @@ class MachineDescription(Displayed):
 
     def _pools(self) -> list[tuple[str, Any]]:
         if not isinstance(self.pools, Mapping):
-            raise ParameterError(f"pools is {self.pools!r}; it maps names to amounts")
+            raise ParameterError("pools", f"is {self.pools!r}; it maps names to amounts")
         if "" in self.pools:
             raise ParameterError(f"pools has {self.pools['']!r} of a resource without a name")
         return list(self.pools.items())
