@@ -1,6 +1,7 @@
 """Hardware threads of a core: what Slurm's configuration states, and the jobs of each node type."""
 
 import io
+import json
 from dataclasses import replace
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 import workloadkit as wk
 from analysis import characterize, operations
 from analysis.operations.accounting import accounted_jobs, hours_unit
+from tests.commands import run_command
 from workloadkit.io.machine import machine_text, read_machine
 from workloadkit.io.slurm.conf import read_slurm_conf
 from workloadkit.machine.threads import threads_of_jobs
@@ -120,3 +122,26 @@ def test_the_description_of_a_machine_has_the_threads():
     assert read_machine(io.BytesIO(text.encode())) == machine_of(THREADS)
     with pytest.raises(wk.WorkloadError, match="threads_per_core is 0"):
         read_machine(io.BytesIO(text.replace('core": 2', 'core": 0').encode()))
+
+
+def test_a_site_with_two_threads_a_core(tmp_path, capsys):
+    """30 jobs of 64 hardware threads, an hour each, on nodes of 32 cores."""
+    rows = [
+        f"{i}|a|x|p|2024-05-06T08:00:00|2024-05-06T{9 + i % 9:02}:00:00|"
+        f"2024-05-06T{10 + i % 9:02}:00:00|3600|COMPLETED|64|n{i % 4 + 1}"
+        for i in range(1, 31)
+    ]
+    names = "JobID|User|Account|Partition|Submit|Start|End|ElapsedRaw|State|AllocCPUS|NodeList"
+    (tmp_path / "slurm.txt").write_text("\n".join([names, *rows, ""]))
+    (tmp_path / "slurm.conf").write_text(THREADS)
+    for more, hours in (
+        ((), "1,920 CPU-hours"),
+        (("--slurm-conf", tmp_path / "slurm.conf"), "960 core-hours"),
+    ):
+        log, report = tmp_path / f"{len(more)}.swf", tmp_path / f"{len(more)}.json"
+        assert run_command("convert", tmp_path / "slurm.txt", "-o", log, *more) == 0
+        assert ("256 processors (2 of a core)" in capsys.readouterr().err) == bool(more)
+        run_command("characterize", log, "-o", tmp_path / "page.html", "--json", report)
+        assert json.loads(report.read_text())["usage"]["finding"].startswith(
+            f"30 jobs used {hours}"
+        )

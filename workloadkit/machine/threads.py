@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.machine.description import MachineDescription, NodeType
+from workloadkit.machine.description import NodeType
 from workloadkit.machine.hostlists import expand
 from workloadkit.machine.requests import partitions_of
 
@@ -38,24 +38,28 @@ def threads_of_jobs(trace: "Trace") -> NDArray[np.int64] | None:
         return None if threads is None else np.full(trace.n_jobs, threads)
     found = np.append([_common(machine.nodes_of(part.name)) for part in machine.partitions], 0)
     of_job = found[partitions_of(trace, machine)].astype(np.int64)
-    if not of_job.all() and trace.sidecar is not None and "node_list" in trace.sidecar:
-        lists = trace.sidecar["node_list"].astype("category")
-        of_list = np.array([*(_of_nodes(text, machine) for text in lists.cat.categories), 0])
-        of_job = np.where(of_job > 0, of_job, of_list[lists.cat.codes])
     of_job[~(trace.used_procs > 0)] = 1
+    rows = np.flatnonzero(of_job == 0)
+    if rows.size and trace.sidecar is not None and "node_list" in trace.sidecar:
+        lists = trace.sidecar["node_list"].iloc[rows].astype("category")
+        lists = lists.cat.remove_unused_categories()
+        of_node = {
+            node: kind.threads_per_core or 0
+            for kind in machine.nodes
+            for node in (expand(kind.names) if kind.names else ())
+        }
+        of_list = np.array([*(_of_nodes(text, of_node) for text in lists.cat.categories), 0])
+        of_job[rows] = of_list[lists.cat.codes]
     return of_job if of_job.all() else None
 
 
-def _of_nodes(text: str, machine: MachineDescription) -> int:
-    """Return the threads of a list of nodes, 0 if they differ or are unknown."""
+def _of_nodes(text: str, of_node: dict[str, int]) -> int:
+    """Return the threads of a core of the nodes in a list, 0 if they differ or are unknown."""
     try:
-        nodes = set(expand(text))
+        stated = {of_node.get(node, 0) for node in expand(text)}
     except WorkloadError:
         return 0
-    kinds = [kind for kind in machine.nodes if kind.names]
-    its = [(kind, nodes.intersection(expand(kind.names))) for kind in kinds]
-    known = sum(len(found) for _, found in its) == len(nodes)
-    return _common(tuple(kind for kind, found in its if found)) if known else 0
+    return stated.pop() if len(stated) == 1 else 0
 
 
 def _common(kinds: tuple[NodeType, ...]) -> int:
