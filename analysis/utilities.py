@@ -73,7 +73,7 @@ def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
         known = number[chosen].tolist()
         for job in requested.tolist():
             if job not in known:
-                raise ParameterError(f"jobs: job {job} has no utility function to draw")
+                raise ParameterError("jobs", f": job {job} has no utility function to draw")
         shown = np.array([chosen[known.index(job)] for job in requested.tolist()])
     # job numbers may repeat in a log; column names must be unique
     shown = shown[np.sort(np.unique(trace.column("job")[shown], return_index=True)[1])]

@@ -228,8 +228,9 @@ def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float6
     if deadlines.max(initial=0) > MAX_TIME:
         job = trace.column("job")[np.argmax(deadlines)]
         raise ParameterError(
-            f"deadline_factor is {factor:g}; the deadline of job {job}, {deadlines.max():g} s, is "
-            f"above the limit of {MAX_TIME:g} s"
+            "deadline_factor",
+            f"is {factor:g}; the deadline of job {job}, {deadlines.max():g} s, is "
+            f"above the limit of {MAX_TIME:g} s",
         )
     return deadlines
 
@@ -271,7 +272,7 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
 def _check_priority(priority: Mapping[int, int]) -> None:
     """Check that priorities map whole numbers to whole numbers."""
     if not isinstance(priority, Mapping) or not priority:
-        raise ParameterError(f"priority is {priority!r}; it must map queues to priorities")
+        raise ParameterError("priority", f"is {priority!r}; it must map queues to priorities")
     for queue, value in priority.items():
         for x in (queue, value):
             if not isinstance(x, Real) or isinstance(x, bool) or not float(x).is_integer():
@@ -286,18 +287,18 @@ def _decays(decay: object) -> dict[str, float]:
     if not isinstance(names, Mapping):
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise ParameterError(
-                f"decay is {decay!r}; it must be names, or a mapping of names to weights"
+                "decay", f"is {decay!r}; it must be names, or a mapping of names to weights"
             )
         if len(set(names)) < len(names):
-            raise ParameterError(f"decay is {decay!r}; a name occurs twice")
+            raise ParameterError("decay", f"is {decay!r}; a name occurs twice")
         names = dict.fromkeys(names, 1.0)
     for name, weight in names.items():
         if name not in DECAYS:
-            raise ParameterError(f"decay is {name!r}; {among(name, DECAYS)}")
+            raise ParameterError("decay", f"is {name!r}; {among(name, DECAYS)}")
         check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:
-        raise ParameterError("decay: at least one kind must have a weight above 0")
+        raise ParameterError("decay", ": at least one kind must have a weight above 0")
     return kinds
 
 

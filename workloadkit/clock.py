@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.header import Header
+from workloadkit.header import Header, zone_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,14 @@ DAY = 86400
 WEEK = 7 * DAY
 
 _YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # limits of Python's calendar
+_WALL = (
+    "Local time is that of StartTime; its time zone is unknown, so changes of the clock (daylight "
+    "saving) are not known."
+)
+_CONSTANT = (
+    "The log's clock is {}, without daylight saving; hours of the day are shifted if its users "
+    "live in another time zone."
+)
 _MONDAY = 3 * DAY  # 1 January 1970 was a Thursday, three days after a Monday
 
 
@@ -96,7 +104,7 @@ class Clock:
     zone : str
         Name of the time zone, empty if local time is unknown.
     note : str
-        Reason why local time is unknown; empty if it is known.
+        What is unknown of local time, in a sentence; empty if it is known with its changes.
     """
 
     start: float
@@ -134,6 +142,10 @@ class Clock:
     def between(cls, header: Header, first: float, last: float) -> "Clock":
         """Return the clock of a header, valid from second `first` to second `last` of its log."""
         start, zone = header.start, header.time_zone
+        if header.wall_start is not None and start != 0 and zone is None:
+            wall = (header.wall_start - datetime(1970, 1, 1)).total_seconds()
+            begin = wall if start is None else float(start)
+            return cls(begin, np.array([-np.inf]), np.array([wall - begin]), "wall time", _WALL)
         if not start:  # synthetic logs have 0
             note = "The header has no UnixStartTime, so local time is unknown"
         elif zone is None:
@@ -142,7 +154,9 @@ class Clock:
             note = "The log extends beyond the years 2 to 9000, so local time is unknown"
         else:
             begins, offsets = _offsets(zone, start + first, start + last)
-            return cls(float(start), begins, offsets, _zone_name(zone))
+            name, constant = zone_name(zone), zone.utcoffset(None) is not None
+            note = _CONSTANT.format(name) if constant else ""
+            return cls(float(start), begins, offsets, name, note)
         note += "; times are counted from the log's second 0."
         return cls(0.0, np.array([-np.inf]), np.zeros(1), "", note)
 
@@ -278,7 +292,3 @@ def _offsets(zone: tzinfo, first: float, last: float) -> tuple[NDArray, NDArray]
             begins.append(float(high))
             offsets.append(offset(high))
     return np.array(begins), np.array(offsets)
-
-
-def _zone_name(zone: tzinfo) -> str:
-    return getattr(zone, "key", None) or str(zone)

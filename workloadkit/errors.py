@@ -1,5 +1,6 @@
 """The errors and warnings of the toolkit: one family, so that a caller can catch it."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
@@ -18,12 +19,35 @@ _MOST_KNOWN = 280  # characters of the known words
 class WorkloadError(Exception):
     """The input is at fault: a log, a schedule or what they hold.
 
-    The message is one line with the problem, the value and the place.
+    The message is one line with the problem, the value and the place. It has the words of Python;
+    the command line has those of its options, see `parameter`.
     """
 
     def __str__(self) -> str:
         """Return the message; names of files and words of logs may hold what no line shows."""
-        return one_line(super().__str__())
+        return self.worded(_in_python)
+
+    def worded(self, write: Callable[[str, str], str]) -> str:
+        """Return the message with parameters in the words of an interface.
+
+        Parameters
+        ----------
+        write : callable
+            Returns the words for the name of a parameter and its value, which may be empty.
+
+        Examples
+        --------
+        >>> error = ParameterError("outages", f"requires {parameter('claim', 'nodes')}")
+        >>> print(error)
+        outages requires claim='nodes'
+        >>> error.worded(lambda name, value: f"--{name} {value}".rstrip())
+        '--outages requires --claim nodes'
+        """
+        return one_line(_MARKED.sub(lambda found: write(found[1], found[2]), self._marked()))
+
+    def _marked(self) -> str:
+        """Return the message with marked parameters."""
+        return super().__str__()
 
 
 class FormatError(WorkloadError):
@@ -74,11 +98,53 @@ class FormatError(WorkloadError):
 
 
 class ParameterError(WorkloadError):
-    """A parameter has a value that cannot be used, or a name is not known."""
+    """A parameter has a value that cannot be used, or a name is not known.
+
+    Parameters
+    ----------
+    *message : str
+        The name of the parameter, and what is wrong with it; without a name, the whole message.
+
+    Attributes
+    ----------
+    parameter : str
+        The name; empty if there is none.
+
+    Examples
+    --------
+    >>> print(ParameterError("procs", "is 0; it must be positive"))
+    procs is 0; it must be positive
+    """
+
+    def __init__(self, *message: str) -> None:
+        super().__init__(*message)
+        self.parameter = message[0] if len(message) > 1 else ""
+
+    def _marked(self) -> str:
+        if not self.parameter:
+            return super()._marked()
+        text = self.args[1]
+        return f"{parameter(self.parameter)}{'' if text.startswith(':') else ' '}{text}"
 
 
 class WorkloadWarning(UserWarning):
     """Odd, but legal: the result stands, and the user should know."""
+
+
+def parameter(name: str, value: str = "") -> str:
+    """Return a parameter for the message of an error: its name, or with its value.
+
+    Python writes ``procs`` and ``claim='nodes'``, the command line ``--procs`` and ``--claim
+    nodes``. The marks are characters that no text contains.
+    """
+    return f"\ufdd0{name}={value}\ufdd1"
+
+
+_MARKED = re.compile("\ufdd0([^=\ufdd0\ufdd1]*)=([^\ufdd0\ufdd1]*)\ufdd1")
+
+
+def _in_python(name: str, value: str) -> str:
+    return f"{name}={value!r}" if value else name
 
 
 class MissingFileError(FormatError, FileNotFoundError):
@@ -100,9 +166,9 @@ class MissingFileError(FormatError, FileNotFoundError):
     def __init__(self, path: str, message: str = "no such file", **_: Any) -> None:
         super().__init__(path, message)
 
-    def __str__(self) -> str:
+    def _marked(self) -> str:
         """Return the message; an `OSError` would write its number."""
-        return one_line(str(self.args[0]))
+        return str(self.args[0])
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.path, self.message)
@@ -116,7 +182,7 @@ def check_no_seed(keywords: Mapping[str, Any]) -> None:
     ParameterError
     """
     if "seed" in keywords:
-        raise ParameterError(f"seed is not a parameter; give rng={keywords['seed']!r}")
+        raise ParameterError("seed", f"is not a parameter; give rng={keywords['seed']!r}")
 
 
 def takes_rng(function: Function) -> Function:
@@ -225,7 +291,7 @@ def check_choice(name: str, value: object, choices: object) -> None:
     """
     known = get_args(choices) or tuple(cast("Iterable[str]", choices))
     if value not in known:
-        raise ParameterError(f"{name} is {quoted(value)}; {among(value, known)}")
+        raise ParameterError(name, f"is {quoted(value)}; {among(value, known)}")
 
 
 def check_number(name: str, value: object) -> None:
@@ -243,11 +309,11 @@ def check_number(name: str, value: object) -> None:
     workloadkit.errors.ParameterError: warmup is '1w'; it is a number
     """
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise ParameterError(f"{name} is {quoted(value)}; it is a number")
+        raise ParameterError(name, f"is {quoted(value)}; it is a number")
     try:
         float(value)
     except OverflowError:
-        raise ParameterError(f"{name} is {quoted(value)}; it is too large") from None
+        raise ParameterError(name, f"is {quoted(value)}; it is too large") from None
 
 
 def check_positive(**parameters: Any) -> None:
@@ -267,7 +333,7 @@ def check_positive(**parameters: Any) -> None:
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 < value < inf:
-            raise ParameterError(f"{name} is {value:g}; it must be positive")
+            raise ParameterError(name, f"is {value:g}; it must be positive")
 
 
 def check_not_negative(**parameters: Any) -> None:
@@ -280,7 +346,7 @@ def check_not_negative(**parameters: Any) -> None:
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 <= value < inf:
-            raise ParameterError(f"{name} is {value:g}; it must be 0 or more, and finite")
+            raise ParameterError(name, f"is {value:g}; it must be 0 or more, and finite")
 
 
 def check_count(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
@@ -298,7 +364,7 @@ def check_count(name: str, value: Any, *, least: int = 0, most: int | None = Non
     check_number(name, value)
     if not (least <= value < inf and value == int(value)) or (most is not None and value > most):
         bounds = f", {least:,} or more" if most is None else f" from {least:,} to {most:,}"
-        raise ParameterError(f"{name} is {value:.15g}; it is a whole number{bounds}")
+        raise ParameterError(name, f"is {value:.15g}; it is a whole number{bounds}")
     return int(value)
 
 

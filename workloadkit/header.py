@@ -24,6 +24,17 @@ _EACH = re.compile(r"\s*[\d,]+\s*\(((?:\s*\d{1,18}\s*,)+\s*\d{1,18}\s*)\)")
 _WINDOW = re.compile(r"\s*(-?\d{1,15})\s+(-?\d{1,15})(?!\S)")
 _YES, _NO = ("yes", "true"), ("no", "false")
 _OFFSET = re.compile(r"\s*([-+]?\d{1,5})(?!\d)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?P<b>{'|'.join(_MONTHS)})[a-z]*\.?"
+_CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2})"
+# "Tue Feb 21 18:44:15 IST 2006" of version 2.2 and "Tuesday, 1 Dec 1998, 22:00:00" of 1999
+_DATES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"[a-z]+,?\s+{_MONTH}\s+(?P<d>\d{{1,2}}),?\s+{_CLOCK}(\s+\S+)?\s+(?P<y>\d{{4}})",
+        rf"[a-z]+,?\s+(?P<d>\d{{1,2}})\s+{_MONTH},?\s+(?P<y>\d{{4}}),?\s+{_CLOCK}.*",
+    )
+)
 
 
 def whole_number(text: str) -> int | None:
@@ -39,6 +50,49 @@ def whole_number(text: str) -> int | None:
     """
     match = _WHOLE_NUMBER.match(text)
     return int(match[1].replace(",", "")) if match else None
+
+
+def read_date(text: str) -> datetime | None:
+    """Parse a local date as written in headers, without its time zone; None if it is not a date.
+
+    Examples
+    --------
+    >>> str(read_date("Mon Sep 23 14:00:31 CEST 1996"))
+    '1996-09-23 14:00:31'
+    >>> str(read_date("Tuesday, 1 Dec 1998, 22:00:00"))
+    '1998-12-01 22:00:00'
+    """
+    for form in _DATES:
+        if match := form.fullmatch(" ".join(text.split())):
+            month = _MONTHS.index(match["b"].lower()) + 1
+            year, day, hour, minute, second = (int(match[name]) for name in "ydhms")
+            try:
+                return datetime(year, month, day, hour, minute, second)
+            except ValueError:  # such as 31 February
+                return None
+    return None
+
+
+def zone_of_offset(seconds: float) -> tzinfo:
+    """Return the time zone of a UTC offset; it has a name if the offset is a whole hour."""
+    hours, rest = divmod(seconds, 3600)
+    if rest or not -12 <= hours <= 14:
+        return timezone(timedelta(seconds=seconds))
+    return ZoneInfo(f"Etc/GMT{-int(hours):+}" if hours else "UTC")  # these names invert the sign
+
+
+def zone_name(zone: tzinfo) -> str:
+    """Return the name of a time zone; that of a constant offset is, for example, UTC+08:00.
+
+    Examples
+    --------
+    >>> zone_name(zone_of_offset(28800)), zone_name(ZoneInfo("Europe/Stockholm"))
+    ('UTC+08:00', 'Europe/Stockholm')
+    """
+    key = getattr(zone, "key", None)
+    if key is None or key.startswith("Etc/GMT"):
+        return str(timezone(zone.utcoffset(None) or timedelta()))
+    return str(key)
 
 
 @dataclass(frozen=True)
@@ -258,8 +312,29 @@ class Header(Displayed):
 
     @property
     def start(self) -> int | None:
-        """Second 0 of the log, in seconds since 1970 UTC (UnixStartTime)."""
-        return self.number("UnixStartTime")
+        """Second 0 of the log, in seconds since 1970 UTC; None if unknown.
+
+        It is UnixStartTime; without this label, StartTime in the log's time zone.
+
+        Examples
+        --------
+        >>> Header(("; StartTime: Mon Sep 23 14:00:31 1996", "; TimeZone: 7200")).start
+        843480031
+        """
+        if self.get("UnixStartTime") is not None:
+            return self.number("UnixStartTime")
+        wall, zone = self.wall_start, self.time_zone
+        if wall is None or zone is None:
+            return None
+        try:
+            return int(wall.replace(tzinfo=zone).timestamp())
+        except (ValueError, OverflowError):  # outside the range of dates
+            return None
+
+    @cached_property
+    def wall_start(self) -> datetime | None:
+        """Local date and time of second 0 (StartTime); None if unknown."""
+        return read_date(self.get("StartTime") or "")
 
     @property
     def window(self) -> tuple[float, float] | None:

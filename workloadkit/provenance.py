@@ -74,7 +74,7 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     """
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         if rng < 0:
-            raise ParameterError(f"rng is {rng}; a seed must be 0 or more")
+            raise ParameterError("rng", f"is {rng}; a seed must be 0 or more")
         return int(rng)
     try:
         if isinstance(rng, bool):
@@ -82,7 +82,7 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
         return int(np.random.default_rng(rng).integers(MOST_SEEDS))
     except (TypeError, ValueError):
         raise ParameterError(
-            f"rng is {quoted(rng)}; it must be a seed or a numpy Generator"
+            "rng", f"is {quoted(rng)}; it must be a seed or a numpy Generator"
         ) from None
 
 

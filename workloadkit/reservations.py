@@ -72,7 +72,7 @@ def draw_reservations(
     check_choice("law", law, LeadLaw)
     check_not_negative(share=share, lead=lead, window=window)
     if share > 1:
-        raise ParameterError(f"share is {share:g}; it must be from 0 to 1")
+        raise ParameterError("share", f"is {share:g}; it must be from 0 to 1")
     random = np.random.default_rng(rng)
     chosen = random.random(trace.n_jobs) < share
     leads = _leads(random, trace.n_jobs, lead, law)

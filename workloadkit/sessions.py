@@ -135,12 +135,12 @@ def label_jobs(
     if threshold is None:
         threshold = THRESHOLDS[method]
     if not threshold >= 0:  # rejects NaN, too
-        raise ParameterError(f"threshold must be 0 s or more, not {threshold:g}")
+        raise ParameterError("threshold", f"must be 0 s or more, not {threshold:g}")
     if cut is not None:
         if method == "arrival":
             raise ParameterError("a cut requires the method last or max; arrival does not use ends")
         if not cut >= 0:
-            raise ParameterError(f"cut must be 0 s or more, not {cut:g}")
+            raise ParameterError("cut", f"must be 0 s or more, not {cut:g}")
 
     rows, submit, end, user, n_users = _work_of_users(trace)
     reach = submit if method == "arrival" else end

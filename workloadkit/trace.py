@@ -562,11 +562,11 @@ def check_trace(trace: object, name: str = "trace") -> None:
     ParameterError
     """
     if isinstance(trace, str | PathLike):
-        raise ParameterError(f"{name} is {fspath(trace)!r}; read it first with wk.read_swf")
+        raise ParameterError(name, f"is {fspath(trace)!r}; read it first with wk.read_swf")
     if not isinstance(trace, Trace):
         what = "None" if trace is None else f"of type {type(trace).__name__}"
         raise ParameterError(
-            f"{name} is {what}; it must be a Trace, such as returned by wk.read_swf"
+            name, f"is {what}; it must be a Trace, such as returned by wk.read_swf"
         )
 
 

@@ -197,11 +197,13 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
     try:
         at = np.asarray(at, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"at is {at!r}; it must be a number, or one number per job") from None
+        raise ParameterError(
+            "at", f"is {at!r}; it must be a number, or one number per job"
+        ) from None
     if at.shape not in ((), (n_jobs,)):
         raise ParameterError(f"{plural(at.size, 'time')} for {plural(n_jobs, 'utility function')}")
     if (at < 0).any():
-        raise ParameterError(f"at is {at.min():g} s; times before the submission have no value")
+        raise ParameterError("at", f"is {at.min():g} s; times before the submission have no value")
     at = np.broadcast_to(at, n_jobs)
     n_points = np.diff(first)
     reached = np.concatenate([[0], np.cumsum(time <= np.repeat(at, n_points))])

@@ -157,7 +157,7 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
         data = table
     else:
         raise ParameterError(
-            f"table is of type {type(table).__name__}; it must be a DataFrame or a path"
+            "table", f"is of type {type(table).__name__}; it must be a DataFrame or a path"
         )
     unknown = [str(column) for column in data.columns if column not in _KNOWN]
     missing = [column for column in _POINT if column not in data]

@@ -1,5 +1,6 @@
 """Shares of jobs submitted during the day and on weekdays."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from analysis.bootstrap import (
 )
 from analysis.section import AnalysisResult
 from workloadkit.clock import DAY, WEEK, Clock
-from workloadkit.errors import takes_rng
+from workloadkit.errors import WorkloadWarning, takes_rng
 from workloadkit.trace import Trace, list_of_logs
 
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
@@ -82,8 +83,8 @@ def working_hours(
     Parameters
     ----------
     traces : Trace or sequence of Trace
-        One log, or several combined; users of different logs are different users. Times are local;
-        logs without a known local time are left out. All submitted jobs count.
+        One log, or several combined; users of different logs are different users. Times are local.
+        All submitted jobs count.
     n_resamples : int, default 500
         Number of bootstrap resamples of users, for 95 % percentile intervals; jobs of unknown user
         count as one user.
@@ -97,6 +98,11 @@ def working_hours(
     ------
     ParameterError
         If no log is given, or an item is not a Trace.
+
+    Warns
+    -----
+    WorkloadWarning
+        For logs without a known local time, which are left out.
 
     References
     ----------
@@ -117,8 +123,15 @@ def working_hours(
     rng = np.random.default_rng(rng)
     counts, weights = [np.empty((0, 3))], []
     for trace in list_of_logs(traces):
-        clock = Clock.of(trace) if trace.n_jobs else None
-        if clock is None or not clock.known:
+        if not trace.n_jobs:
+            continue
+        clock = Clock.of(trace)
+        if not clock.known:
+            warnings.warn(
+                f"{trace.name}: local time is unknown; left out of the working hours",
+                WorkloadWarning,
+                stacklevel=3,
+            )
             continue
         local = clock.local(trace.column("submit"))
         hour = local % DAY

@@ -14,6 +14,7 @@ from analysis.logs.measured import (
     Changing,
     MeasuredLog,
     change_of,
+    unit_of,
     without_days,
 )
 from analysis.logs.plots import overlay
@@ -36,6 +37,7 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
     columns = ["first", "second", "change", "low", "high", "n_first", "n_second"]
     data = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     data.index.name = "measure"
+    data.attrs["unit"] = unit = unit_of(logs)
     data = data[data[["first", "second"]].notna().all(axis=1)]
     measured = BY_DAY | BY_JOB
     text = pd.DataFrame(
@@ -45,7 +47,7 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
             "change": [_in_words(measured[str(name)], row) for name, row in data.iterrows()],
             "n": [f"{count(a)}, {count(b)}" for a, b in data[["n_first", "n_second"]].to_numpy()],
         },
-        index=pd.Index([measured[str(name)].title for name in data.index]),
+        index=pd.Index([measured[str(name)].title.format(hours=unit) for name in data.index]),
         dtype=object,
     )
     caption = "Measures of both logs; n is the number of full days, or of jobs."
@@ -56,6 +58,9 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
         "Jobs that were submitted before a log begins are not in it: use at its begin is "
         "underestimated.",
     ]
+    if len({log.unit for log in logs}) > 1:
+        units = ", ".join(f"{log.unit} in {name}" for name, log in zip(names, logs, strict=True))
+        notes.append(f"Processor-hours are {units}.")
     notes += filter(None, [without_days(names, logs)])
     figures = tuple(
         _daily(name, names, logs) for name in ("jobs", "core_hours") if name in data.index
@@ -115,7 +120,8 @@ def notable(data: pd.DataFrame) -> list[tuple[str, str, str]]:
         values = f"{how.form(row['first'])} to {how.form(row['second'])}"
         change = "" if np.isnan(row["change"]) else f" ({_in_words(how, row)})"
         direction = "up" if row["second"] > row["first"] else "down"
-        found.append((direction, how.title, f"{values}{change}"))
+        title = how.title.format(hours=data.attrs["unit"])
+        found.append((direction, title, f"{values}{change}"))
     return found
 
 
@@ -130,7 +136,7 @@ def _daily(name: str, names: list[str], logs: list[MeasuredLog]) -> Figure:
     series = {n: log.days[name].reset_index(drop=True) for n, log in zip(names, logs, strict=True)}
     data = pd.DataFrame(series)
     data.index = pd.RangeIndex(1, len(data) + 1, name="day")
-    title = BY_DAY[name].title
+    title = BY_DAY[name].title.format(hours=unit_of(logs))
     return Figure(
         f"daily_{name}",
         title[0].upper() + title[1:],

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import UNKNOWN, duration, number
-from analysis.logs.measured import Form, MeasuredLog, without_days
+from analysis.logs.measured import Form, MeasuredLog, unit_of, without_days
 from analysis.operations.parts import GROUPINGS, hours, kind, listed, names_of, titled
 from analysis.operations.tables import usage
 from analysis.section import Section, Table
@@ -29,7 +29,7 @@ def groups_section(names: list[str], logs: list[MeasuredLog]) -> Section:
             )
             continue
         data = _by_group(by, logs)
-        tables.append(_table_by(by, data, names))
+        tables.append(_table_by(by, data, names, unit_of(logs)))
         change = data["change"]
         if change.abs().max() > 0:
             top = change.abs().idxmax()
@@ -41,9 +41,9 @@ def groups_section(names: list[str], logs: list[MeasuredLog]) -> Section:
     if not (tables or finding):
         notes.append("Neither accounts nor users, partitions, queues or QOS can be compared.")
     if tables and not finding:
-        finding = "No group used more or fewer core-hours per day."
+        finding = f"No group used more or fewer {unit_of(logs)} per day."
     if said:
-        finding = f"Largest changes of core-hours per day: {', '.join(said)}."
+        finding = f"Largest changes of {unit_of(logs)} per day: {', '.join(said)}."
     return Section(
         "groups",
         "By account, user, partition, queue and QOS",
@@ -74,11 +74,11 @@ def _by_group(by: str, logs: list[MeasuredLog]) -> pd.DataFrame:
     return data.loc[order]
 
 
-def _table_by(by: str, data: pd.DataFrame, names: list[str]) -> Table:
+def _table_by(by: str, data: pd.DataFrame, names: list[str], unit: str) -> Table:
     pairs = data[[]].copy()
     columns: dict[str, tuple[str, Form]] = {}
     for column, title, form in (
-        ("core_hours", "core-hours per day", hours),
+        ("core_hours", f"{unit} per day", hours),
         ("jobs", "jobs per day", number),
         ("p50", "wait, median", duration),
         ("p90", "wait, 90th percentile", duration),
@@ -87,9 +87,9 @@ def _table_by(by: str, data: pd.DataFrame, names: list[str]) -> Table:
         if sides.notna().any(axis=None):
             pairs[column] = [_pair(form, *row) for row in sides.to_numpy()]
             columns[column] = (title, str)
-    columns["change"] = ("change of core-hours per day", _signed_hours)
+    columns["change"] = (f"change of {unit} per day", _signed_hours)
     caption = (
-        f"By {kind(by)}, {names[0]} → {names[1]}; the largest changes of core-hours per day first."
+        f"By {kind(by)}, {names[0]} → {names[1]}; the largest changes of {unit} per day first."
     )
     shown_table = listed(f"by_{by}", caption, pairs.assign(change=data["change"]), columns)
     return replace(shown_table, data=data)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import duration, number, share
-from analysis.operations.accounting import accounted_jobs
+from analysis.operations.accounting import accounted_jobs, hours_unit
 from analysis.operations.groups import PERCENTILES, everyone, waits_of
 from analysis.operations.machine import full_days
 from analysis.operations.parts import hours
@@ -24,7 +24,7 @@ Form = Callable[[float], str]
 class Changing(NamedTuple):
     """A measure of both logs: its title, how it is written, and whether it is a share."""
 
-    title: str
+    title: str  # with {hours} for core-hours or CPU-hours
     form: Form
     is_share: bool = False
 
@@ -33,7 +33,7 @@ class Changing(NamedTuple):
 BY_DAY = {
     "jobs": Changing("jobs per day", number),
     "users": Changing("active users per day", number),
-    "core_hours": Changing("core-hours per day", hours),
+    "core_hours": Changing("{hours} per day", hours),
     "gpu_hours": Changing("GPU-hours per day", hours),
     "energy_kwh": Changing("energy per day, kWh", hours),
     "utilization": Changing("utilization", share, is_share=True),
@@ -48,9 +48,9 @@ BY_JOB = {
     },
     "run": Changing("run time, median", duration),
     "procs": Changing("processors of a job, mean", number),
-    "hours_of_job": Changing("core-hours of a job, mean", hours),
+    "hours_of_job": Changing("{hours} of a job, mean", hours),
     "failed": Changing("jobs without a result", share, is_share=True),
-    "lost": Changing("core-hours without a result", share, is_share=True),
+    "lost": Changing("{hours} without a result", share, is_share=True),
     "cpu": Changing("CPU efficiency", share, is_share=True),
     "limit": Changing("used part of the requested time", share, is_share=True),
 }
@@ -61,7 +61,7 @@ class MeasuredLog:
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.inside = trace, trace.within_window()
-        self.days = full_days(trace)
+        self.days, self.unit = full_days(trace), hours_unit(trace)
         submit, user = self.inside.column("submit"), self.inside.column("user")
         place = np.searchsorted(self.days["begin"].to_numpy(), submit, side="right") - 1
         known = (place >= 0) & (user != NO_USER)
@@ -100,6 +100,12 @@ class MeasuredLog:
             "cpu": (used["cpu_efficiency"], int(used["cpu_jobs"])),
             "limit": (used["limit_use"], int(used["limit_jobs"])),
         }
+
+
+def unit_of(logs: list[MeasuredLog]) -> str:
+    """Return the unit of the hours of both logs; processor-hours if they differ."""
+    units = {log.unit for log in logs}
+    return units.pop() if len(units) == 1 else "processor-hours"
 
 
 def without_days(names: list[str], logs: list[MeasuredLog]) -> str:

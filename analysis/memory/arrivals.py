@@ -51,7 +51,7 @@ def arrivals_per_unit(trace: Trace, unit: float = 3600) -> pd.Series:
     """
     check_trace(trace)
     if not 0 < unit < np.inf:
-        raise ParameterError(f"unit must be positive, not {unit:g} s")
+        raise ParameterError("unit", f"must be positive, not {unit:g} s")
     submit = trace.within_window().column("submit")
     first = submit.min() if submit.size else 0.0
     n = int(np.floor((submit - first).max(initial=0) / unit))

@@ -11,6 +11,7 @@ from analysis.load.overview import choices
 from analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
 from workloadkit.executions import executions_of
+from workloadkit.machine.threads import threads_of_jobs
 from workloadkit.outcomes import WITHOUT_RESULT, outcomes_by
 from workloadkit.trace import Trace, check_trace
 
@@ -20,7 +21,7 @@ HOUR = 3600
 By = Literal["user", "account", "partition", "queue", "qos"]
 
 #: What jobs spend, by column: each is elapsed time × the column given here. Power is a mean.
-SPENT = {"core_hours": "procs", "node_hours": "nodes", "gpu_hours": "gpus", "energy_kwh": "power"}
+SPENT = {"core_hours": "cores", "node_hours": "nodes", "gpu_hours": "gpus", "energy_kwh": "power"}
 
 _JOULES = 3.6e6  # in 1 kWh
 
@@ -44,7 +45,7 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
     DataFrame
         One row per job of `trace.jobs`. Of the attempt with which it ended: `submit`, `start` and
         `end` [s of the log], `wait` and `held`, its part before the job was eligible [s]; `run`
-        [s]; `started`; `procs`, `nodes`, `gpus`, and the mean `power` [kW]; `limit_hours`,
+        [s]; `started`; `procs`, `cores`, `nodes`, `gpus`, and the mean `power` [kW]; `limit_hours`,
         requested time × processors, and `used_hours`, its elapsed time × processors; `memory` and
         `requested_memory`, in KB per allocated processor; and the `outcome`. Sums over all its
         attempts: `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number; `energy_kwh`,
@@ -52,7 +53,8 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
         which it is known, and `idle_hours`, those without CPU time; `lost_hours` and
         `lost_gpu_hours`, those without a result; `wasted_hours`, lost or idle; `requeued_hours`,
         the core-hours of attempts that another one followed. NaN is unknown; a job that never
-        started has no hours.
+        started has no hours. Cores are processors, divided by the hardware threads of a core if the
+        description of the machine states them for all jobs; see `hours_unit`.
 
     Examples
     --------
@@ -83,6 +85,19 @@ def accounted_executions(trace: Trace) -> pd.DataFrame:
     return _accounted(trace)[1].copy(deep=False)
 
 
+#: What processors × hours are if a processor may be a hardware thread, and if it is a core.
+CPU_HOURS, CORE_HOURS = "CPU-hours", "core-hours"
+
+
+@lru_cache(maxsize=2)  # of the two logs of a comparison
+def hours_unit(trace: Trace) -> str:
+    """Return what processors × hours of a log are: core-hours if its machine states the cores.
+
+    Processors that may be hardware threads give CPU-hours.
+    """
+    return CPU_HOURS if threads_of_jobs(trace) is None else CORE_HOURS
+
+
 @lru_cache(maxsize=1)  # all tables of a section use it
 def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the jobs and their executions."""
@@ -108,12 +123,16 @@ def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     several = executions_of(trace)
     _of_last_attempt(jobs, several[several["last"]])
-    executions = _with_hours(_executions(jobs, several))
-    row = executions["row"].to_numpy()
+    executions = _executions(jobs, several)
+    row, threads = executions["row"].to_numpy(), threads_of_jobs(trace)
+    threads = np.ones(len(jobs)) if threads is None else threads
+    executions["cores"] = executions["procs"] / threads[row]
+    executions = _with_hours(executions)
     for name in _SUMMED:
         jobs[name] = _sums(row, executions[name].to_numpy(), len(jobs))
     hours = jobs["run"] / HOUR
     return jobs.assign(
+        cores=jobs["procs"] / threads,
         power=(jobs["energy_kwh"] / hours).where(hours > 0),
         used_hours=hours * jobs["procs"],
         limit_hours=trace.column("requested_time") * jobs["procs"] / HOUR,
@@ -160,7 +179,7 @@ def _with_hours(executions: pd.DataFrame) -> pd.DataFrame:
     executions["power"] = (energy / hours).where(hours > 0)
     spent = {name: hours * executions[counted] for name, counted in SPENT.items()}
     core, gpu = spent["core_hours"], spent["gpu_hours"]
-    cpu = executions["cpu"] * executions["procs"] / HOUR
+    cpu = executions["cpu"] * executions["cores"] / HOUR
     known = (core > 0) & (cpu > 0)  # accounting writes 0 for CPU time that was not measured
     idle = (core - cpu).clip(lower=0).where(known)
     without = executions["outcome"].isin(WITHOUT_RESULT)

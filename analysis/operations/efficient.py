@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import count, share
-from analysis.operations.accounting import accounted_jobs
+from analysis.operations.accounting import accounted_jobs, hours_unit
 from analysis.operations.groups import everyone
 from analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
 from analysis.operations.rules import judged
@@ -19,16 +19,16 @@ _NAME, _TITLE = "efficiency", "Efficiency"
 
 def section(trace: Trace) -> Section:
     """Report how much of what jobs were given they used, and by whom the rest was held."""
-    jobs = accounted_jobs(trace)
+    jobs, unit = accounted_jobs(trace), hours_unit(trace)
     all_jobs = efficiency_of(everyone(trace.n_jobs), jobs).iloc[0]
     by_group = {by: efficiency(trace, by) for by in groupings(trace)}
     values: dict[str, Any] = {str(name): value for name, value in all_jobs.items()}
     columns: Columns = {
         "jobs": ("jobs", count),
-        "core_hours": ("core-hours", hours),
+        "core_hours": (unit, hours),
         "cpu_efficiency": ("CPU in use", share),
-        "idle_hours": ("idle core-hours", hours),
-        "wasted_hours": ("wasted core-hours", hours),
+        "idle_hours": (f"idle {unit}", hours),
+        "wasted_hours": (f"wasted {unit}", hours),
         "memory_efficiency": ("memory in use", share),
         "limit_use": ("time limit in use", share),
     }
@@ -41,8 +41,7 @@ def section(trace: Trace) -> Section:
     tables = [
         listed(
             f"by_{by}",
-            f"Use of processors, memory and time limits by {kind(by)}; most wasted core-hours "
-            "first.",
+            f"Use of processors, memory and time limits by {kind(by)}; most wasted {unit} first.",
             table,
             {**columns, **measured},
             folded=by in ("partition", "queue", "qos"),
@@ -55,7 +54,7 @@ def section(trace: Trace) -> Section:
         of = float(jobs["cpu_core_hours"].sum())
         idle = unused / of if of > 0 else np.nan
         who = with_main(
-            {by: t["idle_hours"].fillna(0) for by, t in by_group.items()}, "idle core-hours"
+            {by: t["idle_hours"].fillna(0) for by, t in by_group.items()}, f"idle {unit}"
         )
         used = float(all_jobs["cpu_efficiency"])
         sentences.append(
@@ -66,7 +65,7 @@ def section(trace: Trace) -> Section:
             judged(
                 "cpu_idle",
                 idle,
-                f"{hours(unused)} of {hours(of)} core-hours had no CPU time.{who}",
+                f"{hours(unused)} of {hours(of)} {unit} had no CPU time.{who}",
                 _NAME,
                 n=int(all_jobs["cpu_jobs"]),
                 weight=unused / float(all_jobs["core_hours"]),
@@ -87,8 +86,7 @@ def section(trace: Trace) -> Section:
             judged(
                 "memory_use",
                 used,
-                f"Jobs used {share(used)} of the memory that they requested, weighted by "
-                "core-hours.",
+                f"Jobs used {share(used)} of the memory that they requested, weighted by {unit}.",
                 _NAME,
                 n=int(all_jobs["memory_jobs"]),
                 weight=1 - used,
@@ -124,8 +122,8 @@ def section(trace: Trace) -> Section:
         " ".join(sentences),
         (
             "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
-            "than 100 %. Wasted: core-hours of jobs without a result, and idle ones of the others. "
-            "Memory and time limits: used over requested, weighted by core-hours and by "
+            f"than 100 %. Wasted: {unit} of jobs without a result, and idle ones of the others. "
+            f"Memory and time limits: used over requested, weighted by {unit} and by "
             "processors. CPU time and memory of 0 count as unknown: accounting writes 0 for what "
             "was not measured.",
             *gaps,

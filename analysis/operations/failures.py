@@ -11,9 +11,13 @@ from analysis import style
 from analysis.finding import Finding
 from analysis.formats import count, share
 from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import HOUR, accounted_executions, accounted_jobs
+from analysis.operations.accounting import (
+    HOUR,
+    accounted_executions,
+    accounted_jobs,
+    hours_unit,
+)
 from analysis.operations.parts import (
-    UNITS,
     Unit,
     groupings,
     hours,
@@ -23,6 +27,7 @@ from analysis.operations.parts import (
     of_requeued,
     requeued_hours,
     series,
+    upper,
     with_main,
 )
 from analysis.operations.rules import judged
@@ -41,6 +46,7 @@ _DRAWN = {"completed": style.PALE, "without a result": style.ORANGE, "cancelled"
 def section(trace: Trace) -> Section:
     """Report how jobs ended, and the core-hours without a result by whom."""
     jobs, executions = accounted_jobs(trace), accounted_executions(trace)
+    unit = hours_unit(trace)
     title = "Failed, timed-out and cancelled work"
     if (jobs["outcome"] == "unknown").all():
         gap = "How jobs ended is unknown: the log has neither states nor status."
@@ -62,11 +68,11 @@ def section(trace: Trace) -> Section:
     failed_share = float(without.mean())
     who = with_main({by: t["failed_jobs"] for by, t in tables.items()}, "jobs without a result")
     lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
-    requeued = of_requeued(executions)
+    requeued = of_requeued(executions, unit)
     they = "They and requeued attempts without a result used" if requeued else "They used"
-    used = f"{they} {share(lost_share)} of the core-hours."
+    used = f"{they} {share(lost_share)} of the {unit}."
     of_stopped = with_main(
-        {by: table["cancelled"] for by, table in tables.items()}, "cancelled core-hours"
+        {by: table["cancelled"] for by, table in tables.items()}, f"cancelled {unit}"
     )
     end = jobs["end"].fillna(jobs["submit"]).to_numpy()
     findings = (
@@ -85,7 +91,7 @@ def section(trace: Trace) -> Section:
         judged(
             "cancelled_core_hours",
             stopped_share,
-            f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
+            f"{share(stopped_share)} of the {unit} were of jobs that were cancelled: "
             f"{hours(stopped)} of {hours(total)}.{of_stopped}",
             _NAME,
             n=int((jobs["core_hours"] > 0).sum()),
@@ -114,7 +120,7 @@ def section(trace: Trace) -> Section:
         + requeued,
         tuple(notes),
         values,
-        (_by_outcome(jobs, executions), *(_by(by, table) for by, table in tables.items())),
+        (_by_outcome(jobs, executions, unit), *(_by(by, t, unit) for by, t in tables.items())),
         (figure,) if figure else (),
         findings=findings,
     )
@@ -128,19 +134,19 @@ def _requeued(
     total = float(executions["core_hours"].sum())
     if not again.any():
         return
-    part = float(again.sum()) / total
+    part, unit = float(again.sum()) / total, hours_unit(trace)
     yield judged(
         "requeued_core_hours",
         part,
-        of_requeued(executions, used=f"{share(part)} of the core-hours").strip()
-        + with_main(groups, "core-hours of requeued attempts"),
+        of_requeued(executions, unit, used=f"{share(part)} of the {unit}").strip()
+        + with_main(groups, f"{unit} of requeued attempts"),
         _NAME,
         n=executions.loc[executions["core_hours"] > 0, "row"].nunique(),
         weight=part,
         series=series(
             trace, executions["end"].to_numpy(), again, executions["core_hours"].to_numpy()
         ),
-        series_title="share of core-hours of requeued attempts, by time of the end",
+        series_title=f"share of {unit} of requeued attempts, by time of the end",
     )
 
 
@@ -153,7 +159,7 @@ def _lost(
     work, without = known[f"{unit}_hours"], known[column]
     total, lost = float(work.sum()), float(without.sum())
     part = lost / total if total > 0 else np.nan
-    title = UNITS[unit]
+    title = {"core": hours_unit(trace), "gpu": "GPU-hours"}[unit]
     main = without.groupby(known["outcome"], observed=True).sum().sort_values(ascending=False)
     main = main[main > 0]
     most = f" Main outcome: {main.index[0]}." if len(main) > 1 else ""
@@ -177,7 +183,7 @@ def _kinds(jobs: pd.DataFrame) -> str:
     return ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) or "none"
 
 
-def _by_outcome(jobs: pd.DataFrame, executions: pd.DataFrame) -> Shown:
+def _by_outcome(jobs: pd.DataFrame, executions: pd.DataFrame, unit: str) -> Shown:
     by_outcome = executions.groupby("outcome", observed=False)
     data = pd.DataFrame({"jobs": jobs["outcome"].value_counts(), "core_hours": 0.0})
     data = data.reindex(jobs["outcome"].cat.categories).rename_axis("outcome")
@@ -191,25 +197,25 @@ def _by_outcome(jobs: pd.DataFrame, executions: pd.DataFrame) -> Shown:
         "jobs": ("jobs", count),
         "jobs_share": ("share", share),
         **({"requeued": ("requeued attempts", count)} if data["requeued"].any() else {}),
-        "core_hours": ("core-hours", hours),
-        "core_share": ("share of core-hours", share),
+        "core_hours": (unit, hours),
+        "core_share": (f"share of {unit}", share),
     }
     text = shown(data, columns)
     text.index = text.index.astype(str)
     return Shown("outcomes", "How the jobs ended.", data, text)
 
 
-def _by(by: str, table: pd.DataFrame) -> Shown:
+def _by(by: str, table: pd.DataFrame, unit: str) -> Shown:
     of_gpus: Columns = {"lost_gpu_hours": ("GPU-hours without a result", hours)}
     columns: Columns = {
         "jobs": ("jobs", count),
         "failed_jobs": ("without a result", count),
-        "core_hours": ("core-hours", hours),
+        "core_hours": (unit, hours),
         **{o: (o, hours) for o in OUTCOMES if o != "completed" and table[o].any()},
         "lost_share": ("share without a result", share),
         **(of_gpus if table["lost_gpu_hours"].any() else {}),
     }
-    caption = f"Core-hours by how the jobs ended, by {kind(by)}; most without a result first."
+    caption = f"{upper(unit)} by how the jobs ended, by {kind(by)}; most without a result first."
     return listed(f"by_{by}", caption, table, columns, folded=by != "account")
 
 
@@ -218,6 +224,7 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
     ended = executions[executions["end"].between(window.begin, window.until)]
     if not window.length > 0 or ended.empty:
         return None
+    unit = hours_unit(trace)
     clock, days = Clock.of(trace), drawn_days(window.begin, window.until)
     edges = clock.midnights(window.begin, window.until, days=days)
     each = name_of_days(days)
@@ -234,25 +241,27 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
     total = float(executions["core_hours"].sum())
     outside = total - float(work.sum())
     others = (
-        f" Jobs that ended outside the window had {hours(outside)} of {hours(total)} core-hours."
+        f" Jobs that ended outside the window had {hours(outside)} of {hours(total)} {unit}."
         if outside > 0.01 * total
         else ""
     )
     worst = data.loc[data["without a result"].idxmax()]
     return Figure(
         "by_time",
-        "Core-hours by how jobs ended",
-        f"Core-hours of the jobs that ended in each {each} of the window, by how they ended. "
+        f"{upper(unit)} by how jobs ended",
+        f"{upper(unit)} of the jobs that ended in each {each} of the window, by how they ended. "
         f"Preempted, requeued and unknown ones count as completed.{others}",
         dated(data, clock),
-        partial(plot_outcomes, each=each),
-        alt=f"{share(lost / max(work.sum(), 1e-9))} of the core-hours of jobs that ended in the "
+        partial(plot_outcomes, each=each, unit=unit),
+        alt=f"{share(lost / max(work.sum(), 1e-9))} of the {unit} of jobs that ended in the "
         f"window had no result; the worst {each} lost "
-        f"{plural(float(worst['without a result']), 'core-hour')}.",
+        f"{plural(float(worst['without a result']), unit.removesuffix('s'))}.",
     )
 
 
-def plot_outcomes(data: pd.DataFrame, ax: Axes | None = None, *, each: str = "day") -> Axes:
+def plot_outcomes(
+    data: pd.DataFrame, ax: Axes | None = None, *, each: str = "day", unit: str = "core-hours"
+) -> Axes:
     """Draw the core-hours of each period, stacked by how jobs ended.
 
     Parameters
@@ -263,6 +272,8 @@ def plot_outcomes(data: pd.DataFrame, ax: Axes | None = None, *, each: str = "da
         Default: the current Axes.
     each : str, default "day"
         Length of a period, for the label.
+    unit : str, default "core-hours"
+        Unit of the hours, for the label; see `analysis.operations.accounting.hours_unit`.
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
@@ -271,7 +282,7 @@ def plot_outcomes(data: pd.DataFrame, ax: Axes | None = None, *, each: str = "da
         top = base + data[name].to_numpy()
         ax.stairs(top, edges, baseline=base, fill=True, color=colour, label=name)
         base = top
-    ax.set_ylabel(f"core-hours per {each}")
+    ax.set_ylabel(f"{unit} per {each}")
     ax.set_ylim(bottom=0)
     ax.margins(x=0)
     style.count_axis(ax.yaxis)

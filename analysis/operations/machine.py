@@ -42,8 +42,8 @@ def full_days(trace: Trace) -> pd.DataFrame:
     DataFrame
         One row per local day: `begin` and `end` [s], `date` if local time is known; `jobs`
         submitted; the `core_hours`, `node_hours`, `gpu_hours` and `energy_kwh` that jobs spent in
-        it, NaN if unknown;
-        `utilization`, the core-hours as a share of the machine's, NaN if its size is unknown.
+        it, NaN if unknown; `utilization`, the processors in use as a share of the machine's, NaN if
+        its size is unknown.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def full_days(trace: Trace) -> pd.DataFrame:
     for name, counted in SPENT.items():
         table[name] = hours_between(used, counted, edges)
     capacity = (trace.header.procs or np.nan) * (table["end"] - table["begin"]) / HOUR
-    table["utilization"] = table["core_hours"] / capacity
+    table["utilization"] = hours_between(used, "procs", edges) / capacity
     return table
 
 

@@ -1,7 +1,7 @@
 """What the sections on operations share: tables of groups, main groups in words, series."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,9 @@ _LOST_TO = {
     "out of memory": "out of memory",
     "requeued": "requeued for an unknown reason",
 }
-#: What hours are of, and their name.
+#: What hours are of.
 Unit = Literal["core", "gpu"]
-UNITS: dict[Unit, str] = {"core": "core-hours", "gpu": "GPU-hours"}
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 _LISTED = 50  # rows of a table on the page
 _LONGEST_NAME = 40
@@ -135,8 +135,8 @@ def with_main(values: Mapping[str, pd.Series], what: str) -> str:
     return f" Of the {what}, {' and '.join(found)}." if found else ""
 
 
-def of_requeued(executions: pd.DataFrame, unit: Unit = "core", used: str = "") -> str:
-    """Return how the attempts ended that were requeued, in core- or GPU-hours, as a sentence.
+def of_requeued(executions: pd.DataFrame, unit: str = "core-hours", used: str = "") -> str:
+    """Return how the attempts ended that were requeued, in hours of a unit, as a sentence.
 
     It begins with a blank, and is empty without such attempts.
 
@@ -147,12 +147,13 @@ def of_requeued(executions: pd.DataFrame, unit: Unit = "core", used: str = "") -
     ' Requeued attempts used 1,320 core-hours: 1,000 lost to node failures, 320 preempted.'
     """
     again = executions[executions["requeued"].to_numpy(dtype=bool)]
-    by_outcome = again.groupby(again["outcome"].astype(str))[f"{unit}_hours"].sum()
+    column = "gpu_hours" if unit == "GPU-hours" else "core_hours"
+    by_outcome = again.groupby(again["outcome"].astype(str))[column].sum()
     by_outcome = by_outcome[by_outcome > 0].sort_values(ascending=False, kind="stable")
     if by_outcome.empty:
         return ""
     each = (f"{hours(value)} {_LOST_TO.get(str(o), o)}" for o, value in by_outcome.items())
-    used = used or f"{hours(float(by_outcome.sum()))} {UNITS[unit]}"
+    used = used or f"{hours(float(by_outcome.sum()))} {unit}"
     return f" Requeued attempts used {used}: {', '.join(each)}."
 
 
@@ -164,6 +165,11 @@ def requeued_hours(executions: pd.DataFrame) -> dict[str, float]:
         f"requeued_{unit}_hours": float(spent.where(again, 0 * spent).sum(min_count=1))
         for unit, spent in each.items()
     }
+
+
+def upper(text: str) -> str:
+    """Return a text with a capital at its begin."""
+    return text[0].upper() + text[1:]
 
 
 def series(

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis import style
 from analysis.formats import UNKNOWN, count, duration, number, printable, share
+from analysis.operations.accounting import hours_unit
 from analysis.operations.needs import partitions, requested
 from analysis.operations.parts import hours, listed
 from analysis.section import Columns, Figure, Section, Table, facts, shown
@@ -52,7 +53,7 @@ def section(trace: Trace) -> Section | None:
         tables += _of_machine(machine)
         parts = partitions(trace)
         if len(parts):
-            tables.append(_of_partitions(parts))
+            tables.append(_of_partitions(trace, parts))
     sentences.append(_main_requests(table))
     tables.append(_of_requests(table))
     missing = [name for name in ("GPUs", "features", "whole nodes") if name not in table.index]
@@ -153,7 +154,7 @@ def _size(kind: Any, name: str, amount: float) -> str:
     return f"{_LEAST}{number(amount)}" if amount > 0 else UNKNOWN
 
 
-def _of_partitions(data: pd.DataFrame) -> Table:
+def _of_partitions(trace: Trace, data: pd.DataFrame) -> Table:
     columns: Columns = {
         "nodes": ("nodes", count),
         "procs": ("processors", count),
@@ -161,7 +162,7 @@ def _of_partitions(data: pd.DataFrame) -> Table:
         "max_time": ("longest time", duration),
         "exclusive": ("whole nodes", lambda x: {True: "yes", False: "no"}.get(x, UNKNOWN)),
         "jobs": ("jobs", count),
-        "core_hours": ("core-hours", hours),
+        "core_hours": (hours_unit(trace), hours),
         "core_share": ("share", share),
         "gpu_hours": ("GPU-hours", hours),
     }
@@ -179,7 +180,7 @@ def _of_requests(data: pd.DataFrame) -> Table:
     columns: Columns = {
         "jobs": ("jobs", count),
         "share": ("of the jobs", share),
-        "core_share": ("of the core-hours", share),
+        "core_share": ("of the processor time", share),
         "distinct": ("distinct", count),
     }
     text = shown(data, columns)
@@ -219,7 +220,7 @@ def _figure(table: pd.DataFrame) -> Figure | None:
     return Figure(
         "requests",
         "Jobs with each request",
-        "Share of the jobs that make each request, and of the core-hours that these jobs used.",
+        "Share of the jobs that make each request, and of the processor time that these jobs used.",
         data,
         plot_requests,
         alt=f"{share(data['share'].max())} of the jobs request {most}; "
@@ -228,7 +229,7 @@ def _figure(table: pd.DataFrame) -> Figure | None:
 
 
 def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the shares of jobs and core-hours with each request.
+    """Draw the shares of jobs and processor time with each request.
 
     Parameters
     ----------
@@ -239,7 +240,10 @@ def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     ax = style.current_axes(ax)
     place = np.arange(len(data))
-    bars = (("share", "jobs", style.BLUE, -0.19), ("core_share", "core-hours", style.ORANGE, 0.19))
+    bars = (
+        ("share", "jobs", style.BLUE, -0.19),
+        ("core_share", "processor time", style.ORANGE, 0.19),
+    )
     for column, title, colour, shift in bars:
         ax.barh(place + shift, np.nan_to_num(data[column]), 0.34, color=colour, label=title)
     ax.set_yticks(place, [printable(str(name), 30) for name in data.index])

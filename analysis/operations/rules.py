@@ -16,7 +16,7 @@ def _times(value: float) -> str:
 #: Rules by the name of the measure.
 RULES = {
     "lost_core_hours": Rule(
-        "Core-hours without a result",
+        "Processor time without a result",
         0.1,
         0.25,
         "A tenth of the machine is what a usual extension adds; a quarter is more than most "
@@ -27,7 +27,7 @@ RULES = {
         "GPU-hours without a result",
         0.1,
         0.25,
-        "The thresholds are those of core-hours. A GPU costs as much as tens of cores, so its "
+        "The thresholds are those of processor time. A GPU costs as much as tens of cores, so its "
         "hours are judged separately.",
         share,
     ),
@@ -47,7 +47,7 @@ RULES = {
         share,
     ),
     "cancelled_core_hours": Rule(
-        "Core-hours of cancelled jobs",
+        "Processor time of cancelled jobs",
         0.2,
         0.4,
         "Some jobs are cancelled once they have served; a fifth of the work suggests that many "
@@ -90,7 +90,7 @@ RULES = {
         share,
     ),
     "cpu_idle": Rule(
-        "Allocated core-hours without CPU time",
+        "Allocated processor time without CPU time",
         0.3,
         0.5,
         "Parallel programs lose up to about a third to communication and input; half or more "
@@ -117,7 +117,7 @@ RULES = {
         severity="low",
     ),
     "largest_user": Rule(
-        "Core-hours of one user",
+        "Processor time of one user",
         0.5,
         None,
         "Half or more of the work is of one user: means and shares of the whole log describe "

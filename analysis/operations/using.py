@@ -11,7 +11,14 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, number, share
 from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import SPENT, accounted_executions, accounted_jobs, is_part
+from analysis.operations.accounting import (
+    CPU_HOURS,
+    SPENT,
+    accounted_executions,
+    accounted_jobs,
+    hours_unit,
+    is_part,
+)
 from analysis.operations.machine import full_days
 from analysis.operations.parts import (
     WAITS,
@@ -23,6 +30,7 @@ from analysis.operations.parts import (
     requeued_hours,
     shorter,
     titled,
+    upper,
     with_main,
 )
 from analysis.operations.rules import judged
@@ -33,25 +41,28 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace
 
-_HOURS: Columns = {
-    "core_hours": ("core-hours", hours),
-    "core_share": ("share", share),
-    "node_hours": ("node-hours", hours),
-    "gpu_hours": ("GPU-hours", hours),
-    "energy_kwh": ("energy, kWh", hours),
-}
+
+def _hours(unit: str) -> Columns:
+    return {
+        "core_hours": (unit, hours),
+        "core_share": ("share", share),
+        "node_hours": ("node-hours", hours),
+        "gpu_hours": ("GPU-hours", hours),
+        "energy_kwh": ("energy, kWh", hours),
+    }
 
 
 def section(trace: Trace) -> Section:
     """Report jobs, core-, node- and GPU-hours and energy by group, month and day."""
     jobs, executions = accounted_jobs(trace), accounted_executions(trace)
+    unit = hours_unit(trace)
     groups: dict[str, pd.DataFrame] = {by: usage(trace, by) for by in groupings(trace)}
     tables = [
         listed(
             f"by_{by}",
-            f"Jobs and hours by {kind(by)}; most core-hours first.",
+            f"Jobs and hours by {kind(by)}; most {unit} first.",
             table,
-            {"jobs": ("jobs", count), "started": ("started", count), **_HOURS},
+            {"jobs": ("jobs", count), "started": ("started", count), **_hours(unit)},
             folded=by == "qos",
         )
         for by, table in groups.items()
@@ -60,7 +71,7 @@ def section(trace: Trace) -> Section:
     caption = (
         "Jobs submitted in each month with their waits, and the hours that all jobs spent in it."
     )
-    columns = {"jobs": ("jobs", count), **_HOURS, **WAITS}
+    columns = {"jobs": ("jobs", count), **_hours(unit), **WAITS}
     tables.append(listed("by_month", caption, months, columns, latest=True))
     days = full_days(trace)
     gaps, notes, figures, findings = [], _on_months(months, trace), [], []
@@ -72,7 +83,7 @@ def section(trace: Trace) -> Section:
             else [f"day {begin / DAY:,.0f}" for begin in days["begin"]]
         )
         shown_days = days.set_axis(begins).rename_axis("day")
-        columns = {"jobs": ("jobs", count), **_HOURS, "utilization": ("utilization", share)}
+        columns = {"jobs": ("jobs", count), **_hours(unit), "utilization": ("utilization", share)}
         del columns["core_share"]
         caption = "Jobs submitted and hours spent on each full day of the window."
         tables.append(listed("by_day", caption, shown_days, columns, folded=True, latest=True))
@@ -130,15 +141,15 @@ def section(trace: Trace) -> Section:
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
         gpu = f" {hours(total['gpu_hours'])} GPU-hours were used."
-        gpu += of_requeued(executions, "gpu") + with_main(by_hours, "GPU-hours")
+        gpu += of_requeued(executions, "GPU-hours") + with_main(by_hours, "GPU-hours")
     if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
         first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
         findings.append(
             judged(
                 "largest_user",
                 float(first["core_share"]),
-                f"{_upper(name)} used {share(first['core_share'])} "
-                f"of the core-hours, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
+                f"{upper(name)} used {share(first['core_share'])} "
+                f"of the {unit}, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
                 "usage",
                 n=int((jobs["core_hours"] > 0).sum()),
                 weight=float(first["core_share"]),
@@ -149,13 +160,19 @@ def section(trace: Trace) -> Section:
         "its window, and of all attempts of requeued jobs. Jobs that had not ended when the log "
         "was exported are not in it, so the last days lack their part."
     )
+    if unit == CPU_HOURS:
+        notes.append(
+            "CPU-hours count processors as the log does: cores, or hardware threads. They become "
+            "core-hours if the description of the machine states the threads of a core "
+            "(--slurm-conf, or threads_per_core)."
+        )
     return Section(
         "usage",
-        "Core-, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours."
-        f"{of_requeued(executions)}{gpu}{energy}",
+        f"{upper(unit.removesuffix('hours'))}, node- and GPU-hours",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} {unit}."
+        f"{of_requeued(executions, unit)}{gpu}{energy}",
         (*notes, *gaps),
-        {**total, **requeued_hours(executions), "full_days": len(days)},
+        {**total, **requeued_hours(executions), "hours_unit": unit, "full_days": len(days)},
         tuple(tables),
         tuple(figures),
         findings=tuple(findings),
@@ -184,10 +201,11 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
         raise
     except WorkloadError:
         return None
+    unit = hours_unit(trace)
     columns: Columns = {
         "jobs": ("jobs", count),
         "users": ("users", count),
-        "core_hours": ("core-hours", hours),
+        "core_hours": (unit, hours),
         "given": ("share given", share),
         "used": ("share used", share),
         "ratio": ("used / given", number),
@@ -200,8 +218,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
             "The shares that accounts were given are not in accounting: give them with --shares "
             "(the output of sshare -aP).",
         )
-        name = _upper(titled(str(table.index[0]), "account"))
-        finding = f"{name} used {share(table['used'].iloc[0])} of the core-hours."
+        name = upper(titled(str(table.index[0]), "account"))
+        finding = f"{name} used {share(table['used'].iloc[0])} of the {unit}."
     else:
         large = table[given & (table["used"] >= 0.05)]
         finding = f"Shares are known of {given.sum()} of {plural(len(table), 'account')}."
@@ -209,8 +227,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
             name = large["ratio"].idxmax()
             row = large.loc[name]
             text = (
-                f"{_upper(titled(str(name), 'account'))} used {share(row['used'])} "
-                f"of the core-hours; its share is {share(row['given'])}."
+                f"{upper(titled(str(name), 'account'))} used {share(row['used'])} "
+                f"of the {unit}; its share is {share(row['given'])}."
             )
             finding = f"{finding} {text}"
             findings = (
@@ -235,16 +253,13 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
     )
 
 
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
     known = trace.header.procs is not None
     column = "utilization" if known else "core_hours"
     form = share if known else hours
     most = form(days[column].max())
-    what = "Utilization" if known else "Core-hours"
+    unit = hours_unit(trace)
+    what = "Utilization" if known else upper(unit)
     each = drawn_days(days["begin"].iloc[0], days["end"].iloc[-1])
     grouped = days.groupby(np.arange(len(days)) // each)
     data = grouped.mean(numeric_only=True)
@@ -255,13 +270,19 @@ def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
         f"{what} of {period}",
         f"{what} of {period} of the window.",
         dated(data, clock),
-        partial(plot_days, column=column),
+        partial(plot_days, column=column, unit=unit),
         alt=f"{what} a day: mean {form(days[column].mean())}, at most {most}; "
         f"{number(days['jobs'].mean())} jobs a day on average.",
     )
 
 
-def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, column: str = "utilization") -> Axes:
+def plot_days(
+    data: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    column: str = "utilization",
+    unit: str = "core-hours",
+) -> Axes:
     """Draw the utilization or the core-hours of each full day, or their means, from `full_days`.
 
     Parameters
@@ -270,6 +291,8 @@ def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, column: str = "util
     ax : Axes, optional
         Default: the current Axes.
     column : {"utilization", "core_hours"}
+    unit : str, default "core-hours"
+        Unit of the hours, for the label; see `analysis.operations.accounting.hours_unit`.
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
@@ -280,7 +303,7 @@ def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, column: str = "util
         ax.set_ylabel("share of the machine")
     else:
         style.count_axis(ax.yaxis)
-        ax.set_ylabel("core-hours per day")
+        ax.set_ylabel(f"{unit} per day")
     ax.set_ylim(bottom=0)
     ax.margins(x=0)
     style.date_axis(ax.xaxis, data)

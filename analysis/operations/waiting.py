@@ -11,7 +11,7 @@ from analysis import style
 from analysis.finding import FEWEST_JOBS, Finding
 from analysis.formats import count, duration, share
 from analysis.load.over_time import waits_known
-from analysis.operations.accounting import HOUR, accounted_jobs, names_of
+from analysis.operations.accounting import HOUR, accounted_jobs, hours_unit, names_of
 from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
 from analysis.operations.groups import everyone, waits_of
 from analysis.operations.parts import (
@@ -58,7 +58,7 @@ def section(trace: Trace) -> Section:
     tables: list[Table] = []
     by_group = {by: usage(trace, by) for by in groupings(trace)}
     for by, table in by_group.items():
-        caption = f"Wait from submission to start by {kind(by)}; most core-hours first."
+        caption = f"Wait from submission to start by {kind(by)}; most {hours_unit(trace)} first."
         tables.append(listed(f"by_{by}", caption, table, WAITS, folded=by in ("user", "qos")))
     tables.append(_causes(causes, split=split, recorded=recorded))
     tables += [_causes_by(trace, by) for by in by_group if split or recorded]

@@ -74,12 +74,12 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
     for name, option in pairs:
         if name not in by_name:
             known = among(name, by_name) if by_name else "this study has no axes"
-            raise ParameterError(f"reading: no axis {name!r}; {known}")
+            raise ParameterError("reading", f": no axis {name!r}; {known}")
         if option not in by_name[name].options:
             known = among(option, by_name[name].options)
-            raise ParameterError(f"reading: {name} is {option!r}; {known}")
+            raise ParameterError("reading", f": {name} is {option!r}; {known}")
         if name in seen:
-            raise ParameterError(f"reading: {name} is chosen twice")
+            raise ParameterError("reading", f": {name} is chosen twice")
         seen.add(name)
         reading[name] = option
     return MappingProxyType(reading)
@@ -88,5 +88,5 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
 def _split(choice: str) -> tuple[str, str]:
     name, equals, option = choice.partition("=")
     if not equals:
-        raise ParameterError(f"reading: {choice!r} is not of the form axis=option")
+        raise ParameterError("reading", f": {choice!r} is not of the form axis=option")
     return name, option

@@ -115,7 +115,7 @@ def compare_units(
     n_runs = check_count("count", count, least=1)
     units = list(dict.fromkeys(units))
     if "unit" in how:
-        raise ParameterError("unit is not a parameter here; use units")
+        raise ParameterError("unit", "is not a parameter here; use units")
     if not units:
         raise ParameterError(f"units is empty; known: {', '.join(UNITS)}")
     for unit in units:

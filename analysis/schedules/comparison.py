@@ -234,7 +234,7 @@ def compare_schedules(
     functions = _functions(metrics, weights)
     chosen = list(functions)
     if not chosen:
-        raise ParameterError("metrics: at least one is required")
+        raise ParameterError("metrics", ": at least one is required")
     check_confidence(confidence)
     if not 0 < block < np.inf:
         raise ParameterError(f"block is {block} s; it must be positive")
@@ -318,7 +318,7 @@ def _checked(weights: Mapping[str, float] | None) -> dict[str, float]:
         if not 0 <= weight < np.inf:
             raise ParameterError(f"weight of {metric} is {weight}; it must be 0 or more")
     if weights and not sum(weights.values()) > 0:
-        raise ParameterError("weights: at least one must be larger than 0")
+        raise ParameterError("weights", ": at least one must be larger than 0")
     return weights
 
 

@@ -242,7 +242,7 @@ def gantt(
     w, start, end = schedule.workload, schedule.start, schedule.end
     begin, until = _window(schedule, begin, until)
     if not until > begin:
-        raise ParameterError(f"until is {until:g} s; it must be later than begin, {begin:g} s")
+        raise ParameterError("until", f"is {until:g} s; it must be later than begin, {begin:g} s")
     seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both ends, too
     on_nodes = {run.row: run.nodes for run in schedule.runs if run.nodes}
     cores = nodes_of(schedule)

@@ -105,7 +105,7 @@ def compare_productivity(
     [0.9983, 1.0]
     """
     if not isinstance(schedules, Mapping) or not schedules:
-        raise ParameterError("schedules must be a mapping of names to Schedules")
+        raise ParameterError("schedules", "must be a mapping of names to Schedules")
     found: dict[str, Productivity] = {}
     weekly, at_least = {}, {}
     if log is not None:

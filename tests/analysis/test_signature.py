@@ -10,6 +10,7 @@ from analysis.reactions import feedback_signature, signature
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, Trace, read_swf
 from workloadkit.clock import WEEK
+from workloadkit.errors import WorkloadWarning
 
 
 def weekly(jobs, run, *, begin=1000):
@@ -131,7 +132,9 @@ def test_working_hours_by_hand():
     hours = [7.5, 17.5, 17.49, 7.49, 24 * 4 + 12, 24 * 5, 24 * 7 - 1, 24 * 7]
     submit = [3600 * hour for hour in hours]
     trace = Trace.from_columns({"submit": submit, "user": [1, 2, 3, 4, 1, 2, 3, 4]}, header=header)
-    found = working_hours([trace, Trace.from_columns({"submit": [5]})], rng=1)
+    other = Trace.from_columns({"submit": [5]}, name="other")
+    with pytest.warns(WorkloadWarning, match="other: local time is unknown; left out"):
+        found = working_hours([trace, other], rng=1)
     assert (found.jobs, found.day, found.weekdays) == (8, 3 / 8, 6 / 8)
     assert found.day_interval[0] < found.day < found.day_interval[1]
     assert style.draw(lambda _, ax: found.plot(ax), None, name="x")
@@ -157,7 +160,8 @@ def test_working_hours_are_drawn_next_to_their_names():
 
 
 def test_without_local_time_there_are_no_working_hours():
-    found = working_hours(Trace.from_columns({"submit": [5, 6]}))
+    with pytest.warns(WorkloadWarning, match="local time is unknown; left out"):
+        found = working_hours(Trace.from_columns({"submit": [5, 6]}))
     assert found.jobs == 0
     assert np.isnan([found.day, found.weekdays, *found.day_interval]).all()
 

@@ -1,10 +1,14 @@
 """What all commands have in common: help, options, defaults from a file, custom parts, words."""
 
+import ast
 import io
 import json
 import os
+import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +16,9 @@ import typer
 
 import workloadkit as wk
 from analysis.report import Characterization
-from workloadkit import cli
+from workloadkit import cli, errors
 from workloadkit.cli import completion, configuration, messages
-from workloadkit.cli.commands import as_options
+from workloadkit.cli.commands import in_options
 from workloadkit.cli.crosscheck import MODELS
 from workloadkit.cli.queueing import NAMES
 from workloadkit.cli.topics import TOPICS
@@ -322,17 +326,36 @@ def test_a_custom_part_that_is_not_there_is_one_line(run, log, tmp_path, word, c
 
 def test_errors_name_options_as_the_command_line_does(run, log, tmp_path):
     simulate = ROOT.commands["simulate"]
-    for message, expected in (
+    outages, arrivals = errors.parameter("outages"), errors.parameter("scale_arrivals")
+    for error, in_python, expected in (
         (
-            "leave them out with oversize='drop' (--oversize drop)",
+            wk.WorkloadError(f"leave them out with {errors.parameter('oversize', 'drop')}"),
+            "leave them out with oversize='drop'",
             "leave them out with --oversize drop",
         ),
-        ("scale_runs is 0; it must be positive", "--scale-runs is 0; it must be positive"),
-        ("interrupted requires outages, which", "--interrupted requires --outages, which"),
-        ("offered_load and scale_arrivals both", "--offered-load and --scale-arrivals both"),
-        ("a.swf: its procs is odd", "a.swf: its procs is odd"),
+        (
+            errors.ParameterError("scale_runs", "is 0; it must be positive"),
+            "scale_runs is 0; it must be positive",
+            "--scale-runs is 0; it must be positive",
+        ),
+        (
+            errors.ParameterError("interrupted", f"requires {outages}, which"),
+            "interrupted requires outages, which",
+            "--interrupted requires --outages, which",
+        ),
+        (
+            errors.ParameterError("offered_load", f"and {arrivals} both"),
+            "offered_load and scale_arrivals both",
+            "--offered-load and --scale-arrivals both",
+        ),
+        (errors.ParameterError("users", ": one"), "users: one", "--users: one"),
+        (errors.ParameterError("depth", "is 0"), "depth is 0", "depth is 0"),
     ):
-        assert as_options(message, simulate) == expected
+        for each in (error, pickle.loads(pickle.dumps(error))):
+            assert (str(each), in_options(each, simulate)) == (in_python, expected)
+    for text in ("queue: no such file", "queue is a folder", "a.swf: its procs is odd", "x_y"):
+        for same in (wk.WorkloadError(text), errors.ParameterError(text)):
+            assert in_options(same, simulate) == text
     code, _, err = run("simulate", log, "--procs", 2)
     assert code == 1
     assert "oversize=" not in err
@@ -346,3 +369,33 @@ def test_a_report_on_the_sample_says_so_in_its_title(log):
 
     assert titled(wk.load_sample()) == "The built-in sample (sample.swf.gz) · workloadkit"
     assert titled(wk.read_swf(log)) == "log.swf · workloadkit"
+
+
+def test_files_with_the_names_of_options_keep_them(run, log, tmp_path):
+    for name in ("queue", "procs", "scale_runs", "users is 3", "requires outages"):
+        code, out, err = run("simulate", name)
+        assert (code, out, err) == (1, "", f"error: {name}: no such file\n")
+    _, _, err = run("simulate", log, "--scheduler", "procs is 3")
+    assert "'procs is 3'" in err
+
+
+def options_of(command):
+    own = {each.name for each in command.params if each.param_type_name == "option"}
+    return own.union(*(options_of(each) for each in getattr(command, "commands", {}).values()))
+
+
+def test_errors_do_not_write_the_name_of_an_option_into_their_text():
+    """They would be written as in Python: ParameterError("procs", "is 0"), not ("procs is 0")."""
+    begins = re.compile(rf"({'|'.join(options_of(ROOT))}) (is|requires) ")
+    found = []
+    for file in Path(wk.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ParameterError":
+                first = node.args[0].values[0] if is_formatted(node) else node.args[0]
+                if begins.match(str(getattr(first, "value", ""))):
+                    found.append(f"{file.name}:{node.lineno}")
+    assert not found
+
+
+def is_formatted(call):
+    return isinstance(call.args[0], ast.JoinedStr) and bool(call.args[0].values)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from workloadkit import Header, Trace
 from workloadkit.clock import DAY, Clock, span
+from workloadkit.errors import ParameterError
 
 ZONES = ("Europe/Stockholm", "US/Pacific", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata")
 START = int(datetime.fromisoformat("2016-01-10T12:00:00+00:00").timestamp())
@@ -199,3 +200,70 @@ def test_a_clock_can_be_true_beyond_the_end_of_its_log():
 def test_a_clock_is_true_as_far_as_python_knows_the_calendar():
     trace = trace_in("UTC", [0], start=221_845_392_000 - 10 * DAY)  # ten days before the year 9000
     assert Clock.of(trace, beyond=1000 * DAY).known
+
+
+def start_time(text, *more):
+    """The clock of a log of 1999, which has the date of second 0 but no UnixStartTime."""
+    return Clock.between(Header((f"; StartTime: {text}", *more)), 0, 400 * DAY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tuesday, 1 Dec 1998, 22:00:00",
+        "Tue Dec  1 22:00:00 PST 1998",
+        "Tue Dec 1 22:00:00 1998",
+        "Tue Dec 01 22:00:00 GMT-8 1998",
+        "TUE, 1 DEC 1998 22:00:00 -0800",
+    ],
+)
+def test_a_log_of_1999_has_the_wall_time_of_its_start(text):
+    clock = start_time(text)
+    assert clock.known
+    assert str(clock.dates([0])[0]) == "1998-12-01 22:00:00"
+    assert clock.local(0) % (7 * DAY) == DAY + 22 * 3600  # a Tuesday
+    assert clock.seconds(clock.local([0, 300 * DAY])).tolist() == [0, 300 * DAY]
+    assert "its time zone is unknown" in clock.note
+
+
+def test_start_time_is_that_of_the_time_zone_if_the_header_has_one():
+    clock = start_time("Tue Dec 1 22:00:00 PST 1998", "; TimeZoneString: US/Pacific")
+    assert clock.start == datetime.fromisoformat("1998-12-01T22:00:00-08:00").timestamp()
+    assert str(clock.dates([200 * DAY])[0]) == "1999-06-19 23:00:00"
+    assert not clock.note
+
+
+def test_start_time_is_the_wall_time_of_unix_start_time():
+    clock = start_time("Tue Dec 1 22:00:00 PST 1998", "; UnixStartTime: 912578400")
+    assert clock.start == 912578400
+    assert str(clock.dates([0])[0]) == "1998-12-01 22:00:00"
+    assert "its time zone is unknown" in clock.note
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("Mon Feb 31 10:00:00 1998", ()),
+        ("0", ()),
+        ("Tue Dec 1 22:00:00 1998", ("; UnixStartTime: 0",)),
+    ],
+)
+def test_a_start_that_is_no_date_is_no_clock(text, more):
+    assert not start_time(text, *more).known
+
+
+def test_a_clock_of_a_constant_offset_is_reported():
+    for zone, name in (("UTC", "UTC"), ("Etc/GMT-8", "UTC+08:00")):
+        clock = Clock.between(header_in(zone), 0, DAY)
+        assert clock.zone == name
+        assert f"clock is {name}, without daylight saving" in clock.note
+    assert not Clock.between(header_in("Asia/Shanghai"), 0, DAY).note
+
+
+def test_dates_choose_jobs_of_a_log_of_1999():
+    header = Header(("; StartTime: Tuesday, 1 Dec 1998, 22:00:00",))
+    trace = Trace.from_columns({"submit": [0, 2 * 3600 - 1, 2 * 3600, DAY]}, header=header)
+    assert trace.where(since="1998-12-02").n_jobs == 2
+    assert trace.where("hour = 22").n_jobs == 2
+    with pytest.raises(ParameterError, match="since is '1998'; write 1998-01"):
+        trace.where(since="1998")

@@ -271,6 +271,17 @@ def by_hours(trace, users="distribution", *, shift):
     return schedule.jobs["submit"].astype(int).tolist(), schedule.history, moved
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_users_with_working_hours_warn_where_a_log_has_no_clock(engine):
+    trace = wk.Trace.from_columns(
+        {"submit": [0, 60], "run": [5, 5], "procs": [1, 1], "user": [1, 1]}
+    )
+    with pytest.warns(
+        wk.WorkloadWarning, match="all users have working hours, but the log's local"
+    ):
+        wk.simulate(trace, users="distribution", procs=1, rng=1, engine=engine)
+
+
 def test_a_batch_waits_for_the_hours():
     # It is released on Friday at 23:00.
     friday = 4 * DAY + 23 * HOUR

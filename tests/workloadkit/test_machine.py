@@ -232,8 +232,8 @@ def test_slurm_conf(tmp_path):
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "more.conf").write_text(MORE)
     conf = read_slurm_conf(tmp_path / "slurm.conf")
-    avx = {"cores": 16, "memory": 64_000 << 10, "features": ("avx", "ib")}
-    gpu = {"cores": 14, "memory": 250_000 << 10, "gpus": 5}
+    avx = {"cores": 16, "threads_per_core": 1, "memory": 64_000 << 10, "features": ("avx", "ib")}
+    gpu = {"cores": 14, "threads_per_core": 1, "memory": 250_000 << 10, "gpus": 5}
     assert conf.machine == MachineDescription(
         nodes=(
             NodeType(count=16, **avx, partitions=("batch", "all"), names="n[001-016]"),

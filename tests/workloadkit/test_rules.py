@@ -600,6 +600,11 @@ def test_missing_wrong_and_repeated_labels_are_named():
         (
             {"UnixStartTime": None, "TimeZoneString": None},
             "clock-known",
+            "no UnixStartTime and no TimeZoneString: local time is only that of StartTime",
+        ),
+        (
+            {"UnixStartTime": None, "TimeZoneString": None, "StartTime": None},
+            "clock-known",
             "no UnixStartTime and no TimeZoneString: local time is unknown",
         ),
         ({"Version": None, "Computer": None}, "labels-present", "no Version, Computer"),

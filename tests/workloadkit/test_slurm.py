@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.data import format_path, needs_formats
+from workloadkit.clock import Clock
 from workloadkit.io.slurm import looks_like, read_slurm
 
 ROW = {
@@ -883,3 +884,74 @@ def test_the_steps_of_reportseff_with_the_times_that_they_lack():
     assert by_id.loc["39889258_1426", "memory"] == 3501608 / 2
     assert by_id.loc["131042", "memory"] == 1947276 * 8 / 8
     assert by_id.loc["131042", "cpu"] == pytest.approx(417.815 / 8)
+
+
+def with_offsets(*offsets, **options):
+    """A log of one job a day, submitted at 8:00 of an offset."""
+    rows = [
+        {"JobIDRaw": f"{i}", "JobID": f"{i}"}
+        | {
+            name: f"2024-05-{i:02}T{hour}{offset}"
+            for name, hour in (
+                *(("Submit", "08:00:00"), ("Eligible", "08:00:00")),
+                *(("Start", "08:01:00"), ("End", "09:01:00")),
+            )
+        }
+        for i, offset in enumerate(offsets, 1)
+    ]
+    return read(export(*rows), **options)
+
+
+@pytest.mark.parametrize(
+    ("offset", "name", "seconds"),
+    [
+        ("+08:00", "UTC+08:00", 28800),
+        ("+0800", "UTC+08:00", 28800),
+        (" +08:00", "UTC+08:00", 28800),
+        ("-05:00", "UTC-05:00", -18000),
+        ("+05:30", "UTC+05:30", 19800),
+        ("+00:00", "UTC", 0),
+        ("Z", "UTC", 0),
+    ],
+)
+def test_the_offset_of_the_times_is_the_clock_of_the_log(offset, name, seconds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace = with_offsets(offset, offset)
+    assert trace.intake.settings == (("time zone", name),)
+    clock = Clock.of(trace)
+    assert clock.zone == name
+    assert str(clock.dates([0])[0]) == "2024-05-01 08:00:00"
+    assert trace.header.start == SECOND - seconds
+    assert trace.header.get("TimeZone") == str(seconds)
+    assert not {"start-time", "end-time"} & {f.rule for f in wk.validate(trace).findings}
+    assert not noted(trace)
+
+
+def test_a_given_time_zone_is_that_of_the_log():
+    trace = with_offsets("+02:00", "+01:00", tz="Asia/Tokyo")
+    assert trace.header.get("TimeZoneString") == "Asia/Tokyo"
+    assert column(trace, "submit") == [0, 86400 + 3600]
+    assert str(Clock.of(trace).dates([0])[0]) == "2024-05-01 15:00:00"
+    assert with_offsets("+08:00", tz="UTC").header.get("TimeZoneString") == "UTC"
+
+
+def test_several_offsets_give_the_most_frequent_and_are_reported():
+    with pytest.warns(wk.WorkloadWarning, match=r"clock is UTC\+02:00, the most frequent .*give"):
+        trace = with_offsets("+02:00", "+01:00", "+02:00", "Z")
+    assert Clock.of(trace).zone == "UTC+02:00"
+    assert noted(trace) == {
+        "times of UTC+01:00, not of UTC+02:00": 4,
+        "times of UTC, not of UTC+02:00": 4,
+    }
+    with pytest.warns(wk.WorkloadWarning, match="times without an offset: taken as UTC"):
+        trace = with_offsets("+02:00", "+02:00", "")
+    assert noted(trace) == {"times without an offset: taken as UTC": 4}
+
+
+def test_the_window_of_an_export_opens_at_a_midnight_of_its_offset():
+    """The run spans a midnight of UTC+8, which is no midnight of UTC."""
+    times = {"Submit": "01T23:40:00", "Eligible": "01T23:40:00", "Start": "01T23:50:00"}
+    times = {name: f"2024-05-{time}+08:00" for name, time in times.items()}
+    trace = read(export({**times, "End": "2024-05-02T00:50:00+08:00"}))
+    assert sidecar(trace, "cut") == ["begin"]

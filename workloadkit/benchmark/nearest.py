@@ -61,7 +61,7 @@ def nearest_cases(
     ('sample', True)
     """
     if metric not in METRICS:
-        raise ParameterError(f"metric is {metric!r}; {among(metric, METRICS)}")
+        raise ParameterError("metric", f"is {metric!r}; {among(metric, METRICS)}")
     machine = machine_size(trace.header, procs)
     log = in_the_form(trace, machine, trace.name, load=None)
     if log.n_jobs < 3:

@@ -227,7 +227,7 @@ class Commands(_PlainValues, typer.core.TyperGroup):
                 return super().invoke(ctx)
             except WorkloadError as error:
                 write_message(
-                    f"error: {as_options(str(error), self.commands.get(ctx.invoked_subcommand))}"
+                    f"error: {in_options(error, self.commands.get(ctx.invoked_subcommand))}"
                 )
                 raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
             except typer.BadParameter as error:
@@ -255,17 +255,16 @@ class Commands(_PlainValues, typer.core.TyperGroup):
                 formatter.write_dl(rows)
 
 
-def as_options(message: str, command: Any) -> str:
-    """Write the names of Python's parameters in a message as the options of a command."""
-    for parameter in _options(command):
-        name, option = parameter.name, parameter.opts[-1]
-        message = message.replace(f" ({option} ", f" {name}=(")
-        message = re.sub(rf"{name}='([\w-]+)'(?: {name}=\(\1\))?", rf"{option} \1", message)
-        first, second = r" is | requires |: ", r"(?<=requires )"
-        message = re.sub(rf"^{name}(?={first})|(?:{second}){name}\b", option, message)
-        if "_" in name:
-            message = re.sub(rf"(?<![\w'.-]){name}(?![\w'=(-])", option, message)
-    return message
+def in_options(error: WorkloadError, command: Any) -> str:
+    """Return the message of an error with the parameters of Python as the options of a command."""
+    options = {parameter.name: parameter.opts[-1] for parameter in _options(command)}
+
+    def write(name: str, value: str) -> str:
+        if name in options:
+            return f"{options[name]} {value}".rstrip()
+        return f"{name}={value!r}" if value else name
+
+    return error.worded(write)
 
 
 def _options(command: Any) -> Iterator[Any]:

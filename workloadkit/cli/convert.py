@@ -62,9 +62,14 @@ def convert(
         typer.Option("--from", help="Format of the input. By default it is recognized."),
     ] = None,
     tz: Annotated[
-        str,
-        typer.Option(metavar="ZONE", help="Time zone of the log, and of times without one."),
-    ] = "UTC",
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            show_default=False,
+            help="Time zone of the log, and of times without an offset. By default the offset of "
+            "the times, else UTC.",
+        ),
+    ] = None,
     procs: Annotated[int | None, procs_option("those in the export, if any")] = None,
     attempts: Annotated[
         bool,
@@ -176,6 +181,9 @@ def _configured(path: Path) -> "MachineDescription":
 
     conf = read_slurm_conf(path)
     parts = f"{conf.machine.n_nodes:,} nodes, {plural(conf.machine.procs, 'processor')}"
+    threads = {kind.threads_per_core or 1 for kind in conf.machine.nodes}
+    if threads != {1}:
+        parts += f" ({' or '.join(map(str, sorted(threads)))} of a core)"
     note(f"{path}: {parts}, {plural(len(conf.machine.partitions), 'partition')}")
     if conf.left_out:
         note(f"{path}: {plural(len(conf.left_out), 'node')} left out, State=FUTURE")

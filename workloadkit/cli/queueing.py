@@ -148,7 +148,7 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
         "linearizer": networks.linearizer,
     }
     if method not in methods:
-        raise ParameterError(f"method is {method!r}; {among(method, methods)}")
+        raise ParameterError("method", f"is {method!r}; {among(method, methods)}")
     return methods[method](demands, N, Z, servers=servers)
 
 

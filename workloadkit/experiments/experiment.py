@@ -17,7 +17,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, check_number, quoted
+from workloadkit.errors import ParameterError, check_number, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
@@ -126,8 +126,9 @@ class Experiment(Displayed):
         size = prod(map(len, given.values())) * self.settings.runs
         if size > MOST_SIMULATIONS:
             raise ParameterError(
-                f"runs is {quoted(self.settings.runs)}: an experiment of {size:,} simulations "
-                f"is too large; the most are {MOST_SIMULATIONS:,}"
+                "runs",
+                f"is {quoted(self.settings.runs)}: an experiment of {size:,} simulations "
+                f"is too large; the most are {MOST_SIMULATIONS:,}",
             )
         for name in self._metrics:
             if name in COLUMNS:
@@ -140,7 +141,7 @@ class Experiment(Displayed):
         for users in self.behaviours.values():
             self._check_users(users)
         if self.settings.resampling and not self._by_users:
-            raise ParameterError("resampling requires load_by='users'")
+            raise ParameterError(f"resampling requires {parameter('load_by', 'users')}")
         for reading in self.readings:
             self._under(reading)
 
@@ -178,11 +179,13 @@ class Experiment(Displayed):
                 "users who do not react (open)"
             )
         if reacting and not isinstance(users, Behaviour):
-            raise ParameterError(f"users is {quoted(users)}; an experiment requires users of a log")
+            raise ParameterError(
+                "users", f"is {quoted(users)}; an experiment requires users of a log"
+            )
         if reacting and not self._by_users:
             raise ParameterError(
                 f"the load of users {users.name} follows from their behaviour; set it with "
-                "load_by='users' (--load-by users)"
+                f"{parameter('load_by', 'users')}"
             )
 
     def _under(self, reading: str) -> ExperimentSettings:
@@ -292,7 +295,9 @@ class Experiment(Displayed):
         """
         part, n_parts = shard
         if not 1 <= part <= n_parts:
-            raise ParameterError(f"shard is {part}/{n_parts}; it must be k/n, with k from 1 to n")
+            raise ParameterError(
+                "shard", f"is {part}/{n_parts}; it must be k/n, with k from 1 to n"
+            )
         if n_parts > 1 and self.settings.rng is None:
             raise ParameterError("the shards of an experiment require a common seed")
         if folder is None:

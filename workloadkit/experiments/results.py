@@ -92,7 +92,7 @@ class Results(Displayed):
         """
         metric = self.metrics[0] if metric is None else metric
         if metric not in self.metrics:
-            raise ParameterError(f"metric is {quoted(metric)}; {among(metric, self.metrics)}")
+            raise ParameterError("metric", f"is {quoted(metric)}; {among(metric, self.metrics)}")
         ax, table = current_axes(ax), self.table
         varying = [axis for axis in self.axes if table[axis].nunique(dropna=False) > 1]
         by = [axis for axis in varying if axis != "load"] or ["scheduler"]
@@ -162,12 +162,12 @@ class Results(Displayed):
         0      easy       -10.0    0.5
         """
         if metric not in self.metrics:
-            raise ParameterError(f"metric is {quoted(metric)}; {among(metric, self.metrics)}")
+            raise ParameterError("metric", f"is {quoted(metric)}; {among(metric, self.metrics)}")
         if axis not in self.axes or axis in ("log", "load"):
             raise ParameterError(f"axis is {quoted(axis)}; known: scheduler, reading, users")
         names = list(dict.fromkeys(self.runs[axis]))
         if baseline not in names:
-            raise ParameterError(f"baseline is {quoted(baseline)}; {among(baseline, names)}")
+            raise ParameterError("baseline", f"is {quoted(baseline)}; {among(baseline, names)}")
         keys = [key for key in AXES if key in self.runs and key != axis]
         values = [*keys, metric, "saturated"]
         against = self.runs.loc[self.runs[axis] == baseline, values]

@@ -139,7 +139,7 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     submit = trace.column("submit")
     weeks = np.asarray(weeks, dtype=np.int64)
     if not trace.n_jobs or not weeks.size or (weeks < 0).any():
-        raise ParameterError("weeks must be at least 0, and the log must have jobs")
+        raise ParameterError("weeks", "must be at least 0, and the log must have jobs")
     begins = submit[0] + WEEK * weeks
     low, high = np.searchsorted(submit, begins), np.searchsorted(submit, begins + WEEK)
     rows = np.concatenate([np.arange(*part) for part in zip(low, high, strict=True)])

@@ -127,7 +127,7 @@ class InferredOutages(Displayed):
         check_number("min_confidence", min_confidence)
         if not 0 <= min_confidence <= 1:
             raise ParameterError(
-                f"min_confidence is {min_confidence:g}; it must lie between 0 and 1"
+                "min_confidence", f"is {min_confidence:g}; it must lie between 0 and 1"
             )
         return self.table[self.table["confidence"] >= min_confidence]
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadWarning, plural
 from workloadkit.fields import BY_NAME, UNKNOWN
-from workloadkit.header import Header
+from workloadkit.header import Header, zone_name
 from workloadkit.intake import IRREGULAR, ROWS_READ, Intake
 from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
@@ -79,6 +79,7 @@ def assemble(
         raise FormatError(path, f"the {kind} contains no job" + (f": {left}" if left else ""))
     table, attempts = fold_attempts(table, records, summed_up=options.attempts)
     start = int(np.floor(table["submit"].min()))
+    zone = records.zone or ZoneInfo(options.zone)
     numbers, names = _numbers(table, options)
     jobs = _columns(table, start, records) | numbers
     trace = Trace.from_columns({"job": np.arange(1, len(table) + 1), **jobs})
@@ -88,7 +89,7 @@ def assemble(
         jobs=len(table),
         left_out=records.left_out,
         noted=records.noted,
-        settings=(("time zone", options.tz),),
+        settings=(("time zone", zone_name(zone)),),
     )
     if len(attempts):
         trace = replace(trace, bursts=partial_lines(attempts, trace))
@@ -98,7 +99,7 @@ def assemble(
     parts = {name: beside[name] for name in ("partition", "queue")}  # in an anonymous log, numbers
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, start, window, records.suspends),
+        header=_header(trace, table, intake, options, names, start, zone, window, records.suspends),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
         sidecar=beside,
@@ -148,6 +149,7 @@ def _header(
     options: ImportOptions,
     names: dict[str, list[str]],
     start: int,
+    zone: tzinfo,
     window: Window,
     suspends: bool,
 ) -> Header:
@@ -164,14 +166,14 @@ def _header(
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
     # Double: summary lines and parts; TS: time slicing without parts
     entries.append(("Preemption", "Double" if n_bursts else "TS" if suspends else "No"))
-    zone = ZoneInfo(options.tz)
     moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
     offset = moment.utcoffset()
     entries += [
         ("UnixStartTime", str(start)),
         ("TimeZone", str(int(offset.total_seconds()) if offset is not None else 0)),
-        ("TimeZoneString", options.tz),
     ]
+    if isinstance(zone, ZoneInfo):
+        entries.append(("TimeZoneString", zone.key))
     dated = Header(tuple(f"; {label}: {value}" for label, value in entries))
     if date := dated.date(0):
         entries.append(("StartTime", date))

@@ -10,7 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
-from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
+from workloadkit.errors import (
+    FormatError,
+    ParameterError,
+    WorkloadError,
+    check_choice,
+    parameter,
+)
 from workloadkit.io.files import (
     COMPRESSED,
     Rejoined,
@@ -119,7 +125,8 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
     given = _given(options)
     if unknown := set(given) - set(known):
-        raise ParameterError(f"{', '.join(sorted(unknown))}: not supported for {TITLES[format]}")
+        names = ", ".join(map(parameter, sorted(unknown)))
+        raise ParameterError(f"{names}: not supported for {TITLES[format]}")
     if format in ACCOUNTING:
         return _reader(format)(sources, **given)
     if len(sources) > 1:
@@ -129,9 +136,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that differ from their defaults."""
-    given = {name: v for name, v in options.items() if v is not None and v is not False}
-    given.pop("tz", None) if given.get("tz") == "UTC" else None
-    return given
+    return {name: v for name, v in options.items() if v is not None and v is not False}
 
 
 def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
@@ -191,8 +196,9 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in WRITTEN:
         raise ParameterError(
-            f"{name}: the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
-            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}"
+            name,
+            f": the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
+            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}",
         )
     return WRITTEN[suffix]
 

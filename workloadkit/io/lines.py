@@ -75,7 +75,7 @@ def list_of_sources(sources: Sources) -> list[Source]:
         return [sources]  # type: ignore[list-item]
     if not isinstance(sources, Sequence) or not sources:
         raise ParameterError(
-            f"source is {sources!r}; it must be a path, a binary file or a list of these"
+            "source", f"is {sources!r}; it must be a path, a binary file or a list of these"
         )
     return list(sources)
 

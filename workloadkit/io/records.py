@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, plural
+from workloadkit.errors import ParameterError, parameter, plural
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
 from workloadkit.io.lines import Block, Sources, line_blocks
 from workloadkit.record_fields import RECORD_FIELDS, RecordField
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     import pandas as pd
 
 
@@ -24,8 +26,9 @@ class ImportOptions:
 
     Parameters
     ----------
-    tz : str, default "UTC"
-        Time zone of times without one, and of the log.
+    tz : str, optional
+        Time zone of times without an offset, and of the log. By default the log has the offset of
+        its times, and times without one are UTC.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
@@ -37,7 +40,7 @@ class ImportOptions:
         `anonymize`.
     """
 
-    tz: str = "UTC"
+    tz: str | None = None
     procs: int | None = None
     attempts: bool = False
     anonymize: bool = False
@@ -53,17 +56,24 @@ class ImportOptions:
         from zoneinfo import ZoneInfo
 
         try:
-            ZoneInfo(self.tz)
+            ZoneInfo(self.zone)
         except (KeyError, ValueError, OSError, TypeError):
             raise ParameterError(
-                f"tz is {self.tz!r}; it must be a time zone such as UTC or Europe/Stockholm"
+                "tz", f"is {self.tz!r}; it must be a time zone such as UTC or Europe/Stockholm"
             ) from None
         if self.procs is not None and (not isinstance(self.procs, int) or self.procs < 1):
-            raise ParameterError(f"procs is {self.procs!r}; it must be a whole number, 1 or more")
+            raise ParameterError(
+                "procs", f"is {self.procs!r}; it must be a whole number, 1 or more"
+            )
         if self.key is not None and (not isinstance(self.key, bytes) or not self.key):
-            raise ParameterError("key must be non-empty bytes")
+            raise ParameterError("key", "must be non-empty bytes")
         if self.key is not None and not self.anonymize:
-            raise ParameterError("key requires anonymize")
+            raise ParameterError("key", f"requires {parameter('anonymize')}")
+
+    @property
+    def zone(self) -> str:
+        """Time zone of times without an offset."""
+        return "UTC" if self.tz is None else self.tz
 
 
 class Records:
@@ -79,6 +89,8 @@ class Records:
         Whether the records state that jobs were suspended.
     opened : float or None
         Start of the window of the export, if known. [s since 1970]
+    zone : tzinfo or None
+        Time zone of the log; by default that of the options.
 
     Examples
     --------
@@ -93,6 +105,7 @@ class Records:
         self.digest = hashlib.sha256()
         self.suspends = False
         self.opened: float | None = None
+        self.zone: tzinfo | None = None
         self._n_records = 0
         self._table: pd.DataFrame | None = None
         self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}

@@ -30,7 +30,9 @@ class NodeType:
     count : int
         Number of nodes.
     cores : int
-        Processors of each node.
+        Processors of each node: what a processor of the log is, a core or a hardware thread.
+    threads_per_core : int, optional
+        How many of these processors are one core, None for unknown.
     memory : int, optional
         Memory of each node, None for unknown. [KB]
     gpus : int, default 0
@@ -57,6 +59,7 @@ class NodeType:
 
     count: int
     cores: int
+    threads_per_core: int | None = None
     memory: int | None = None
     gpus: int = 0
     features: tuple[str, ...] = ()
@@ -67,6 +70,8 @@ class NodeType:
     def __post_init__(self) -> None:
         _count(self, "count", least=1)
         _count(self, "cores", least=1)
+        if self.threads_per_core is not None:
+            _count(self, "threads_per_core", least=1)
         if self.memory is not None:
             _count(self, "memory", least=1)
         _count(self, "gpus")
@@ -75,7 +80,7 @@ class NodeType:
         _check_inferred(self)
         if (nodes := _nodes(self, "names")) and len(nodes) != self.count:
             raise ParameterError(
-                f"count is {self.count}; names has {len(nodes):,}: {self.names!r:.60}"
+                "count", f"is {self.count}; names has {len(nodes):,}: {self.names!r:.60}"
             )
 
     @property
@@ -234,7 +239,7 @@ class MachineDescription(Displayed):
 
     def _pools(self) -> list[tuple[str, Any]]:
         if not isinstance(self.pools, Mapping):
-            raise ParameterError(f"pools is {self.pools!r}; it maps names to amounts")
+            raise ParameterError("pools", f"is {self.pools!r}; it maps names to amounts")
         if "" in self.pools:
             raise ParameterError(f"pools has {self.pools['']!r} of a resource without a name")
         return list(self.pools.items())

@@ -132,7 +132,7 @@ def requests_of(
     per_node = _whole(_number(trace, "procs_per_node"))
     nodes = _whole(_number(trace, "requested_nodes"))
     nodes = np.where((nodes == 0) & (per_node > 0), -(-procs // np.maximum(per_node, 1)), nodes)
-    partition = _partition(trace, machine)
+    partition = partitions_of(trace, machine)
     if machine.partitions:
         note("of no partition of the machine", partition < 0)
     in_part, has, modelled = _node_types(trace, machine, partition)
@@ -189,7 +189,7 @@ def _word(trace: "Trace", name: str) -> NDArray[np.object_]:
     return trace.column(name).astype(object)
 
 
-def _partition(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
+def partitions_of(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
     """Return the places of the jobs' partitions, found by name, else by number."""
     place = {partition.name: i for i, partition in enumerate(machine.partitions)}
     field = "partition" if (trace.column("partition") != UNKNOWN).any() else "queue"

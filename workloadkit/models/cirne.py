@@ -117,7 +117,9 @@ def cirne(
         accuracy_scale=accuracy_scale,
     )
     if longest < shortest:
-        raise ParameterError(f"longest is {longest:g}; it must be at least shortest, {shortest:g}")
+        raise ParameterError(
+            "longest", f"is {longest:g}; it must be at least shortest, {shortest:g}"
+        )
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 

@@ -157,7 +157,9 @@ def downey97_jobs(
     check_positive(gap=gap, shortest=shortest, longest=longest)
     check_share(night=night)
     if longest < shortest:
-        raise ParameterError(f"longest is {longest:g}; it must be at least shortest, {shortest:g}")
+        raise ParameterError(
+            "longest", f"is {longest:g}; it must be at least shortest, {shortest:g}"
+        )
     if sigma != 0:
         check_positive(sigma=sigma)
     generator = np.random.default_rng(seed_of(rng))

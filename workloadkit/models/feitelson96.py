@@ -114,7 +114,7 @@ def feitelson96(
             f"short_drop is {short_drop:g}; it must be at most short_serial, {short_serial:g}"
         )
     if machine > _MOST_PROCS:
-        raise ParameterError(f"procs is {machine}; this model supports at most {_MOST_PROCS:,}")
+        raise ParameterError("procs", f"is {machine}; this model supports at most {_MOST_PROCS:,}")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 

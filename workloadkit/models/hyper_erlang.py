@@ -43,7 +43,7 @@ class HyperErlang:
                 f"{len(self.rates)} rates; each branch requires one of each"
             )
         if min(self.weights) < 0 or abs(sum(self.weights) - 1) > 1e-9:
-            raise ParameterError(f"weights must be 0 or more with sum 1, not {self.weights}")
+            raise ParameterError("weights", f"must be 0 or more with sum 1, not {self.weights}")
         if min(self.rates) <= 0 or min(self.orders) < 1:
             raise ParameterError(
                 f"orders must be 1 or more and rates more than 0, not {self.orders}, {self.rates}"

@@ -111,10 +111,10 @@ def jann97(
         )
     listed = list(classes) if isinstance(classes, Iterable) else []
     if not listed or not all(isinstance(c, SizeClass) for c in listed):
-        raise ParameterError("classes must be a non-empty sequence of SizeClass")
+        raise ParameterError("classes", "must be a non-empty sequence of SizeClass")
     fitting = [c for c in listed if c.low <= machine]
     if not fitting:
-        raise ParameterError(f"procs is {machine}; all classes have larger jobs")
+        raise ParameterError("procs", f"is {machine}; all classes have larger jobs")
     seed = seed_of(rng)
     generator = np.random.default_rng(seed)
 

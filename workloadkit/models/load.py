@@ -156,7 +156,7 @@ def _by_arrivals(trace: Trace, load: float, machine: int) -> Trace:
     stretch = work / machine / load / span
     submit = trace.column("submit")
     if not stretch * float(np.ptp(submit)) <= MAX_TIME:
-        raise ParameterError(f"load is {load:g}; the log would be too long")
+        raise ParameterError("load", f"is {load:g}; the log would be too long")
     first = submit.min()
     scaled = (submit - first) * stretch
     if (submit == np.rint(submit)).all():
@@ -173,7 +173,7 @@ def _by_machine(trace: Trace, load: float) -> Trace:
     largest = int(np.argmax(needed))
     machine = max(round(min(exact, 2.0 * MAX_PROCS)), 1)
     if machine > MAX_PROCS:
-        raise ParameterError(f"load is {load:g}; the machine would be too large")
+        raise ParameterError("load", f"is {load:g}; the machine would be too large")
     if machine < needed[largest]:
         raise WorkloadError(
             f"{trace.name}: a load of {load:g} requires a machine of "

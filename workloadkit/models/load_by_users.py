@@ -83,8 +83,9 @@ def double_users(
     rounds = int(lacking // of_user.sum()) + 1
     if rounds * trace.n_jobs > MAX_JOBS_MADE:
         raise ParameterError(
-            f"load is too high: users would be duplicated {rounds:,} times; the limit is "
-            f"{MAX_JOBS_MADE:,} jobs"
+            "load",
+            f"is too high: users would be duplicated {rounds:,} times; the limit is "
+            f"{MAX_JOBS_MADE:,} jobs",
         )
     order = np.concatenate([rng.permutation(users.size) for _ in range(rounds)])
     total = np.concatenate([[0.0], np.cumsum(of_user[order])])

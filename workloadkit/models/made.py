@@ -68,7 +68,7 @@ def check_share(**parameters: Any) -> None:
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 <= value <= 1:
-            raise ParameterError(f"{name} is {value:g}; it must be from 0 to 1")
+            raise ParameterError(name, f"is {value:g}; it must be from 0 to 1")
 
 
 def changed(model: Callable[..., Trace], **parameters: Any) -> dict[str, Any]:
@@ -111,16 +111,16 @@ def gap_factor(
     check_positive(load=load)
     if not (work > 0 and span_of(1.0) > 0):
         raise ParameterError(
-            f"load is {load:g}; it cannot be set for these jobs, because span or work are 0"
+            "load", f"is {load:g}; it cannot be set for these jobs, because span or work are 0"
         )
     target = work / procs / load
     if target > MAX_TIME:
-        raise ParameterError(f"load is {load:g}; the log would be too long")
+        raise ParameterError("load", f"is {load:g}; the log would be too long")
     if target < 1:
-        raise ParameterError(f"load is {load:g}; all jobs would arrive within a second")
+        raise ParameterError("load", f"is {load:g}; all jobs would arrive within a second")
     if span_of(0.0) >= target:
         most = work / procs / span_of(0.0)
-        raise ParameterError(f"load is {load:g}; the maximum for these jobs is {most:.3g}")
+        raise ParameterError("load", f"is {load:g}; the maximum for these jobs is {most:.3g}")
     low, high = 0.0, 1.0
     while span_of(high) < target:
         low, high = high, 2 * high

@@ -56,7 +56,7 @@ def downey_speedup(
     for name, values, least in (("procs", n, 1), ("parallelism", A, 1), ("sigma", s, 0)):
         if not (values >= least).all():
             wrong = values[~(values >= least)][0]
-            raise ParameterError(f"{name} is {wrong:g}; it must be {least} or more")
+            raise ParameterError(name, f"is {wrong:g}; it must be {least} or more")
     with np.errstate(divide="ignore", invalid="ignore"):  # in unused branches
         low = np.where(
             n <= A, A * n / (A + s / 2 * (n - 1)), A * n / (s * (A - 0.5) + n * (1 - s / 2))

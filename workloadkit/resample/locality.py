@@ -191,7 +191,7 @@ def enhance_locality(
     check_choice("within", within, Within)
     check_number("repeat", repeat)
     if not 1 <= repeat < np.inf:
-        raise ParameterError(f"repeat must be 1 or more, and finite, not {repeat:g}")
+        raise ParameterError("repeat", f"must be 1 or more, and finite, not {repeat:g}")
     rows, bands = _bands(trace, period, tolerance)
     seed = seed_of(rng)
     if within == "user":

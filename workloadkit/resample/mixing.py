@@ -43,7 +43,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
         If sizes are rescaled and the header of a log does not state its machine.
     """
     if not isinstance(rescale, bool):
-        raise ParameterError(f"rescale is {rescale!r}; it must be True or False")
+        raise ParameterError("rescale", f"is {rescale!r}; it must be True or False")
     several = len(pools.logs) > 1
     own = [log.header.procs for log in pools.logs]
     if procs is None:
@@ -52,7 +52,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
         check_number("procs", procs)
         if not (procs % 1 == 0 and 1 <= procs <= MAX_PROCS):
             raise ParameterError(
-                f"procs is {procs:g}; it must be a whole number from 1 to {MAX_PROCS:,}"
+                "procs", f"is {procs:g}; it must be a whole number from 1 to {MAX_PROCS:,}"
             )
         machine = int(procs)
     if procs is None and not several:
@@ -101,8 +101,9 @@ def _check_sizes(
         worst = large[np.argmax(needed[large])]
         name, job = pools.logs[log[worst]].name, columns["job"][worst]
         raise ParameterError(
-            f"{name}: job {job} needs {plural(needed[worst], 'processor')}, the machine has "
-            f"{machine} ({plural(large.size, 'such job')}); increase procs, or rescale"
+            name,
+            f": job {job} needs {plural(needed[worst], 'processor')}, the machine has "
+            f"{machine} ({plural(large.size, 'such job')}); increase procs, or rescale",
         )
 
 

@@ -76,7 +76,7 @@ def make_plan(pools: Pools, settings: Resample) -> ResamplingPlan:
     first, weeks = pools.logs[0], settings.weeks
     length = first.weeks if weeks is None else float(weeks)
     if not first.begin + length * WEEK <= MAX_TIME:
-        raise ParameterError(f"weeks is {weeks:g}; the end of the log would be out of range")
+        raise ParameterError("weeks", f"is {weeks:g}; the end of the log would be out of range")
     rates = _rates(pools, settings)
     _check_number_of_jobs(pools, length, rates)
     clock = Clock.between(first.header, first.begin, first.begin + length * WEEK)
@@ -109,7 +109,7 @@ def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
         defaults.append((long_term, present, temporary.size / log.weeks, drawable))
     pooled = sum(default[0] for default in defaults)
     if long_term_users and not pooled:
-        raise ParameterError(f"long_term_users is {long_term_users:g}; the pool is empty")
+        raise ParameterError("long_term_users", f"is {long_term_users:g}; the pool is empty")
     n_long_term = _shared_out(long_term_users, [d[0] for d in defaults], load)
     for number, log in enumerate(pools.logs):
         if n_long_term[number] and not members.drawable(number, LONG_TERM_USER).size:
@@ -150,11 +150,11 @@ def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
     """Return the probability that an arriving temporary user is a rare behaviour."""
     if per_week > arrivals:
         raise ParameterError(
-            f"rare_per_week is {per_week:g}, but only {arrivals:.3g} temporary users arrive per "
-            "week"
+            "rare_per_week",
+            f"is {per_week:g}, but only {arrivals:.3g} temporary users arrive per week",
         )
     if per_week and not (pools.members.kind == RARE_USER).any():
-        raise ParameterError(f"rare_per_week is {per_week:g}, but no rare behaviour is given")
+        raise ParameterError("rare_per_week", f"is {per_week:g}, but no rare behaviour is given")
     return per_week / arrivals if per_week else 0.0
 
 

@@ -59,7 +59,7 @@ def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Pools:
     logs = list_of_logs(traces)
     rare = triples(settings.rare)
     if len(logs) > 1 and settings.begin is not None:
-        raise ParameterError("begin requires a single log")
+        raise ParameterError("begin", "requires a single log")
     if len(logs) > 1 and rare:
         raise ParameterError("rare behaviours require a single log")
     parts: list[_LogPools] = []
@@ -86,7 +86,8 @@ def _pool(
     notes = _check_log(trace, chosen, n_jobs - trace.n_jobs)
     if begin is not None and not -MAX_TIME <= begin <= submit[0]:
         raise ParameterError(
-            f"begin is {begin:.15g}; it must not lie after the first submission, {submit[0]:.15g} s"
+            "begin",
+            f"is {begin:.15g}; it must not lie after the first submission, {submit[0]:.15g} s",
         )
     behaviour = _rare_behaviours(trace, chosen, rare)
     apart = trace.with_columns(user=np.where(chosen & (behaviour < 0), user, UNKNOWN))
@@ -202,7 +203,7 @@ def triples(rare: object) -> list[RareBehaviour]:
         If one does not have three parts.
     """
     if not isinstance(rare, Iterable):
-        raise ParameterError(f"rare is {rare!r}; it must be a list of rare behaviours")
+        raise ParameterError("rare", f"is {rare!r}; it must be a list of rare behaviours")
     behaviours = []
     for given in rare:
         if not isinstance(given, Iterable) or len(parts := tuple(given)) != 3:

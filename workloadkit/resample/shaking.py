@@ -84,7 +84,7 @@ def shake(
     check_choice("unit", unit, Unit)
     check_number("by", by)
     if not 0 <= by <= MAX_TIME:  # rejects NaN, too
-        raise ParameterError(f"by must be from 0 to {MAX_TIME:g} s, not {by:g}")
+        raise ParameterError("by", f"must be from 0 to {MAX_TIME:g} s, not {by:g}")
     seed = seed_of(rng)
     submit = trace.column("submit")
     if unit != "job" and trace.n_jobs and (trace.column("user") == UNKNOWN).all():

@@ -43,7 +43,7 @@ def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
         for key in weights:
             if isinstance(key, Integral):
                 raise ParameterError(
-                    f"weights has user {key}, but there are several logs; use classes instead"
+                    "weights", f"has user {key}, but there are several logs; use classes instead"
                 )
     members = pools.members
     weight = members.weight.copy()
@@ -89,8 +89,9 @@ def weights_of(trace: Trace, weights: Weights) -> "pd.Series":
         return pd.Series(given, dtype=np.float64)
     if not isinstance(weights, Mapping):
         raise ParameterError(
-            f"weights is of type {type(weights).__name__}; it must map users or classes to "
-            "numbers, or be a function of a row of user_table"
+            "weights",
+            f"is of type {type(weights).__name__}; it must map users or classes to "
+            "numbers, or be a function of a row of user_table",
         )
     chosen = pd.Series(1.0, index=table.index)
     column_of = {name: column for column, names in USER_CLASSES.items() for name in names}
@@ -103,8 +104,9 @@ def weights_of(trace: Trace, weights: Weights) -> "pd.Series":
         else:
             known = ", ".join(column_of)
             raise ParameterError(
-                f"weights has {key!r}, which is neither a user of {trace.name} nor a class; known "
-                f"classes: {known}"
+                "weights",
+                f"has {key!r}, which is neither a user of {trace.name} nor a class; known "
+                f"classes: {known}",
             )
     return chosen
 

@@ -1,47 +1,15 @@
 """Rules for the log's start, end and time zone."""
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from workloadkit.errors import plural
+from workloadkit.header import read_date
 from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Severity, in_header
-
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = "|".join(_MONTHS)
-# "Tue Feb 21 18:44:15 IST 2006" of version 2.2 and "Tuesday, 1 Dec 1998, 22:00:00" of version 2
-_CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2})"
-_DATES = (
-    re.compile(
-        rf"\w+,?\s+(?P<b>{_MONTH})\w*\s+(?P<d>\d{{1,2}}),?\s+{_CLOCK}(\s+\S+)?\s+(?P<y>\d{{4}})"
-    ),
-    re.compile(rf"\w+,?\s+(?P<d>\d{{1,2}})\s+(?P<b>{_MONTH})\w*,?\s+(?P<y>\d{{4}}),?\s+{_CLOCK}.*"),
-)
 
 #: Tolerance for times that are rounded to seconds.
 ROUNDING = timedelta(seconds=1)
-
-
-def read_date(text: str) -> datetime | None:
-    """Parse a local date as written in headers, without its time zone; None if it is not a date.
-
-    Examples
-    --------
-    >>> str(read_date("Mon Sep 23 14:00:31 CEST 1996"))
-    '1996-09-23 14:00:31'
-    >>> str(read_date("Tuesday, 1 Dec 1998, 22:00:00"))
-    '1998-12-01 22:00:00'
-    """
-    for form in _DATES:
-        if match := form.fullmatch(" ".join(text.split())):
-            month = _MONTHS.index(match["b"]) + 1
-            year, day, hour, minute, second = (int(match[name]) for name in "ydhms")
-            try:
-                return datetime(year, month, day, hour, minute, second)
-            except ValueError:  # such as 31 February
-                return None
-    return None
 
 
 def _start(log: CheckedLog) -> Breach | None:

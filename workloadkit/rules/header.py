@@ -7,8 +7,7 @@ from itertools import islice
 from zoneinfo import ZoneInfo
 
 from workloadkit.errors import shorten
-from workloadkit.header import whole_number
-from workloadkit.rules.dates import read_date
+from workloadkit.header import read_date, whole_number
 from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, Offender
 
 # Labels of version 2.2, in the order in which the standard lists them.
@@ -52,12 +51,13 @@ def _machine_known(log: CheckedLog) -> Breach | None:
 
 
 def _clock_known(log: CheckedLog) -> Breach | None:
-    missing = [] if log.header.start else ["UnixStartTime"]
+    missing = [] if log.header.number("UnixStartTime") else ["UnixStartTime"]
     if log.header.time_zone is None:
         missing.append("TimeZoneString")
     if not missing:
         return None
-    return _breach(f"no {' and no '.join(missing)}: local time is unknown")
+    known = "only that of StartTime" if log.header.wall_start is not None else "unknown"
+    return _breach(f"no {' and no '.join(missing)}: local time is {known}")
 
 
 def _there(log: CheckedLog) -> Breach | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, quoted, shorten
+from workloadkit.errors import ParameterError, parameter, quoted, shorten
 from workloadkit.select.conditions import Jobs, period_of, second_of
 from workloadkit.select.kinds import kinds_of
 from workloadkit.select.parser import parse
@@ -47,10 +47,8 @@ def choose(
     keep, absent, how = np.ones(trace.n_jobs, bool), [], []
     period = (-inf, inf)
     if expression is not None:
-        dated = trace.header.start is not None
-        condition = parse(
-            expression, what="where:", kinds=kinds_of(trace), coded=False, dated=dated
-        )
+        where, dated = f"{parameter('where')}:", _has_dates(trace)
+        condition = parse(expression, what=where, kinds=kinds_of(trace), coded=False, dated=dated)
         jobs = Jobs(trace)
         keep, period = condition.of(jobs).yes, period_of(condition, jobs)
         how = [f"where {condition}"]
@@ -63,7 +61,7 @@ def choose(
             how.append(f"{name} {given}")
     if not limits[0] < limits[1]:
         shown = quoted(str(until)), quoted(str(since))
-        raise ParameterError(f"until is {shown[0]}; it must be after since, {shown[1]}")
+        raise ParameterError("until", f"is {shown[0]}; it must be after since, {shown[1]}")
     submit = trace.column("submit")
     keep = keep & (submit >= limits[0]) & (submit < limits[1])
     submitted = ""
@@ -79,11 +77,17 @@ def limit_of(trace: "Trace", name: str, given: object) -> float:
     text = str(given)
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
-    if isinstance(given, str) and trace.header.start is not None and YEAR.fullmatch(text):
-        raise ParameterError(f"{name} is {text!r}; write {year_or_second(text)}")
+    if isinstance(given, str) and _has_dates(trace) and YEAR.fullmatch(text):
+        raise ParameterError(name, f"is {text!r}; write {year_or_second(text)}")
     if (number := read_number(text, "time")) is not None:
         return float(number)
     raise ParameterError(
-        f"{name} is {quoted(text)}; it must be a date such as 2024-03, 2024-03-01 or "
-        "2024-03-01T12:00, or a time since second 0 of the log, such as 2d"
+        name,
+        f"is {quoted(text)}; it must be a date such as 2024-03, 2024-03-01 or "
+        "2024-03-01T12:00, or a time since second 0 of the log, such as 2d",
     )
+
+
+def _has_dates(trace: "Trace") -> bool:
+    """Whether the date of second 0 is known, so that a year is ambiguous."""
+    return trace.header.start is not None or trace.header.wall_start is not None

@@ -19,21 +19,21 @@ def a_time(name: str, value: Any) -> None:
     """Check for a time of 0 or more, possibly infinite."""
     check_number(name, value)
     if not value >= 0:
-        raise ParameterError(f"{name} is {value:g} s; it is 0 or more")
+        raise ParameterError(name, f"is {value:g} s; it is 0 or more")
 
 
 def a_share(name: str, value: Any) -> None:
     """Check for a number between 0 and 1, exclusive."""
     check_number(name, value)
     if not 0 < value < 1:
-        raise ParameterError(f"{name} is {value:g}; it lies between 0 and 1")
+        raise ParameterError(name, f"is {value:g}; it lies between 0 and 1")
 
 
 def a_weight(name: str, value: Any) -> None:
     """Check for a number from 0 to 1, inclusive."""
     check_number(name, value)
     if not 0 <= value <= 1:
-        raise ParameterError(f"{name} is {value:g}; it is from 0 to 1")
+        raise ParameterError(name, f"is {value:g}; it is from 0 to 1")
 
 
 def processors(by_default: str) -> Setting:

@@ -12,7 +12,7 @@ from workloadkit.settings.setting import Setting, Settings
 
 def _shares(name: str, value: Any) -> None:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ParameterError(f"{name} is {value!r}; give a list of shares")
+        raise ParameterError(name, f"is {value!r}; give a list of shares")
     for share in value:
         a_share(name, share)
 

@@ -20,6 +20,7 @@ from workloadkit.errors import (
     check_no_seed,
     check_not_negative,
     check_positive,
+    parameter,
     quoted,
 )
 from workloadkit.parameters import Duration
@@ -123,7 +124,7 @@ class Declared(NamedTuple):
         elif self.type is int:
             check_count(self.name, value, least=1)
         elif self.type is bool and not isinstance(value, bool):
-            raise ParameterError(f"{self.name} is {quoted(value)}; it is True or False")
+            raise ParameterError(self.name, f"is {quoted(value)}; it is True or False")
 
     def differs(self, value: Any) -> bool:
         """Whether a value differs from the default."""
@@ -169,7 +170,7 @@ class Settings:
             declared.check(getattr(self, name))
             needed = declared.setting.goes_with
             if needed and name in changed and needed not in changed:
-                raise ParameterError(f"{name} requires {needed}, which is not given")
+                raise ParameterError(name, f"requires {parameter(needed)}, which is not given")
             excluded = declared.setting.excludes
             if excluded and name in changed and excluded in changed:
                 raise both_given(name, excluded)
@@ -223,7 +224,7 @@ class Settings:
 
 def both_given(name: str, excluded: str) -> ParameterError:
     """Return the error of two settings that exclude each other."""
-    return ParameterError(f"{name} and {excluded} are both given; give one")
+    return ParameterError(name, f"and {parameter(excluded)} are both given; give one")
 
 
 def settings_of(cls: type[Settings]) -> dict[str, Declared]:

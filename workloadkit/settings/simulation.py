@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, parameter
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share
 from workloadkit.settings.setting import Setting, Settings
@@ -104,9 +104,8 @@ class Arriving(Served):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.offered_load is not None and self.scale_arrivals != 1:
-            raise ParameterError(
-                "offered_load and scale_arrivals both set the submit times; give one"
-            )
+            both = f"and {parameter('scale_arrivals')} both set the submit times; give one"
+            raise ParameterError("offered_load", both)
 
     @property
     def scales(self) -> dict[str, float]:

@@ -26,7 +26,7 @@ _MOST_WEEKS = 52_000
 def _some_weeks(name: str, value: Any) -> None:
     check_positive(**{name: value})
     if value > _MOST_WEEKS:
-        raise ParameterError(f"{name} is {value:g}; a site is simulated for a thousand years")
+        raise ParameterError(name, f"is {value:g}; a site is simulated for a thousand years")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -252,11 +252,12 @@ def copies(users: Sequence[User]) -> list[User]:
     """
     if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
         raise ParameterError(
-            f"users is {users!r}; give a name or a list of instances of a subclass of "
-            "workloadkit.users.User"
+            "users",
+            f"is {users!r}; give a name or a list of instances of a subclass of "
+            "workloadkit.users.User",
         )
     if len({id(user) for user in users}) < len(users):
-        raise ParameterError("users: one object occurs several times; create one for each user")
+        raise ParameterError("users", ": one object occurs several times; create one for each user")
     return copy.deepcopy(list(users))
 
 

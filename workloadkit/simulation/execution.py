@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, parameter
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -95,9 +95,10 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
     behaviour = parts.behaviour
     if settings.offered_load is not None or "scale_arrivals" in settings.scales:
         raise ParameterError(
-            "offered_load and scale_arrivals apply to users who submit by timestamps; the load "
+            "offered_load",
+            f"and {parameter('scale_arrivals')} apply to users who submit by timestamps; the load "
             f"of users {name_of(behaviour)} depends on the service: add or remove users, or scale "
-            "run times, sizes or the machine"
+            "run times, sizes or the machine",
         )
     simulated_users = _simulated_users(parts, settings)
     assumed: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit.clock import DAY
-from workloadkit.errors import ParameterError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadWarning, parameter, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.machine import read_machine
@@ -145,8 +145,9 @@ def _check_machine(policy: Any, machine: Any) -> None:
     """Check that a machine is valid, and fits a policy."""
     if machine is not None and not isinstance(machine, Hardware):
         raise ParameterError(
-            f"machine is {machine!r}; give a path, a MachineDescription, or an object of "
-            "workloadkit.simulation.machine"
+            "machine",
+            f"is {machine!r}; give a path, a MachineDescription, or an object of "
+            "workloadkit.simulation.machine",
         )
     if machine is not None and getattr(policy, "one_pool", False):
         raise ParameterError(
@@ -163,7 +164,7 @@ def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
         machine = trace.machine if trace is not None else None
         if machine is None:
             raise ParameterError(
-                "machine is 'log', and there is no description of a machine next to the log"
+                "machine", "is 'log', and there is no description of a machine next to the log"
             )
     elif isinstance(machine, str | os.PathLike):
         name = Path(machine).name
@@ -183,7 +184,7 @@ def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
     """
     found = machine_named(machine, trace, **how)
     if not isinstance(found, Described):
-        raise ParameterError(f"machine is {machine!r}; give a machine that has a description")
+        raise ParameterError("machine", f"is {machine!r}; give a machine that has a description")
     return found
 
 
@@ -258,7 +259,7 @@ def _processors(
         procs = behaviour.processors
     if (procs, header.procs, trace) == (None, None, None):
         raise ParameterError(
-            "procs is None, and there is no log that names the machine's processors"
+            "procs", "is None, and there is no log that names the machine's processors"
         )
     return scaled_machine(machine_size(header, procs), settings.scale_machine)
 
@@ -311,7 +312,7 @@ def _outages(
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     if not isinstance(outages, Outages):
-        raise ParameterError(f"outages is {outages!r}; give a path or an instance of Outages")
+        raise ParameterError("outages", f"is {outages!r}; give a path or an instance of Outages")
     if not outages.digest:  # else this was checked when they were read
         for line in outages.oddities:
             warnings.warn(line, WorkloadWarning, stacklevel=5)
@@ -332,7 +333,7 @@ def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
         requests = read_reservations(requests)
     if not isinstance(requests, ReservationRequests):
         raise ParameterError(
-            f"reservations is {requests!r}; give a path or an instance of ReservationRequests"
+            "reservations", f"is {requests!r}; give a path or an instance of ReservationRequests"
         )
     if trace is not None and (other := requests.other_log(trace)):
         warnings.warn(
@@ -363,8 +364,9 @@ def _check_reservable(
             raise ParameterError(f"reservations do not apply to simulations with {name}")
     if settings.overrun == "late":
         raise ParameterError(
-            "overrun is 'late'; a reservation cannot begin while jobs hold its processors beyond "
-            "their estimates: take overrun='raise' or 'kill'"
+            "overrun",
+            "is 'late'; a reservation cannot begin while jobs hold its processors beyond "
+            "their estimates: take overrun='raise' or 'kill'",
         )
     name = getattr(policy, "name", "")
     custom = getattr(policy, "custom_key", False) or isinstance(policy, Scheduler)
@@ -382,7 +384,7 @@ def _with_reservations(machine: Described, requests: ReservationRequests) -> Des
             "reservations apply to plain processors, or to nodes that all partitions share"
         )
     if machine.claim == "amounts":
-        raise ParameterError("reservations of nodes require claim='nodes' (--claim nodes)")
+        raise ParameterError(f"reservations of nodes require {parameter('claim', 'nodes')}")
     return replace(machine, reservations=requests)
 
 
@@ -393,7 +395,7 @@ def _with_outages(
     if not isinstance(machine, Described) or not all(group.kinds for group in machine.groups):
         raise ParameterError("outages apply to plain processors, or to a machine of nodes")
     if settings.claim == "amounts":
-        raise ParameterError("outages of nodes require claim='nodes' (--claim nodes)")
+        raise ParameterError(f"outages of nodes require {parameter('claim', 'nodes')}")
     scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
     if scheduler.overcommits or not scheduler.bears_outages:
         raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")

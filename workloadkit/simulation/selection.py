@@ -225,7 +225,7 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     if not isinstance(population, Population | Resampled):
         raise ParameterError(
-            f"population is {population!r}; give a name or an object of workloadkit.populations"
+            "population", f"is {population!r}; give a name or an object of workloadkit.populations"
         )
     if trace is None and of_log and not isinstance(population, ResampledUsers):
         raise ParameterError("there is no log to simulate; give a trace, or custom users")
@@ -250,8 +250,9 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
         return schedulers.parse(scheduler)
     if isinstance(scheduler, type) or not isinstance(scheduler, Scheduler | Policy):
         raise ParameterError(
-            f"scheduler is {scheduler!r}; give a name, a policy of workloadkit.schedulers, or an "
-            "instance of a subclass of its Scheduler"
+            "scheduler",
+            f"is {scheduler!r}; give a name, a policy of workloadkit.schedulers, or an "
+            "instance of a subclass of its Scheduler",
         )
     return scheduler
 
@@ -262,8 +263,9 @@ def _predictor(predictor: Any) -> Any:
         return predictors.parse(predictor)
     if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
         raise ParameterError(
-            f"predictor is {predictor!r}; give a name, an object of workloadkit.predictors, or one "
-            "with methods plain and compiled"
+            "predictor",
+            f"is {predictor!r}; give a name, an object of workloadkit.predictors, or one "
+            "with methods plain and compiled",
         )
     return predictor
 
@@ -280,6 +282,6 @@ def _behaviour(users: Any) -> Any:
     if isinstance(users, type) and issubclass(users, BatchUser):
         return CustomUsers(users)
     if isinstance(users, type) and not issubclass(users, User):
-        raise ParameterError(f"users is the class {users.__name__}; give an instance of it")
+        raise ParameterError("users", f"is the class {users.__name__}; give an instance of it")
     built = isinstance(users, OpenUsers | Behaviour | LogBehaviour | Community)
     return users if built else copies(users)

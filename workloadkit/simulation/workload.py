@@ -13,6 +13,7 @@ from workloadkit.errors import (
     WorkloadError,
     WorkloadWarning,
     check_number,
+    parameter,
     plural,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
@@ -188,7 +189,7 @@ def machine_size(header: Header, procs: int | None) -> int:
     if procs is not None:
         check_number("procs", procs)
         if not (1 <= procs <= MAX_PROCS and procs == int(procs)):
-            raise ParameterError(f"procs is {procs}; a machine has from 1 to {MAX_PROCS:,}")
+            raise ParameterError("procs", f"is {procs}; a machine has from 1 to {MAX_PROCS:,}")
         return int(procs)
     if header.procs is None:
         raise WorkloadError(
@@ -235,7 +236,7 @@ def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
         if trace is None
         else (f"the header of {trace.name} contains neither AllowOveruse nor MaxRuntime")
     )
-    raise ParameterError(f"overrun is 'header', and {what}; give raise, kill or late")
+    raise ParameterError("overrun", f"is 'header', and {what}; give raise, kill or late")
 
 
 def plan(
@@ -363,7 +364,7 @@ def _served(
                 trace,
                 row[too_large],
                 f"larger than the machine of {machine} processor{'s' * (machine != 1)}",
-                "; leave them out with oversize='drop' (--oversize drop)",
+                f"; leave them out with {parameter('oversize', 'drop')}",
             )
         row, needed = row[~too_large], needed[~too_large]
     if not row.size:
@@ -421,7 +422,7 @@ def _stretched(submit: NDArray, factor: float, **asked: float) -> NDArray:
     """Multiply inter-arrival times by a factor, from the first submission on."""
     if not float(submit.max() - submit.min()) * factor <= MAX_TIME:
         name, value = asked.popitem()
-        raise ParameterError(f"{name} is {value:g}; the log would never end")
+        raise ParameterError(name, f"is {value:g}; the log would never end")
     scaled = (submit - submit.min()) * factor
     if submit.dtype.kind == "i":
         scaled = np.rint(scaled).astype(np.int64)

@@ -95,7 +95,7 @@ def read_pbs(
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     sources = _by_day(list_of_sources(source))
-    reader = PbsReader(options.tz)
+    reader = PbsReader(options.zone)
     for block in reader.records.line_blocks(sources):
         reader.read(block)
     reader.finish()

@@ -223,8 +223,9 @@ def named_columns(names: str) -> Columns:
     columns = Columns.of(names)
     if columns is None:
         raise ParameterError(
-            f"columns is {names!r}; it must list the columns of sacct in order, including JobID, "
-            "such as JobID|Submit|Start|End|State|NCPUS"
+            "columns",
+            f"is {names!r}; it must list the columns of sacct in order, including JobID, "
+            "such as JobID|Submit|Start|End|State|NCPUS",
         )
     return Columns(names.replace(columns.delimiter, "|"), "|")
 

@@ -111,7 +111,9 @@ def read_slurm_conf(source: Source) -> SlurmConf:
     included files are read in their place. The processors of a node are its CPUs, else boards ×
     sockets × cores × threads; those and the memory that are reserved for the system
     (CoreSpecCount, MemSpecLimit) are subtracted. Jobs get whole nodes in partitions with
-    OverSubscribe=EXCLUSIVE, and everywhere with SelectType=select/linear.
+    OverSubscribe=EXCLUSIVE, and everywhere with SelectType=select/linear. Slurm accounts for CPUs,
+    with CR_CPU and CR_Core: they are hardware threads (ThreadsPerCore) unless CPUs is the number of
+    cores.
 
     Parameters
     ----------
@@ -263,6 +265,7 @@ def _node_types(found: _Found) -> tuple[list[tuple[NodeType, _Line]], dict[str, 
                     NodeType,
                     count=len(names),
                     cores=cores,
+                    threads_per_core=_threads_per_core(line),
                     memory=memory * _MB if memory > 0 else None,
                     gpus=_gpus(line),
                     features=tuple(dict.fromkeys(filter(None, features.split(",")))),
@@ -287,6 +290,18 @@ def _cores(line: _Line) -> int:
     if reserved >= cpus:
         raise line.error("leaves no processors for jobs", "corespeccount", str(reserved))
     return cpus - reserved
+
+
+def _threads_per_core(line: _Line) -> int | None:
+    """Return how many CPUs of a node are one core; None if the line does not determine it."""
+    threads = _whole(line, "threadspercore", 1)
+    sockets = _whole(line, "boards", 1)
+    sockets *= _whole(line, "socketsperboard", _whole(line, "sockets", 0))
+    cores = sockets * _whole(line, "corespersocket", 1)
+    cpus = _whole(line, "cpus", _whole(line, "procs", 0))
+    if not cores:  # Slurm determines the sockets by the CPUs
+        return threads if "threadspercore" in line.values else None
+    return {cores: 1, cores * threads: threads, 0: threads}.get(cpus)
 
 
 def _gpus(line: _Line) -> int:
@@ -347,6 +362,7 @@ def _by_partitions(
                     NodeType,
                     count=len(names),
                     cores=kind.cores,
+                    threads_per_core=kind.threads_per_core,
                     memory=kind.memory,
                     gpus=kind.gpus,
                     features=kind.features,

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.intake import Repair
 from workloadkit.io.cells import Cells
-from workloadkit.io.records import Records
+from workloadkit.io.records import LAST_PLACE, Records
 from workloadkit.io.slurm.times import WallClock, read_times
 
 _Numbers = NDArray[np.float64]
@@ -39,6 +40,7 @@ class InstantReader:
     Parameters
     ----------
     name : str
+        The zone of times without an offset.
 
     Attributes
     ----------
@@ -50,6 +52,8 @@ class InstantReader:
         Place and text of the first time in an unknown form, by column.
     n_twice, n_never : int
         Number of jobs with an ambiguous time, and with a time that does not exist.
+    offsets : dict of (float or None) to Repair
+        The times with each UTC offset [s]; None stands for local times without one.
     """
 
     def __init__(self, name: str) -> None:
@@ -59,6 +63,7 @@ class InstantReader:
         self.day_first: list[bool] = []  # whether the day precedes the month, when it is known
         self.known: set[str] = set()  # columns with a time
         self.unreadable: dict[str, tuple[int, str]] = {}  # first place and text of each column
+        self.offsets: dict[float | None, Repair] = {}
 
     def read(
         self,
@@ -92,13 +97,15 @@ class InstantReader:
             if name not in names or name not in cells.begin:
                 first[name] = second[name] = unknown
                 continue
-            seconds, absolute = read_times(cells, name, day_first=next(iter(self.day_first), None))
+            times = read_times(cells, name, day_first=next(iter(self.day_first), None))
+            seconds, absolute, offset = times
             odd = np.isinf(seconds)
             if np.isfinite(seconds).any():
                 self.known.add(name)
             if odd.any() and name not in self.unreadable:
                 first_odd = int(np.argmax(odd))
                 self.unreadable[name] = int(places[first_odd]), str(cells.texts(name)[first_odd])
+            self._count_offsets(offset, places, ~absolute & np.isfinite(seconds))
             records.note_where(f"invalid {name.title()}: taken as unknown", odd, places)
             seconds = np.where(odd, np.nan, seconds)
             early, late, missing = self.clock.utc(seconds)
@@ -121,6 +128,18 @@ class InstantReader:
             self.n_never += int(never.sum())
             records.note_where(_NEVER, never, places)
         return Instants(*(first[name] for name in NAMES))
+
+    def _count_offsets(
+        self, offset: _Numbers, places: NDArray[np.int64], local: NDArray[np.bool_]
+    ) -> None:
+        """Count the times with each offset, and the local ones without."""
+        groups: dict[float | None, NDArray[np.bool_]] = {None: local}
+        groups |= {of: offset == of for of in np.unique(offset[~np.isnan(offset)]).tolist()}
+        for of, chosen in groups.items():
+            if chosen.any():
+                before = self.offsets.get(of, Repair("", 0, int(LAST_PLACE)))
+                first = min(before.first_line, int(places[chosen].min()))
+                self.offsets[of] = Repair("", before.count + int(chosen.sum()), first)
 
 
 def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:

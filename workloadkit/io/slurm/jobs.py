@@ -57,7 +57,7 @@ class JobReader:
     def __init__(self, records: Records, options: ImportOptions) -> None:
         self.records = records
         self.anonymize = options.anonymize
-        self.zone = InstantReader(options.tz)
+        self.zone = InstantReader(options.zone)
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []

@@ -2,12 +2,16 @@
 
 import warnings
 from collections.abc import Iterator
+from datetime import tzinfo
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadWarning, plural, shorten
+from workloadkit.header import zone_name, zone_of_offset
+from workloadkit.intake import Repair
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, list_of_sources
@@ -30,7 +34,7 @@ _CUT = "clipped by the window of the export: marked in the side-car"
 def read_slurm(
     source: Sources,
     *,
-    tz: str = "UTC",
+    tz: str | None = None,
     procs: int | None = None,
     attempts: bool = False,
     anonymize: bool = False,
@@ -49,8 +53,9 @@ def read_slurm(
     source : str, path, binary file, or several of them in a list
         ``-`` is standard input. Each file starts with the names of its columns, perhaps after
         stray lines, is an export of Open XDMoD, or has the columns given by `columns`.
-    tz : str, default "UTC"
-        Zone of times without an offset; times in seconds are independent of it.
+    tz : str, optional
+        Time zone of the log, and of times without an offset. By default the log has the offset of
+        its times, the most frequent one if there are several; times without one are UTC.
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
@@ -121,6 +126,8 @@ def read_slurm(
     path = source_path(list_of_sources(source)[0])
     for some in with_day_first(_rows(source, rows), path, jobs.zone.day_first):
         jobs.read(some)
+    if tz is None:
+        records.zone = _zone_of_times(jobs.zone.offsets, records)
     check_read(rows, path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
@@ -163,7 +170,8 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
         _fill(table, totals)
         _decide(table, np.concatenate(jobs.undecided), with_steps, records)
         records.suspends = bool((table["suspended"] > 0).any())
-        cut, records.opened = cut_by_window(table, options.tz)
+        zone = records.zone or ZoneInfo(options.zone)
+        cut, records.opened = cut_by_window(table, zone)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
         table["cut"] = pd.Categorical(cut)
         table = link_attempts(table, jobs.open_rows, records)
@@ -215,6 +223,33 @@ def _decide(
         table[name] = table[name].mask(never)
 
 
+def _zone_of_times(offsets: dict[float | None, Repair], records: Records) -> tzinfo | None:
+    """Return the most frequent offset of the times as a zone; count and report the other times."""
+    stated = {offset: found.count for offset, found in offsets.items() if offset is not None}
+    if not stated:
+        return None
+    usual = max(stated, key=lambda offset: (stated[offset], -offset))
+    zone = zone_of_offset(usual)
+    others = []
+    for offset, found in offsets.items():
+        if offset is None:
+            kind = "times without an offset: taken as UTC"
+        elif offset != usual:
+            kind = f"times of {zone_name(zone_of_offset(offset))}, not of {zone_name(zone)}"
+        else:
+            continue
+        records.note(kind, found.first_line, found.count)
+        others.append(f"{found.count:,} {kind}")
+    if others:
+        warnings.warn(
+            f"the log's clock is {zone_name(zone)}, the most frequent offset of its times "
+            f"({'; '.join(others)}); hours of the day may be shifted: give the time zone",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    return zone
+
+
 def _warn(jobs: JobReader, options: ImportOptions) -> None:
     """Warn of missing columns, unknown states and ambiguous times."""
     for title in sorted(jobs.stand_ins):
@@ -239,7 +274,7 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
     if jobs.zone.n_twice:
         warnings.warn(
             f"{plural(jobs.zone.n_twice, 'job has', 'jobs have')} a time that is ambiguous in "
-            f"{options.tz} (clocks set back): the first is used unless Elapsed requires "
+            f"{options.zone} (clocks set back): the first is used unless Elapsed requires "
             "the second; export with TZ=UTC",
             WorkloadWarning,
             stacklevel=3,
@@ -247,7 +282,7 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
     if jobs.zone.n_never:
         warnings.warn(
             f"{plural(jobs.zone.n_never, 'job has', 'jobs have')} a time that does not exist in "
-            f"{options.tz} (clocks set forward); check the time zone of the export",
+            f"{options.zone} (clocks set forward); check the time zone of the export",
             WorkloadWarning,
             stacklevel=3,
         )

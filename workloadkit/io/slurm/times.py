@@ -1,5 +1,6 @@
 """Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -30,6 +31,7 @@ _MARKS = [_bytes(i, lambda char: 0xFF * (char in "-:")) for i in _OFFSETS]
 _DIGITS = [_bytes(i, lambda char: 0xFF * (char == "0")) for i in _OFFSETS]
 _BETWEEN = np.uint64(8 * (10 - 8))  # bits before the T or blank
 
+_BEFORE_OFFSET = re.compile(r" +(?=[-+]\d\d:?\d\d$)")
 _YEARS = range(1970, 9999)
 
 
@@ -42,10 +44,13 @@ class PrintedTimes(NamedTuple):
         Since 1970; NaN is unknown, infinite is invalid. [s]
     absolute : ndarray of bool, shape (n_rows,)
         Whether the seconds are UTC; else they are local.
+    offset : ndarray, shape (n_rows,)
+        Local time minus UTC, as printed; NaN for times without an offset. [s]
     """
 
     seconds: NDArray[np.float64]
     absolute: NDArray[np.bool_]
+    offset: NDArray[np.float64]
 
 
 def read_times(cells: Cells, name: str, *, day_first: bool | None = None) -> PrintedTimes:
@@ -67,12 +72,13 @@ def read_times(cells: Cells, name: str, *, day_first: bool | None = None) -> Pri
     seconds, valid = _seconds(*(np.where(plain, word, 0) for word in words))
     plain &= valid
     seconds = np.where(plain, seconds, nan)
-    absolute = np.zeros(plain.size, bool)
+    absolute, offset = np.zeros(plain.size, bool), np.full(plain.size, nan)
     if not plain.all():
         others = ~plain
         odd_time = partial(_odd_time, day_first=day_first)
-        seconds[others], absolute[others] = cells.take(others).combined((name,), odd_time).rows()
-    return PrintedTimes(seconds, absolute)
+        odd = cells.take(others).combined((name,), odd_time).rows()
+        seconds[others], absolute[others], offset[others] = odd
+    return PrintedTimes(seconds, absolute, offset)
 
 
 class WallClock:
@@ -152,20 +158,20 @@ def _seconds(
     return seconds.astype(np.float64), valid
 
 
-def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool]:
-    """Parse a time of any form: seconds, and whether they are UTC."""
+def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, float]:
+    """Parse a time of any form: seconds, whether they are UTC, and the offset."""
     if text in NO_VALUE:
-        return nan, False
+        return nan, False, nan
     if (seconds := epoch(text)) is not None:
-        return seconds or nan, True  # 0 means no time
+        return seconds or nan, True, nan  # 0 means no time
     if (found := written(text, day_first=day_first)) is not None:
-        return found
+        return *found, 0.0 if found.absolute else nan
     try:
-        date = datetime.fromisoformat(text)
+        date = datetime.fromisoformat(_BEFORE_OFFSET.sub("", text))
     except ValueError:
-        return UNREADABLE, False
+        return UNREADABLE, False, nan
     if date.year not in _YEARS or len(text) < len("2015-06-26T13:57"):
-        return UNREADABLE, False
-    if date.tzinfo is not None:
-        return date.timestamp(), True
-    return float((date - datetime(1970, 1, 1)).total_seconds()), False
+        return UNREADABLE, False, nan
+    if (offset := date.utcoffset()) is not None:
+        return date.timestamp(), True, offset.total_seconds()
+    return float((date - datetime(1970, 1, 1)).total_seconds()), False, nan

@@ -1,7 +1,6 @@
 """Find jobs that are clipped by the window of an export."""
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from datetime import datetime, tzinfo
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ _AT_THE_EDGE = 3
 _MINUTE = 60
 
 
-def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], float | None]:
+def cut_by_window(table: pd.DataFrame, zone: tzinfo) -> tuple[NDArray[np.object_], float | None]:
     """Return which jobs are clipped at the begin or end of the export's window, and its begin.
 
     `sacct` reports jobs that were running in its window, so no job ended before the window opened.
@@ -27,7 +26,7 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], 
     ----------
     table : DataFrame
         Records of jobs.
-    zone : str
+    zone : tzinfo
         Time zone of the midnights.
 
     Returns
@@ -41,7 +40,7 @@ def cut_by_window(table: pd.DataFrame, zone: str) -> tuple[NDArray[np.object_], 
     ran = (end >= start) & (end > 0)
     if not ran.any():
         return np.full(len(table), "", object), None
-    first = datetime.fromtimestamp(float(end[ran].min()), ZoneInfo(zone))
+    first = datetime.fromtimestamp(float(end[ran].min()), zone)
     opened = first.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     at_begin = (start < opened) & ran
     at_begin |= _piled_up(start, start[ran].min(), submit)

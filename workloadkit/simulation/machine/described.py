@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, parameter, plural
 from workloadkit.io.machine import machine_text
 from workloadkit.io.outages import Outages
 from workloadkit.io.reservations import ReservationRequests
@@ -182,8 +182,9 @@ class Described(Hardware):
                 site, numbers = self._site(group, shapes)
                 if self.plans_many and self.claim == "amounts" and not site.is_one_pool:
                     raise ParameterError(
-                        "claim is 'amounts'; many reservations are of certain nodes, except where "
-                        "jobs need processors only: take claim='nodes' (--claim nodes)"
+                        "claim",
+                        "is 'amounts'; many reservations are of certain nodes, except where "
+                        f"jobs need processors only: take {parameter('claim', 'nodes')}",
                     )
                 hardware = Nodes(group.procs, site, numbers, None, *self._outages_of(numbers))
                 if self.reservations is not None:
@@ -270,8 +271,8 @@ class Described(Hardware):
             more = f" and {jobs.size - _SHOWN:,} more" if jobs.size > _SHOWN else ""
             raise WorkloadError(
                 f"{trace.name}: {plural(jobs.size, 'job does', 'jobs do')} not fit the machine, or "
-                f"the limits of a partition: {shown}{more}; leave them out with oversize='drop' "
-                "(--oversize drop)"
+                f"the limits of a partition: {shown}{more}; leave them out with "
+                f"{parameter('oversize', 'drop')}"
             )
         left_out = workload.left_out + int((~fits).sum())
         return replace(workload.take(np.flatnonzero(fits)), left_out=left_out)

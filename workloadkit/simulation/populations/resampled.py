@@ -189,7 +189,7 @@ class ResampledUsers:
         log = self.resampling.pools.logs[0]
         if trace is not None and (trace.name, trace.identity) != (log.name, log.identity):
             raise ParameterError(
-                f"population: the users of {log.name} are not those of {trace.name}"
+                "population", f": the users of {log.name} are not those of {trace.name}"
             )
         return log.header
 
@@ -210,7 +210,7 @@ class ResampledUsers:
         from workloadkit.resample.population import populate
 
         if (unit := self.choice.unit) != "user":
-            raise ParameterError(f"unit is {unit!r}; users who react are drawn as 'user'")
+            raise ParameterError("unit", f"is {unit!r}; users who react are drawn as 'user'")
         source = self.source(as_workload)
         plan = self.resampling.plan
         placements = populate(self.resampling.pools, plan, np.random.default_rng(seed))

@@ -1,11 +1,12 @@
 """Users with working hours, who continue a session or take a break."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from workloadkit.errors import check_choice
+from workloadkit.errors import WorkloadWarning, check_choice
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import BatchContext
@@ -28,7 +29,8 @@ class Distribution:
     than 8 h, or, if that is outside the hours, at their next begin [1]_. The model is adapted from
     that of [2]_. Users without such a time draw from those of all users.
 
-    A user's first batch arrives at its recorded time, whatever the hours.
+    A user's first batch arrives at its recorded time, whatever the hours. If the log's local time
+    is unknown, its second 0 is taken as a Monday, 0:00, with a warning.
 
     Parameters
     ----------
@@ -56,13 +58,26 @@ class Distribution:
 
     def compiled(self, present: Present) -> Any:
         """Return the behaviour in the form for kernels, for one simulation."""
+        _check_clock(present)
         return working_hours(present, of_last=self.response == "last")
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
         """Return users in plain Python, for one simulation."""
+        _check_clock(present)
         times = DrawnTimes(BatchContext(present, rng))
         n_users = present.users.member.size
         return [ShiftUser(times, who, of_last=self.response == "last") for who in range(n_users)]
+
+
+def _check_clock(present: Present) -> None:
+    """Warn if the hours of the day are unknown."""
+    if not present.clock.known:
+        warnings.warn(
+            "distribution: all users have working hours, but the log's local time is unknown: its "
+            "second 0 is taken as Monday, 0:00",
+            WorkloadWarning,
+            stacklevel=2,
+        )
 
 
 class ShiftUser(DrawingUser):

@@ -90,7 +90,7 @@ class Fluid:
             value = getattr(self, name)
             check_number(name, value)
             if not value >= 0:
-                raise ParameterError(f"{name} is {value:g}; it must be 0 or more")
+                raise ParameterError(name, f"is {value:g}; it must be 0 or more")
 
     def compiled(self, present: Present) -> Any:
         """Return the behaviour in the form for kernels, for one simulation."""

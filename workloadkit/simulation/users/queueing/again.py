@@ -11,7 +11,7 @@ from workloadkit.simulation.users.queueing.points import STEPS, check_points, on
 def _check_probability(name: str, value: float) -> None:
     check_number(name, value)
     if not 0 <= value <= 1:
-        raise ParameterError(f"{name} is {value:g}; a probability is from 0 to 1")
+        raise ParameterError(name, f"is {value:g}; a probability is from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def parse_again(text: str, *, name: str = "again") -> Again:
         return HyperbolicAgain(*values)
     if form == "table" and values and len(values) % 2 == 0:
         return AgainTable(values[::2], values[1::2])
-    raise ParameterError(f"{name} is {text!r}; it is {_FORMS}")
+    raise ParameterError(name, f"is {text!r}; it is {_FORMS}")
 
 
 @dataclass(frozen=True)

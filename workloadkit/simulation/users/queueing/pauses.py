@@ -144,6 +144,7 @@ def parse_pause(text: str, *, name: str = "think") -> float | BreakPause:
     if form == "breaks" and len(values) == 3:
         return BreakPause(*values)
     raise ParameterError(
-        f"{name} is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
-        "breaks:SHORT,LONG,LIMIT, three times"
+        name,
+        f"is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
+        "breaks:SHORT,LONG,LIMIT, three times",
     )

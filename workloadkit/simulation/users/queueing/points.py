@@ -38,8 +38,9 @@ def points_of(
     """
     if step is None:
         raise ParameterError(
-            f"{name} is a function, and the compiled engine needs a table of it: give the step, "
-            "or take engine='python'"
+            name,
+            "is a function, and the compiled engine needs a table of it: give the step, "
+            "or take engine='python'",
         )
     times = [step * place for place in range(steps + 1)]
     return times, [function(time) for time in times]
@@ -66,12 +67,13 @@ def check_points(
     times, values = _numbers(name, times), _numbers(name, values)
     if not times or len(times) != len(values):
         raise ParameterError(
-            f"{name}: a table needs as many times as {what}, at least one; it has {len(times)} and "
-            f"{len(values)}"
+            name,
+            f": a table needs as many times as {what}, at least one; it has {len(times)} and "
+            f"{len(values)}",
         )
     for before, after in zip((-math.inf, *times), times, strict=False):
         if not before < after < math.inf:
-            raise ParameterError(f"{name} has the time {after:g} s after {before:g} s")
+            raise ParameterError(name, f"has the time {after:g} s after {before:g} s")
     return times, values
 
 
@@ -91,5 +93,5 @@ def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
     try:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} has {values!r}; they are numbers") from None
+        raise ParameterError(name, f"has {values!r}; they are numbers") from None
     return tuple(given.ravel().tolist())

@@ -125,8 +125,9 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
         procs = int(procs)
     elif given and procs.values.size != run.values.size:
         raise ParameterError(
-            f"{name}: run has {plural(run.values.size, 'value')} and procs has "
-            f"{procs.values.size}; given together, they describe the same jobs"
+            name,
+            f": run has {plural(run.values.size, 'value')} and procs has "
+            f"{procs.values.size}; given together, they describe the same jobs",
         )
     return run, procs
 
