@@ -17,7 +17,7 @@ from workloadkit import __version__
 from workloadkit.cli.configuration import note_configured
 from workloadkit.cli.messages import detail, set_verbosity, warn_in_one_line, write_message
 from workloadkit.cli.topics import TOPICS
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 #: Headings of options that only the whole help explains.
 RARE = "More options"
@@ -85,9 +85,9 @@ def _number(kind: type[float], least: float | None, text: str) -> float:
     try:
         value = kind(text.replace("_", "?"))  # Python would read 1_000
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not {_NUMBERS[kind]}") from None
+        raise typer.BadParameter(f"{quoted(text)} is not {_NUMBERS[kind]}") from None
     if least is not None and not value >= least:
-        raise typer.BadParameter(f"{text} is less than {least:g}")
+        raise typer.BadParameter(f"{quoted(value)} is less than {least:g}")
     return value
 
 

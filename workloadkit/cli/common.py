@@ -14,7 +14,7 @@ from workloadkit.cli.choosing import chosen
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.configuration import as_words, configured
 from workloadkit.cli.messages import detail, note, progress
-from workloadkit.errors import FormatError, ParameterError, WorkloadError
+from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
 from workloadkit.parameters import read_duration
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def duration(text: str) -> float:
     with suppress(ValueError):
         if (seconds := read_duration(text)) < inf:
             return seconds
-    raise typer.BadParameter(f"{text!r} is not a duration; write 90 or 90s, 20min, 1.5h, 2d or 1w.")
+    raise typer.BadParameter(
+        f"{quoted(text)} is not a duration; write 90 or 90s, 20min, 1.5h, 2d or 1w."
+    )
 
 
 TraceArgument = Annotated[

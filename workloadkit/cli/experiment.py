@@ -16,7 +16,7 @@ from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.results import print_comparison, print_results
 from workloadkit.cli.shared_options import add_command
-from workloadkit.errors import plural
+from workloadkit.errors import plural, quoted
 
 if TYPE_CHECKING:
     from workloadkit.experiments.results import Results
@@ -41,7 +41,7 @@ app = typer.Typer(
 def _shard(text: str) -> tuple[int, int]:
     part, slash, of = text.partition("/")
     if not (slash and part.isdigit() and of.isdigit() and 1 <= int(part) <= int(of)):
-        raise typer.BadParameter(f"{text!r} is not K/N, with K from 1 to N")
+        raise typer.BadParameter(f"{quoted(text)} is not K/N, with K from 1 to N")
     return int(part), int(of)
 
 
