@@ -82,7 +82,7 @@ def test_a_file_of_toml_is_of_a_size_that_people_write(tmp_path):
         (f"[simulate]\nseed = {'9' * 5000}", "line 2: an integer of TOML has 64 bit"),
         ("[simulate]\nseed = 9223372036854775808", "simulate.seed is 9223372036854775808; an int"),
         (f"[simulate]\n{'k' * 5000} = 1", "unknown option 'kkk"),
-        (f"[simulate]\nscheduler = {['x' * 500] * 9}", "scheduler is ['xxx"),
+        (f"[simulate]\nprocs = {['x' * 500] * 9}", "procs is ['xxx"),
     ],
     ids=range(5),
 )
