@@ -64,7 +64,8 @@ class FormatError(WorkloadError):
         if line is not None:
             where += f", line {line}"
         if field is not None:
-            where += f", field {field}"
+            cut = field if len(field) <= _MOST_QUOTED else f"{field[: _MOST_QUOTED - 1]}…"
+            where += f", field {cut}"
         shown = "" if text is None else f": {shorten(text)}"
         super().__init__(f"{where}: {message}{shown}")
 

@@ -149,14 +149,14 @@ _ALLOCATED = 100_000
 
 def main() -> None:
     """Run the command that the arguments name."""
-    stop_at_signals()
-    gc.set_threshold(_ALLOCATED)
-    if sys.stdout is None:  # it is closed: writing to it is an error
-        nowhere = StandardOutput(os.open(os.devnull, os.O_RDONLY), "w")
-        sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
-    else:
-        name_errors_of_stdout()
     try:
+        stop_at_signals()
+        gc.set_threshold(_ALLOCATED)
+        if sys.stdout is None:  # it is closed: writing to it is an error
+            nowhere = StandardOutput(os.open(os.devnull, os.O_RDONLY), "w")
+            sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
+        else:
+            name_errors_of_stdout()
         _run()
     except BaseException as end:
         code = exit_code()

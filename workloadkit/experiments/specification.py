@@ -8,6 +8,7 @@ from typing import Any
 
 from workloadkit.errors import ParameterError, WorkloadWarning, among, check_count, quoted
 from workloadkit.experiments.custom_parts import (
+    built_in_alone,
     metric_named,
     metrics_named,
     scheduler_named,
@@ -35,7 +36,9 @@ _RENAMED = {"seed": "rng"}
 _COUNTS = {"rng": 0, "procs": 1}
 
 
-def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Experiment:
+def read_experiment(
+    path: str | os.PathLike[str], *, strict: bool = False, trust: bool = True
+) -> Experiment:
     """Read an experiment from a TOML file.
 
     The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
@@ -49,6 +52,8 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     path : path
     strict : bool, default False
         Whether to stop at the first violation of the SWF standard in a log.
+    trust : bool, default True
+        Whether to import the modules of custom parts that the file names, which runs their code.
 
     Returns
     -------
@@ -69,7 +74,8 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     place = Path(path)
     keys = read_toml(place)
     try:
-        return _experiment(keys, place.parent, strict=strict)
+        with built_in_alone(trust=trust):
+            return _experiment(keys, place.parent, strict=strict)
     except ParameterError as error:
         raise ParameterError(f"{place}: {error}") from None
 
