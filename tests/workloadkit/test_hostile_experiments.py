@@ -46,7 +46,7 @@ HOSTILE = {
     "procs = 1979-05-27": "procs is datetime.date",
     "warmup = [1]": "warmup is [1]",
     "readings = [1]": "readings are tables",
-    "\0": "is a binary file",
+    "\0": "contains NUL characters",
     "x = '\udc80'": "not TOML: 'utf-8' codec",
 }
 
