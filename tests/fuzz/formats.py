@@ -197,10 +197,12 @@ FORMATS = {
     "site": Format(good.site, _read_site, _none, 4, OF_JSON),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
-    "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 1, OF_TOML),
-    "defaults": Format(experiments.defaults, experiments.read_defaults, _none, 1, OF_TOML),
-    "results": Format(experiments.results, experiments.read_results, _none, 1, OF_PARQUET),
-    "unfinished": Format(experiments.unfinished, experiments.read_unfinished, _none, 1, OF_PARQUET),
+    "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 0.2, OF_TOML),
+    "defaults": Format(experiments.defaults, experiments.read_defaults, _none, 0.2, OF_TOML),
+    "results": Format(experiments.results, experiments.read_results, _none, 0.2, OF_PARQUET),
+    "unfinished": Format(
+        experiments.unfinished, experiments.read_unfinished, _none, 0.2, OF_PARQUET
+    ),
     "metasystem": Format(
         settings.metasystem, _read_metasystem, _none, 2, OF_JSON, uses.use_metasystem
     ),

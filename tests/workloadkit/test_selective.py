@@ -57,5 +57,5 @@ def test_at_1_all_jobs_have_reservations_and_at_infinity_none():
 def test_what_it_does_not_support_is_refused():
     with pytest.raises(ParameterError, match=r"threshold is 0\.5; at least 1"):
         wk.schedulers.parse("selective:0.5")
-    with pytest.raises(ParameterError, match="threshold is .nan.; it is a number"):
+    with pytest.raises(ParameterError, match=r"threshold is .nan.; it is a number"):
         wk.schedulers.parse("selective:nan")

@@ -58,7 +58,7 @@ def mean_interval(
     return mean, mean - half, mean + half
 
 
-@np.errstate(over="ignore", invalid="ignore")
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ratio_interval(
     values: ArrayLike, others: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[float, float, float]:

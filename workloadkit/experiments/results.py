@@ -126,6 +126,7 @@ class Results(Displayed):
             found |= zip(ends, interval, strict=True)
         return found
 
+    @np.errstate(invalid="ignore", over="ignore")  # of infinite values
     def compare(self, metric: str, baseline: str, *, axis: str = "scheduler") -> pd.DataFrame:
         """Compare each name on an axis with a baseline, run by run.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
+from workloadkit.errors import ParameterError, WorkloadWarning, among, check_count, quoted
 from workloadkit.experiments.custom_parts import (
     built_in_alone,
     metric_named,
@@ -31,6 +31,9 @@ _CHOICE = {"where": "expression", "since": "since", "until": "until"}
 
 #: Settings with another name in the file than in Python.
 _RENAMED = {"seed": "rng"}
+
+#: Settings that are whole numbers in a file, with the least; in Python they may be others.
+_COUNTS = {"rng": 0, "procs": 1}
 
 
 def read_experiment(
@@ -164,6 +167,8 @@ def _settings(
                 raise ParameterError(
                     f"{key} is {quoted(value)}; it must be a time, such as 90, 20min, 1.5h or 2d"
                 ) from None
+        if name in _COUNTS:
+            check_count(key, value, least=_COUNTS[name])
         if name == "machine" and isinstance(value, str) and value != "log":
             value = read_machine(folder / value)
         found[name] = value
