@@ -1,5 +1,6 @@
 """Broken files of every format: only a result or the toolkit's own error comes out."""
 
+from itertools import chain
 from random import Random
 
 import pytest
@@ -18,8 +19,11 @@ N_CASES = [350, pytest.param(1000, marks=pytest.mark.slow)]
 @pytest.mark.parametrize("n_cases", N_CASES)
 def test_files_broken_at_random(n_cases, tmp_path):
     kinds = set()
-    for number in range(n_cases):
-        one = case(20260101, number)
+    drawn = (case(20260101, number) for number in range(n_cases))
+    more = (case(20260101, n_cases + i, name) for name in FORMATS for i in range(60))
+    for one in chain(drawn, more):
+        if one.number >= n_cases and {(one.format, "read"), (one.format, "refused")} <= kinds:
+            continue  # more of those only that are not read and refused yet
         outcome = run(one, tmp_path)
         assert outcome.kind != "failed", f"{one.command}\n{outcome.trace}"
         kinds.add((one.format, outcome.kind))
