@@ -449,7 +449,7 @@ def test_wrong_parameters_are_refused():
         ("individuals=1001", "individuals is 1001; from 1 to 1,000"),
         ("generations=-1", "generations is -1; at least 0"),
         ("mutation=1.5", "mutation is 1.5; from 0 to 1"),
-        ("mutation=nan", "mutation is nan; from 0 to 1"),
+        ("mutation=nan", "mutation is .nan.; it is a number"),
         ("window=2.5", "window is '2.5'; it is a whole number"),
         ("queues=1/x", "queues is '1/x'; give different numbers of queues"),
         ("order=1", "known: window, individuals, generations, mutation, queues"),

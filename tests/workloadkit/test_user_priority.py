@@ -138,7 +138,7 @@ def test_wrong_parameters_are_refused():
     for text, message in (
         ("-0.1", "alpha_user is -0.1; it must be from 0 to 1"),
         ("alpha_user=1.5", "alpha_user is 1.5; it must be from 0 to 1"),
-        ("nan", "alpha_user is nan; it must be from 0 to 1"),
+        ("nan", "alpha_user is .nan.; it is a number"),
         ("by=age", "by is 'age'; known: load, recency"),
     ):
         with pytest.raises(ParameterError, match=f"scheduler user-priority: {message}"):
