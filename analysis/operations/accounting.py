@@ -124,8 +124,8 @@ def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
     several = executions_of(trace)
     _of_last_attempt(jobs, several[several["last"]])
     executions = _executions(jobs, several)
-    row, threads = executions["row"].to_numpy(), threads_of_jobs(trace)
-    threads = np.ones(len(jobs)) if threads is None else threads
+    row, stated = executions["row"].to_numpy(), threads_of_jobs(trace)
+    threads = np.ones(len(jobs)) if stated is None else stated
     executions["cores"] = executions["procs"] / threads[row]
     executions = _with_hours(executions)
     for name in _SUMMED:
