@@ -50,7 +50,7 @@ def nearest_cases(
     ParameterError
         If the metric is unknown.
     WorkloadError
-        If the log has too few jobs.
+        If the log has too few jobs, or the certificate has no case on a machine.
 
     Examples
     --------
@@ -79,6 +79,8 @@ def nearest_cases(
             ]
             names = [name for _, name in sorted(best)]
             rows.append({**place, "entries": names, **workload["features"]})
+    if not rows:
+        raise WorkloadError("the certificate has no case on a machine")
     found = pd.DataFrame(rows)
     features = found[[*FEATURES]].to_numpy(np.float64)
     spread = features.std(axis=0)
