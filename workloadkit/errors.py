@@ -9,6 +9,11 @@ from typing import Any, TypeVar, cast, get_args
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_LONGEST = 400  # characters of a message
+_END = 120  # of these, characters kept of the end of a longer one
+_MOST_QUOTED = 80  # characters of a value
+_MOST_KNOWN = 280  # characters of the known words
+
 
 class WorkloadError(Exception):
     """The input is at fault: a log, a schedule or what they hold.
@@ -18,7 +23,7 @@ class WorkloadError(Exception):
 
     def __str__(self) -> str:
         """Return the message; names of files and words of logs may hold what no line shows."""
-        return printable(super().__str__())
+        return one_line(super().__str__())
 
 
 class FormatError(WorkloadError):
@@ -96,7 +101,7 @@ class MissingFileError(FormatError, FileNotFoundError):
 
     def __str__(self) -> str:
         """Return the message; an `OSError` would write its number."""
-        return printable(str(self.args[0]))
+        return one_line(str(self.args[0]))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.path, self.message)
@@ -155,7 +160,10 @@ def among(word: object, known: Iterable[str]) -> str:
     """
     words = list(known)
     meant = near(word, words)
-    return f"{meant}{' ' * bool(meant)}known: {', '.join(words) or 'none'}"
+    text = ", ".join(words)
+    if len(text) > _MOST_KNOWN:
+        text = f"{text[:_MOST_KNOWN].rpartition(',')[0]}, … ({len(words):,} in all)"
+    return f"{meant}{' ' * bool(meant)}known: {text or 'none'}"
 
 
 def near(word: object, known: Iterable[str]) -> str:
@@ -215,7 +223,7 @@ def check_choice(name: str, value: object, choices: object) -> None:
     """
     known = get_args(choices) or tuple(cast("Iterable[str]", choices))
     if value not in known:
-        raise ParameterError(f"{name} is {value!r}; {among(value, known)}")
+        raise ParameterError(f"{name} is {quoted(value)}; {among(value, known)}")
 
 
 def check_number(name: str, value: object) -> None:
@@ -233,7 +241,11 @@ def check_number(name: str, value: object) -> None:
     workloadkit.errors.ParameterError: warmup is '1w'; it is a number
     """
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise ParameterError(f"{name} is {value!r}; it is a number")
+        raise ParameterError(f"{name} is {quoted(value)}; it is a number")
+    try:
+        float(value)
+    except OverflowError:
+        raise ParameterError(f"{name} is {quoted(value)}; it is too large") from None
 
 
 def check_positive(**parameters: Any) -> None:
@@ -297,6 +309,31 @@ def shorten(text: str, width: int = 60) -> str:
     "'xxxxxxxxx…'"
     """
     return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def quoted(value: object) -> str:
+    """Return a value as Python writes it, cut to 80 characters, for an error message.
+
+    Examples
+    --------
+    >>> quoted(3), quoted("easy"), len(quoted("x" * 99))
+    ('3', "'easy'", 80)
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integers of more than 4,300 digits
+        return "a number of thousands of digits"
+    except RecursionError:
+        return "a deeply nested value"
+    return text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """Escape what is no printable character, and leave out the middle of a very long text."""
+    text = printable(text)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - _END - 1]}…{text[-_END:]}"
 
 
 def printable(text: str) -> str:

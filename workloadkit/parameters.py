@@ -13,7 +13,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 Made = TypeVar("Made")
 
@@ -116,7 +116,7 @@ def read_choice(
     """
     name, _, settings = text.partition(":")
     if name not in known:
-        raise ParameterError(f"unknown {kind} {name!r}; {among(name, known)}")
+        raise ParameterError(f"unknown {kind} {quoted(name)}; {among(name, known)}")
     make = known[name]
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}
@@ -125,21 +125,21 @@ def read_choice(
         if unnamed and not equals and kinds:
             if values:
                 raise ParameterError(
-                    f"{kind} {name}: {setting!r} names no parameter; only the first value may "
-                    "omit the name"
+                    f"{kind} {name}: {quoted(setting)} names no parameter; only the first value "
+                    "may omit the name"
                 )
             parameter, value = next(iter(kinds)), setting
         if parameter in values:
             raise ParameterError(f"{kind} {name}: {parameter} is given twice")
         if parameter not in kinds:
             raise ParameterError(
-                f"{kind} {name} has no parameter {parameter!r}; {among(parameter, kinds)}"
+                f"{kind} {name} has no parameter {quoted(parameter)}; {among(parameter, kinds)}"
             )
         try:
             values[parameter] = kinds[parameter].read(value)
         except ValueError:
             raise ParameterError(
-                f"{kind} {name}: {parameter} is {value!r}; it is {kinds[parameter].words}"
+                f"{kind} {name}: {parameter} is {quoted(value)}; it is {kinds[parameter].words}"
             ) from None
     for parameter in _needed(make):
         if parameter not in values:
@@ -191,7 +191,7 @@ def check_types(kind: str, thing: Any) -> None:
         fits = isinstance(value, declared.type) and not (number and isinstance(value, bool))
         if not fits and not _something_else(type(thing), parameter, value):
             raise ParameterError(
-                f"{kind} {thing.name}: {parameter} is {value!r}; it is {declared.words}"
+                f"{kind} {thing.name}: {parameter} is {quoted(value)}; it is {declared.words}"
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit import __version__
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.header import Header
 from workloadkit.trace import Trace
 
@@ -81,7 +81,9 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
             raise TypeError
         return int(np.random.default_rng(rng).integers(MOST_SEEDS))
     except (TypeError, ValueError):
-        raise ParameterError(f"rng is {rng!r}; it must be a seed or a numpy Generator") from None
+        raise ParameterError(
+            f"rng is {quoted(rng)}; it must be a seed or a numpy Generator"
+        ) from None
 
 
 def as_note(provenance: Mapping[str, Any]) -> str:

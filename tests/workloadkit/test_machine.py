@@ -155,9 +155,11 @@ def test_errors_name_the_file_the_place_and_the_value(tmp_path):
         ('{"format": 2}', "field format: unsupported version of the format, not 1: '2'"),
         ('{"log_sha256": 5}', "field log_sha256: no text"),
         ("[]", "is not the description of a machine: no object"),
-        ('{"nodes": [\n}', r"m\.json, line 2: is not the description of a machine"),
+        ('{"nodes": [\n}', r"m\.json, line 2: not JSON at column 1"),
         ('{"pools": {}, "pools": {}}', "repeated key: 'pools'"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"pools": {"a": NaN}}', "not a JSON number: 'NaN'"),
+        (r'{"pools": {"\ud800": 1}}', "a lone surrogate is no character"),
     ):
         path.write_text(content)
         with pytest.raises(wk.FormatError, match=message) as error:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from workloadkit.cli.messages import note
-from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 #: Options that cannot have defaults: they are about one run of the program.
 _NEVER = ("help", "help-all", "config", "quiet", "verbose", "install-completion")
@@ -52,14 +52,9 @@ def configure(ctx: typer.Context, file: Path | None) -> Path | None:
 
 def _read(file: Path, root: Any, path: list[str]) -> dict[str, Any]:
     """Return the defaults of the command with that path, by the names of its parameters."""
-    import tomllib
+    from workloadkit.io.toml import read_toml
 
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WorkloadError(f"{file}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"{file}: not TOML: {error}") from None
+    table = read_toml(file)
     _check(file, table, root, "")
     found: dict[str, Any] = {}
     command = root
@@ -83,10 +78,14 @@ def _check(file: Path, table: dict[str, Any], command: Any, path: str) -> None:
     for key, value in table.items():
         if isinstance(value, dict):
             if key not in commands:
-                raise ParameterError(f"{where}: unknown command {key!r}; {among(key, commands)}")
+                raise ParameterError(
+                    f"{where}: unknown command {quoted(key)}; {among(key, commands)}"
+                )
             _check(file, value, commands[key], f"{path}.{key}".strip("."))
         elif key not in options:
-            raise ParameterError(f"{where}: unknown option {key!r}; {among(key, sorted(options))}")
+            raise ParameterError(
+                f"{where}: unknown option {quoted(key)}; {among(key, sorted(options))}"
+            )
 
 
 def _options(command: Any) -> dict[str, Any]:
@@ -106,14 +105,14 @@ def _as_given(where: str, option: Any, value: Any) -> Any:
     """Return a value as a command line would contain it."""
     if getattr(option, "is_flag", False):
         if not isinstance(value, bool):
-            raise ParameterError(f"{where} is {value!r}; it is true or false")
+            raise ParameterError(f"{where} is {quoted(value)}; it is true or false")
         return value
     values = value if isinstance(value, list) else [value]
     if (isinstance(value, list) and not option.multiple) or not all(
         isinstance(each, str | int | float) and not isinstance(each, bool) for each in values
     ):
         kind = "a list of texts or numbers" if option.multiple else "a text or a number"
-        raise ParameterError(f"{where} is {value!r}; it is {kind}")
+        raise ParameterError(f"{where} is {quoted(value)}; it is {kind}")
     words = [str(each) for each in values]
     return words if option.multiple else words[0]
 

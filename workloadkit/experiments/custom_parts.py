@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.errors import ParameterError, WorkloadError, among, quoted
 from workloadkit.parameters import read_choice
 
 _FORM = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_]\w*)(?::(.*))?", re.ASCII)
@@ -135,7 +135,8 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
         missing = isinstance(error, ModuleNotFoundError) and error.name
         if missing and f"{module}.".startswith(f"{missing}."):
             raise ParameterError(
-                f"unknown {kind} {module!r}, and no module of this name; {among(module, known)}"
+                f"unknown {kind} {quoted(module)}, and no module of this name; "
+                f"{among(module, known)}"
             ) from None
         why = f"{type(error).__name__}: {error}"
         raise WorkloadError(f"{kind} {text}: {module} cannot be imported: {why}") from None
@@ -146,7 +147,7 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
         what = FunctionType if kind == "metric" else type
         parts = [each for each in there if isinstance(there[each], what)]
         raise ParameterError(
-            f"{kind} {text}: module {module} has no {name!r}; {among(name, parts)}"
+            f"{kind} {text}: module {module} has no {quoted(name)}; {among(name, parts)}"
         )
     return _made(kind, text, there[name], settings)
 

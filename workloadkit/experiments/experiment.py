@@ -16,7 +16,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_number, quoted
 from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import AXES, Cell, Grid, GridTask
@@ -173,7 +173,7 @@ class Experiment(Displayed):
                 "users who do not react (open)"
             )
         if reacting and not isinstance(users, Behaviour):
-            raise ParameterError(f"users is {users!r}; an experiment requires users of a log")
+            raise ParameterError(f"users is {quoted(users)}; an experiment requires users of a log")
         if reacting and not self._by_users:
             raise ParameterError(
                 f"the load of users {users.name} follows from their behaviour; set it with "

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.custom import source_digest
-from workloadkit.errors import ParameterError, WorkloadError, among, check_number
+from workloadkit.errors import ParameterError, WorkloadError, among, check_number, quoted
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.names import MEASURES
 from workloadkit.simulation.schedule import Schedule
@@ -92,14 +92,16 @@ def named_metrics(metrics: Metrics) -> dict[str, str | Metric]:
     for name, metric in named.items():
         if isinstance(metric, str):
             if metric not in KNOWN:
-                raise ParameterError(f"unknown metric {metric!r}; {among(metric, KNOWN)}")
+                raise ParameterError(f"unknown metric {quoted(metric)}; {among(metric, KNOWN)}")
         elif not callable(metric) or not isinstance(name, str):
             raise ParameterError(
-                f"metric {name!r} is {metric!r}; give a name, or a mapping of names to functions "
-                "of a Schedule"
+                f"metric {quoted(name)} is {quoted(metric)}; give a name, or a mapping of names to "
+                "functions of a Schedule"
             )
         if metric != name in KNOWN:
-            raise ParameterError(f"metric {name!r} is built in; give the custom one another name")
+            raise ParameterError(
+                f"metric {quoted(name)} is built in; give the custom one another name"
+            )
     return named
 
 
@@ -131,5 +133,5 @@ def measure(schedule: Schedule, metric: str | Metric, name: str = "") -> float:
     if isinstance(metric, str):
         return schedule.measure(metric)
     value = metric(schedule)
-    check_number(f"metric {name!r}", value)
+    check_number(f"metric {quoted(name)}", value)
     return float(value)

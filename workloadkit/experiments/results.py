@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.display import Displayed, current_axes, unit_of
-from workloadkit.errors import ParameterError, among, plural
+from workloadkit.errors import ParameterError, among, plural, quoted
 from workloadkit.experiments.grid import AXES
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
 from workloadkit.provenance import plain
@@ -92,7 +92,7 @@ class Results(Displayed):
         """
         metric = self.metrics[0] if metric is None else metric
         if metric not in self.metrics:
-            raise ParameterError(f"metric is {metric!r}; {among(metric, self.metrics)}")
+            raise ParameterError(f"metric is {quoted(metric)}; {among(metric, self.metrics)}")
         ax, table = current_axes(ax), self.table
         varying = [axis for axis in self.axes if table[axis].nunique(dropna=False) > 1]
         by = [axis for axis in varying if axis != "load"] or ["scheduler"]
@@ -162,12 +162,12 @@ class Results(Displayed):
         0      easy       -10.0    0.5
         """
         if metric not in self.metrics:
-            raise ParameterError(f"metric is {metric!r}; {among(metric, self.metrics)}")
+            raise ParameterError(f"metric is {quoted(metric)}; {among(metric, self.metrics)}")
         if axis not in self.axes or axis in ("log", "load"):
-            raise ParameterError(f"axis is {axis!r}; known: scheduler, reading, users")
+            raise ParameterError(f"axis is {quoted(axis)}; known: scheduler, reading, users")
         names = list(dict.fromkeys(self.runs[axis]))
         if baseline not in names:
-            raise ParameterError(f"baseline is {baseline!r}; {among(baseline, names)}")
+            raise ParameterError(f"baseline is {quoted(baseline)}; {among(baseline, names)}")
         keys = [key for key in AXES if key in self.runs and key != axis]
         values = [*keys, metric, "saturated"]
         against = self.runs.loc[self.runs[axis] == baseline, values]

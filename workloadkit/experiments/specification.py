@@ -1,19 +1,12 @@
 """Read experiments from TOML files."""
 
 import os
-import tomllib
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import (
-    MissingFileError,
-    ParameterError,
-    WorkloadError,
-    WorkloadWarning,
-    among,
-)
+from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.experiments.custom_parts import (
     metric_named,
     metrics_named,
@@ -23,6 +16,7 @@ from workloadkit.experiments.custom_parts import (
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.formats import read_native
 from workloadkit.io.machine import read_machine
+from workloadkit.io.toml import read_toml
 from workloadkit.parameters import Duration, read_duration
 from workloadkit.settings import ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of
@@ -70,14 +64,7 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
         For each repair made while reading a log.
     """
     place = Path(path)
-    try:
-        keys = tomllib.loads(place.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise MissingFileError(str(place)) from error
-    except OSError as error:
-        raise WorkloadError(f"{place}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WorkloadError(f"{place}: not TOML: {error}") from None
+    keys = read_toml(place)
     try:
         return _experiment(keys, place.parent, strict=strict)
     except ParameterError as error:
@@ -91,7 +78,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
         if needed not in axes:
             raise ParameterError(f"no {needed} given")
     if not isinstance(axes.get("loads", []), list):
-        raise ParameterError(f"loads is {axes['loads']!r}; it must be a list of numbers")
+        raise ParameterError(f"loads is {quoted(axes['loads'])}; it must be a list of numbers")
     readings = axes.pop("readings", {"": {}})
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
@@ -139,7 +126,7 @@ def _words(key: str, value: Any) -> Any:
     words = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ParameterError(
-            f"{key} is {value!r}; it must be a list of strings, or a table of them"
+            f"{key} is {quoted(value)}; it must be a list of strings, or a table of them"
         )
     return value
 
@@ -161,13 +148,15 @@ def _settings(
     for key, value in values.items():
         name = names.get(key)
         if name is None:
-            raise ParameterError(f"unknown key {key!r}; {among(key, sorted((*known, *names)))}")
+            raise ParameterError(
+                f"unknown key {quoted(key)}; {among(key, sorted((*known, *names)))}"
+            )
         if name in declared and declared[name].type is Duration and isinstance(value, str):
             try:
                 value = read_duration(value)
             except ValueError:
                 raise ParameterError(
-                    f"{key} is {value!r}; it must be a time, such as 90, 20min, 1.5h or 2d"
+                    f"{key} is {quoted(value)}; it must be a time, such as 90, 20min, 1.5h or 2d"
                 ) from None
         if name == "machine" and isinstance(value, str) and value != "log":
             value = read_machine(folder / value)

@@ -15,7 +15,8 @@ from warnings import warn
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, among
 from workloadkit.io.companions import check_replaceable
-from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.io.files import Source, source_path, writing
+from workloadkit.io.strict_json import read_json_file
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 
 if TYPE_CHECKING:
@@ -196,39 +197,14 @@ def _check_keys(data: Mapping[str, Any], known: Any, path: str, place: str) -> N
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value)[:100]
+    return json.dumps(value)
 
 
 def _read(source: Source) -> tuple[MachineDescription, dict[str, Any]]:
     """Return a machine and the JSON that describes it."""
     path = source_path(source)
-    text = bytearray()
-    for chunk in text_chunks(source):
-        text += chunk
-        if len(text) > _LONGEST:
-            raise FormatError(path, f"{_WHAT}: it has more than {_LONGEST >> 20} MiB")
-    try:
-        data = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_repeats)
-    except json.JSONDecodeError as error:
-        raise FormatError(path, f"{_WHAT}: {error.msg}", line=error.lineno) from None
-    except _RepeatedKeyError as error:
-        raise FormatError(path, "repeated key", text=str(error)) from None
-    except (ValueError, RecursionError):  # not UTF-8, or numbers of thousands of digits
-        raise FormatError(path, f"{_WHAT}: no JSON") from None
+    data = read_json_file(source, most=_LONGEST)
     return from_dict(data, path), data
-
-
-class _RepeatedKeyError(Exception):
-    """A key that occurs twice in one object."""
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _RepeatedKeyError(key)
-        found[key] = value
-    return found
 
 
 def with_machine(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workloadkit.errors import FormatError, ParameterError, among
-from workloadkit.io.files import Source, source_path, text_chunks, writing
+from workloadkit.io.files import Source, source_path, writing
+from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.swf import write_swf
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import (
@@ -30,7 +31,6 @@ _WHAT: dict[type, str] = {
     Metasystem: "is not the description of a metasystem",
     Graph: "is not the graph of an application",
 }
-_LONGEST = 1 << 24  # [bytes]
 
 #: The parts within a part: fields that hold an object, or a list of objects.
 _PARTS: dict[type, dict[str, type]] = {
@@ -160,19 +160,7 @@ def _described(part: Any, name: str, logs: dict[str, Trace]) -> Any:
 def _read(kind: type, source: Source) -> Any:
     """Return the part that a file describes."""
     path, what = source_path(source), _WHAT[kind]
-    text = bytearray()
-    for chunk in text_chunks(source):
-        text += chunk
-        if len(text) > _LONGEST:
-            raise FormatError(path, f"{what}: it has more than {_LONGEST >> 20} MiB")
-    try:
-        data = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_repeats)
-    except json.JSONDecodeError as error:
-        raise FormatError(path, f"{what}: {error.msg}", line=error.lineno) from None
-    except _RepeatedKeyError as error:
-        raise FormatError(path, "repeated key", text=str(error)) from None
-    except (ValueError, RecursionError):  # not UTF-8, or numbers of thousands of digits
-        raise FormatError(path, f"{what}: no JSON") from None
+    data = read_json_file(source)
     if not isinstance(data, dict):
         raise FormatError(path, f"{what}: no object", text=_shown(data))
     if data.pop("format", VERSION) != VERSION:
@@ -224,17 +212,4 @@ def _made(kind: Any, data: Any, path: str, place: str, folder: Path | None) -> A
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value, default=str)[:100]
-
-
-class _RepeatedKeyError(Exception):
-    """A key that occurs twice in one object."""
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _RepeatedKeyError(key)
-        found[key] = value
-    return found
+    return json.dumps(value, default=str)

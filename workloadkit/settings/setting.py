@@ -20,6 +20,7 @@ from workloadkit.errors import (
     check_no_seed,
     check_not_negative,
     check_positive,
+    quoted,
 )
 from workloadkit.parameters import Duration
 
@@ -122,7 +123,7 @@ class Declared(NamedTuple):
         elif self.type is int:
             check_count(self.name, value, least=1)
         elif self.type is bool and not isinstance(value, bool):
-            raise ParameterError(f"{self.name} is {value!r}; it is True or False")
+            raise ParameterError(f"{self.name} is {quoted(value)}; it is True or False")
 
     def differs(self, value: Any) -> bool:
         """Whether a value differs from the default."""
@@ -187,11 +188,11 @@ class Settings:
             check_no_seed(keywords)
         for name in keywords:
             if name not in known:
-                raise ParameterError(f"unknown setting {name!r}; {among(name, known)}")
+                raise ParameterError(f"unknown setting {quoted(name)}; {among(name, known)}")
         if settings is None:
             return cls(**keywords)
         if not isinstance(settings, cls):
-            raise ParameterError(f"settings is {settings!r}; give a {cls.__qualname__}")
+            raise ParameterError(f"settings is {quoted(settings)}; give a {cls.__qualname__}")
         return replace(settings, **keywords) if keywords else settings
 
     def into(self, cls: type[Others], **others: Any) -> Others:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from workloadkit import __version__
 from workloadkit.errors import FormatError
-from workloadkit.io.files import Source, source_path, text_chunks, write_text
+from workloadkit.io.files import Source, source_path, write_text
+from workloadkit.io.strict_json import read_json_file
 from workloadkit.site.classes import BEFORE, CLASSES, OF_CLASS, PERIODS, UNKNOWN_PERIOD, JobClass
 from workloadkit.site.distributions import (
     CYCLES,
@@ -22,6 +23,7 @@ from workloadkit.site.distributions import (
 from workloadkit.site.empirical import Empirical, Workpool
 
 _FORMAT, _VERSION = "workloadkit site distributions", 1
+_LARGEST = 1 << 30  # [bytes]
 _MAY_BE_NEGATIVE = ("since_end",)
 
 
@@ -66,16 +68,11 @@ def read_site_distributions(source: Source) -> SiteDistributions:
         If the file cannot be read or has another format; with the file and the field.
     """
     path = source_path(source)
-    try:
-        content = json.loads(b"".join(text_chunks(source)))
-    except ValueError as error:  # includes invalid UTF-8
-        raise FormatError(path, "is not JSON") from error
-    except RecursionError as error:
-        raise FormatError(path, "is nested too deeply") from error
+    content = read_json_file(source, most=_LARGEST)
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise FormatError(path, f"is not a file of {_FORMAT}")
     if content.get("version") != _VERSION:
-        text = str(content.get("version"))
+        text = json.dumps(content.get("version"))
         raise FormatError(path, f"unsupported version, not {_VERSION}", field="version", text=text)
     logs = _Field(path, "", content).get("logs", list)
     sites = [_read_log(_Field(path, f"logs[{i}]", log)) for i, log in enumerate(logs.value)]

@@ -13,13 +13,13 @@ from workloadkit.header import Header
 from workloadkit.intake import Repair
 from workloadkit.io.batsim.keys import JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.strict_json import read_json
 from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Trace
 
 #: Largest accepted text: some five million jobs, which need ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 _MOST_KINDS = 50
 _MOST_OF_HEADER = 10**18  # limit for processors
@@ -67,7 +67,7 @@ def read_batsim(source: Source) -> Trace:
     path = source_path(source)
     digest = hashlib.sha256()
     text = _text(source, path, digest)
-    workload = _parsed(text, path)
+    workload = read_json(text, path)
     reader = _Reader(path, workload)
     return reader.trace(digest.hexdigest())
 
@@ -83,7 +83,7 @@ def looks_like(first_lines: list[str]) -> bool:
     return next((line.lstrip() for line in first_lines if line.strip()), "").startswith("{")
 
 
-def _text(source: Source, path: str, digest: "hashlib._Hash") -> str:
+def _text(source: Source, path: str, digest: "hashlib._Hash") -> bytes:
     chunks = []
     n_bytes = 0
     for chunk in text_chunks(source):
@@ -92,37 +92,7 @@ def _text(source: Source, path: str, digest: "hashlib._Hash") -> str:
         n_bytes += len(chunk)
         if n_bytes > MAX_TEXT:
             raise FormatError(path, "more than 1 GiB of JSON")
-    whole = b"".join(chunks).removeprefix(_BYTE_ORDER_MARK)
-    try:
-        return whole.decode()
-    except UnicodeDecodeError as error:
-        line = whole.count(b"\n", 0, error.start) + 1
-        raise FormatError(path, "not UTF-8, which JSON requires", line=line) from None
-
-
-def _parsed(text: str, path: str) -> Any:
-    def refuse_constant(constant: str) -> NoReturn:
-        raise FormatError(path, "not a JSON number", text=constant)
-
-    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            keys = [key for key, _ in pairs]
-            again = next(key for key in keys if keys.count(key) > 1)
-            raise FormatError(path, "duplicate key", text=again)
-        return made
-
-    if not text.strip():
-        raise FormatError(path, "is empty")
-    try:
-        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=as_object)
-    except json.JSONDecodeError as error:
-        message = f"not JSON at column {error.colno}: {error.msg}"
-        raise FormatError(path, message, line=error.lineno) from None
-    except RecursionError:
-        raise FormatError(path, "JSON is nested too deeply") from None
-    except ValueError:  # Python's limit for integers
-        raise FormatError(path, "a number has more than 4,300 digits") from None
+    return b"".join(chunks)
 
 
 class _Reader:
@@ -341,15 +311,13 @@ def _numbers(names: list[str], stored: tuple[float, ...]) -> tuple[list[int], li
     """
     numbers = []
     own = set()
-    # replace characters that cannot be encoded
-    plain = [name.encode(errors="replace").decode() for name in names]
     for name, number in zip(names, stored, strict=True):
         if number == number:
             numbers.append(int(number))
             continue
         own_number = as_whole(name.rpartition("!")[2])
         if own_number is None or own_number in own:
-            return [0] * len(names), plain
+            return [0] * len(names), names
         own.add(own_number)
         numbers.append(own_number)
     return numbers, None

@@ -1,0 +1,53 @@
+"""Read TOML files: experiments, and defaults of options."""
+
+import os
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from workloadkit.errors import FormatError, quoted
+from workloadkit.io.files import text_chunks
+
+_LARGEST = 1 << 20  # [bytes]
+_DEEPEST = 20  # tables and lists within one another
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # TOML's integers have 64 bit
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the keys of a TOML file of at most 1 MiB.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is not TOML, or has an integer that does not fit into 64 bit.
+    """
+    name = os.fspath(path)
+    data = b""
+    for chunk in text_chunks(path):
+        data += chunk
+        if len(data) > _LARGEST:
+            raise FormatError(name, "not TOML of at most 1 MiB")
+    try:
+        keys = tomllib.loads(data.decode())
+    except RecursionError:
+        raise FormatError(name, "not TOML: tables or lists are nested too deeply") from None
+    except ValueError as error:  # also of bytes, dates, and integers of thousands of digits
+        raise FormatError(name, f"not TOML: {error}") from None
+    for key, value, depth in _values(keys):
+        if depth > _DEEPEST:
+            raise FormatError(name, f"{key[:80]}: tables or lists are nested too deeply")
+        if isinstance(value, int) and not _LEAST <= value <= _MOST:
+            raise FormatError(name, f"{key} is {quoted(value)}; an integer of TOML has 64 bit")
+    return keys
+
+
+def _values(keys: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """Yield the values of a table, with their keys and depths; those within others as well."""
+    left = [(key, value, 1) for key, value in reversed(keys.items())]
+    while left:
+        key, value, depth = left.pop()
+        yield key, value, depth
+        if isinstance(value, dict):
+            left += [(f"{key}.{inner}", x, depth + 1) for inner, x in reversed(value.items())]
+        elif isinstance(value, list):
+            left += [(key, x, depth + 1) for x in reversed(value)]
