@@ -353,7 +353,7 @@ def test_a_changed_certificate_is_noticed():
         (text.replace('"easy"', '"hard"', 1), "has been changed"),
         (text.replace('"benchmark": 1', '"benchmark": 7'), "of version 7 of the benchmark, not 1"),
         ("{}", "is not a certificate"),
-        ("no", "is not JSON"),
+        ("no", "not JSON at column"),
     ):
         with pytest.raises(wk.WorkloadError, match=why):
             read_certificate(changed)
@@ -417,7 +417,7 @@ def test_the_commands(run, tmp_path, monkeypatch):
         (("run", "--schedules", "a=none"), "none: is not a folder"),
         (("run", "easy", "easy", *one), "two entries have the name easy"),
         (("run", "home", *one), "no entry plays any of the cases"),
-        (("verify", "w/device.busy.open.0.swf.gz"), "is not JSON"),
+        (("verify", "w/device.busy.open.0.swf.gz"), "not JSON at column"),
     ):
         code, _, err = run("benchmark", *arguments)
         assert code in (1, 2)

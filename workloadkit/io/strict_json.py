@@ -117,7 +117,7 @@ def read_json(text: bytes | str, path: str) -> Any:
             object_pairs_hook=as_object,
         )
     except json.JSONDecodeError as error:
-        message = f"is not JSON at column {error.colno}: {error.msg}"
+        message = f"not JSON at column {error.colno}: {error.msg}"
         raise FormatError(path, message, line=error.lineno) from None
     except RecursionError:
         refuse(_TOO_DEEP)
