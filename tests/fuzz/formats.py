@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import good
+from tests.fuzz import certificates, good
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
 from tests.fuzz.trees import OF_JSON
@@ -149,6 +149,9 @@ FORMATS = {
     "machine": Format(good.machine, _read_machine, _none, 3, OF_JSON),
     "slurm.conf": Format(good.conf, _read_conf, _none, 3),
     "site": Format(good.site, _read_site, _none, 4, OF_JSON),
+    "certificate": Format(
+        certificates.good_certificate, certificates.read, certificates.sealed_or_not, 2, OF_JSON
+    ),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
 }
