@@ -22,6 +22,65 @@ _YEAR_2, _YEAR_9000 = -62_104_060_800, 221_845_392_000  # limits of Python's cal
 _MONDAY = 3 * DAY  # 1 January 1970 was a Thursday, three days after a Monday
 
 
+def enclosing(first: float, last: float, step: float) -> NDArray[np.float64]:
+    """Return the edges of intervals of equal length from `first` that enclose `last`.
+
+    Parameters
+    ----------
+    first, last, step : float
+        Of any unit of time.
+
+    Returns
+    -------
+    ndarray of float, shape (n_intervals + 1,)
+        The last edge lies after `last`, so that an event at `last` is in an interval.
+
+    Examples
+    --------
+    >>> enclosing(10, 7210, 3600).tolist()
+    [10.0, 3610.0, 7210.0, 10810.0]
+    """
+    edges = first + step * np.arange(int((last - first) // step) + 2.0)
+    return edges if edges[-1] > last else np.append(edges, edges[-1] + step)  # after rounding
+
+
+def equal_parts(first: float, last: float, n: int) -> NDArray[np.float64]:
+    """Return the edges of `n` intervals of equal length, of which the last one contains `last`.
+
+    Examples
+    --------
+    >>> interval_of(equal_parts(0, 100, 4), [0, 25, 100]).tolist()
+    [0, 1, 3]
+    """
+    edges = np.linspace(first, last, n + 1)
+    edges[-1] = np.nextafter(last, np.inf)
+    return edges
+
+
+def interval_of(edges: NDArray, times: ArrayLike) -> NDArray[np.int64]:
+    """Return the interval, [edge, next edge), of each time.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (n_intervals + 1,)
+        Ascending.
+    times : array_like, shape (n_times,)
+        Of the same unit.
+
+    Returns
+    -------
+    ndarray of int, shape (n_times,)
+        0, 1, …; -1 for times outside of the edges.
+
+    Examples
+    --------
+    >>> interval_of(np.array([0, 10, 20]), [-1, 0, 10, 20]).tolist()
+    [-1, 0, 1, -1]
+    """
+    place = np.searchsorted(edges, times, side="right") - 1
+    return np.where(place < edges.size - 1, place, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Clock:
     """The clock of a log: local time if the header specifies it, else time since second 0.
@@ -154,14 +213,13 @@ class Clock:
             Seconds of the log: the first at or before `first`, the last after `last`.
         """
         step = days * DAY
-        day_one, day_last = (np.floor(self.local(t) / DAY) for t in (first, last))
+        day_one, day_last = (float(np.floor(self.local(t) / DAY)) for t in (first, last))
         if days % 7 == 0:
             day_one -= day_one % 7
-        n = int((day_last - day_one) // days) + 1
-        local = day_one * DAY + step * np.arange(n + 1) - (_MONDAY if self.known else 0)
+        local = enclosing(day_one * DAY, day_last * DAY, step) - (_MONDAY if self.known else 0)
         # A midnight is the end of all seconds with an earlier local time; this also covers
         # midnights that are skipped or occur twice.
-        unix = np.full(n + 1, -np.inf)
+        unix = np.full(local.size, -np.inf)
         for begin, end, offset in self.pieces():
             passed = np.minimum(local - offset, end)
             unix = np.where(passed > begin, passed, unix)

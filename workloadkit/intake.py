@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 #: Begin of the note in the header of an imported log that counts irregular rows of its jobs.
 IRREGULAR = "irregular rows: "
 
+#: Begin of the note in the header of an imported log that counts the rows that were read.
+ROWS_READ = "rows read "
+
 #: Kinds of repairs that several formats share.
 SHORT = "missing columns at the end taken as unknown"
 TORN = "the file is truncated: its incomplete last line is left out"

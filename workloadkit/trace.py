@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
 from workloadkit.checkpoints import unfold
-from workloadkit.clock import span
+from workloadkit.clock import enclosing, span
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
@@ -314,7 +314,7 @@ class Trace(Displayed):
         day = self.column("submit") / DAY
         if day.size:
             width = max(1, int(np.ptp(day) / _MOST_BINS))  # days of a bin
-            edges = np.arange(np.floor(day[0]), day[-1] + width + 1, width)
+            edges = enclosing(np.floor(day[0]), day[-1], width)
             ax.stairs(np.histogram(day, edges)[0] / width, edges)
         ax.set_xlabel(SINCE_BEGIN)
         ax.set_ylabel("jobs submitted per day")

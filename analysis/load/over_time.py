@@ -12,7 +12,7 @@ from analysis import style
 from analysis.formats import duration, number, share
 from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
-from workloadkit.clock import DAY, Clock, span
+from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace, check_trace
 
@@ -130,7 +130,9 @@ def load_between(
     edges = np.asarray(edges, dtype=np.float64)
     capacity = machine * np.diff(edges)
     work = (end - start) * procs
-    offered = np.diff(np.append(0, np.cumsum(work[_order(submit)]))[_before(submit, edges)])
+    place = interval_of(edges, submit)
+    inside = place >= 0
+    offered = np.bincount(place[inside], work[inside], edges.size - 1)
     used = held_between(edges, start, end, procs)
     return pd.DataFrame(
         {
@@ -170,7 +172,8 @@ def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:
     [2, 0, 1]
     """
     edges = np.asarray(edges, dtype=np.float64)
-    jobs = pd.Series(np.diff(_before(trace.column("submit"), edges)))
+    place = interval_of(edges, trace.column("submit"))
+    jobs = pd.Series(np.bincount(place[place >= 0], minlength=edges.size - 1))
     mean = jobs.rolling(7, center=True, min_periods=1).mean()
     return pd.DataFrame({"begin": edges[:-1], "end": edges[1:], "jobs": jobs, "mean": mean})
 
@@ -376,19 +379,10 @@ def dated(data: pd.DataFrame, clock: Clock) -> pd.DataFrame:
     return data.assign(date=clock.dates(data["begin"])) if clock.known else data
 
 
-def _order(times: NDArray) -> NDArray[np.intp]:
-    return np.argsort(times, kind="stable")
-
-
-def _before(times: NDArray, edges: NDArray) -> NDArray[np.intp]:
-    """Count the times before each edge."""
-    return np.searchsorted(np.sort(times), edges, side="left")
-
-
 def _held(since: NDArray, procs: NDArray, until: NDArray) -> NDArray[np.float64]:
     """Return the processor-seconds held until each time by jobs that never end."""
-    order = _order(since)
-    n = _before(since, until)
+    order = np.argsort(since, kind="stable")
+    n = np.searchsorted(since[order], until, side="left")  # before each time
     total = np.append(0, np.cumsum(procs[order]))
     moment = np.append(0, np.cumsum((procs * since)[order]))
     return total[n] * until - moment[n]

@@ -11,7 +11,7 @@ from analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.clock import Clock, span
 from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, UNKNOWN
-from workloadkit.intake import IRREGULAR, Repair
+from workloadkit.intake import IRREGULAR, ROWS_READ, Repair
 from workloadkit.trace import Trace, check_trace
 
 _ABOUT = {
@@ -168,8 +168,7 @@ def _coverage(trace: Trace) -> str:
 
 def _repairs(trace: Trace) -> str:
     """Describe what reading and importing changed or left out."""
-    notes = trace.header.get_all("Note")
-    parts = [note for note in notes if note.startswith("rows read ")][:1]
+    parts = _rows_read(trace)
     if (irregular := _irregular(trace)) and parts:
         kinds = plural(len(irregular), "kind")
         parts.append(f"{kinds} of irregular rows, listed under Repairs made while reading")
@@ -177,6 +176,11 @@ def _repairs(trace: Trace) -> str:
         total = sum(repair.count for repair in trace.repairs)
         parts.append(f"{plural(total, 'repair')} while reading")
     return "; ".join(parts) or "none were necessary"
+
+
+def _rows_read(trace: Trace) -> list[str]:
+    """Return what became of the rows when the log was imported, as the header records it."""
+    return [note for note in trace.header.get_all("Note") if note.startswith(ROWS_READ)][:1]
 
 
 def _irregular(trace: Trace) -> dict[str, str]:
@@ -293,11 +297,13 @@ def reading_section(trace: Trace) -> Section:
         values["n_repairs"] = total
         caption = "Each kind of repair."
         tables.append(_table_of_repairs("repairs", caption, trace.repairs))
-    else:
+    if not trace.intake:
+        findings += [f"When the log was imported: {rows}." for rows in _rows_read(trace)]
+        if irregular := _irregular(trace):
+            caption = "Irregular rows of jobs when the log was imported, and how they were read."
+            tables.append(facts("noted", caption, {k: (n, n) for k, n in irregular.items()}))
+    if not (tables or any("; left out: " in row for row in _rows_read(trace))):
         notes.append("No repairs were necessary to read the log.")
-    if not trace.intake and (irregular := _irregular(trace)):
-        caption = "Irregular rows of jobs when the log was imported, and how they were read."
-        tables.append(facts("noted", caption, {k: (n, n) for k, n in irregular.items()}))
     return Section("reading", title, " ".join(findings), tuple(notes), values, tuple(tables))
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, duration, number, share
 from analysis.load.over_time import dated, waits_known
-from analysis.operations.accounting import is_part
+from analysis.operations.accounting import accounted_jobs, is_part
 from analysis.operations.machine import (
     CALIBRATED,
     LargerMachine,
@@ -81,6 +81,8 @@ def section(trace: Trace) -> Section:
     else:
         idle = float((hours["free"].clip(lower=0) * hours["fits"]).sum() / (machine * len(hours)))
         fitting = float(hours["fits"].mean())
+        jobs = accounted_jobs(trace)
+        n_jobs = int((jobs["started"] & jobs["procs"].notna() & jobs["wait"].notna()).sum())
         values |= {"idle_while_waiting": idle, "hours_with_a_fitting_job": fitting}
         findings.append(
             judged(
@@ -89,7 +91,7 @@ def section(trace: Trace) -> Section:
                 f"In {share(fitting)} of the hours a job waited that needed no more than the free "
                 f"processors; {share(idle)} of the capacity was free then.",
                 _NAME,
-                n=trace.n_jobs,
+                n=n_jobs,
                 weight=idle,
                 series=shorter(hours["free"].clip(lower=0) * hours["fits"] / machine),
                 series_title="share of the machine free while a job waited that fits",
@@ -104,7 +106,7 @@ def section(trace: Trace) -> Section:
                     f"In a tenth of the hours, waiting jobs requested {number(backlog)} times the "
                     "machine or more.",
                     _NAME,
-                    n=trace.n_jobs,
+                    n=n_jobs,
                     weight=min(backlog, 1.0),
                     series=shorter(hours["waiting_procs"] / machine),
                     series_title="processors requested by waiting jobs, in machines",

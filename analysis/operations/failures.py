@@ -27,7 +27,7 @@ from analysis.operations.rules import judged
 from analysis.operations.tables import outcomes
 from analysis.section import Columns, Figure, Section, shown
 from analysis.section import Table as Shown
-from workloadkit.clock import DAY, Clock
+from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
@@ -83,7 +83,7 @@ def section(trace: Trace) -> Section:
             f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
             f"{hours(stopped)} of {hours(total)}.{of_stopped}",
             _NAME,
-            n=len(jobs),
+            n=int((work > 0).sum()),
             weight=stopped_share,
         ),
     )
@@ -131,7 +131,7 @@ def _lost(
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
         f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}",
         _NAME,
-        n=len(jobs) if unit == "core" else int((work > 0).sum()),
+        n=int((work > 0).sum()),
         weight=part,
         series=series(trace, jobs["end"].fillna(jobs["submit"]).to_numpy(), work * without, work),
         series_title=f"share of {title} without a result, by time of the end",
@@ -185,8 +185,8 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
     edges = clock.midnights(window.begin, window.until, days=days)
     each = name_of_days(days)
     if window.length < 3 * DAY:
-        edges, each = np.arange(window.begin, window.until + HOUR, HOUR), "hour"
-    place = np.searchsorted(edges, jobs.loc[ended, "end"].to_numpy(), side="right") - 1
+        edges, each = enclosing(window.begin, window.until, HOUR), "hour"
+    place = interval_of(edges, jobs.loc[ended, "end"])
     code = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
     work = np.nan_to_num(jobs.loc[ended, "core_hours"].to_numpy())
     data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})

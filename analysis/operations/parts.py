@@ -10,6 +10,7 @@ from analysis.formats import count, duration, number, printable, share
 from analysis.operations.accounting import By, names_of
 from analysis.operations.groups import UNKNOWN_GROUP
 from analysis.section import Columns, Table, shown
+from workloadkit.clock import equal_parts, interval_of
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
@@ -132,9 +133,9 @@ def series(
     if not window.length > 0:
         return ()
     parts = int(min(_POINTS, max(window.length // 3600, 1)))
-    place = np.floor((time - window.begin) / window.length * parts)
-    inside = (place >= 0) & (place <= parts)
-    code = np.minimum(place[inside], parts - 1).astype(np.int64)
+    code = interval_of(equal_parts(window.begin, window.until, parts), time)
+    inside = code >= 0
+    code = code[inside]
 
     def sums(column: NDArray) -> NDArray[np.float64]:
         return np.bincount(code, np.nan_to_num(column[inside]), parts).astype(np.float64)

@@ -23,7 +23,7 @@ from analysis.operations.groups import (
     waits_of,
 )
 from analysis.waits.measures import periods
-from workloadkit.clock import DAY, Clock
+from workloadkit.clock import DAY, Clock, interval_of
 from workloadkit.errors import check_choice
 from workloadkit.trace import Trace
 
@@ -295,7 +295,7 @@ def _months(trace: Trace) -> Groups:
         names = [f"{date:%Y-%m}" for date in clock.dates(edges[:-1])]
     else:
         names = [f"day {begin / DAY:,.0f}" for begin in edges[:-1]]
-    return Groups(np.searchsorted(edges, submit, side="right") - 1, names)
+    return Groups(interval_of(edges, submit), names)
 
 
 def _spent_in_months(trace: Trace, jobs: pd.DataFrame) -> dict[str, NDArray]:

@@ -9,7 +9,7 @@ from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accou
 from analysis.operations.groups import groups_by
 from analysis.operations.machine import full_days
 from analysis.operations.parts import titled
-from workloadkit.clock import Clock
+from workloadkit.clock import Clock, interval_of
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
@@ -124,7 +124,7 @@ def _failures(trace: Trace, jobs: pd.DataFrame) -> list[_Event]:
     end, code = jobs.loc[ended, "end"].to_numpy(), jobs.loc[ended, "outcome"].cat.codes.to_numpy()
     failed = np.isin(code, [OUTCOMES.index(outcome) for outcome in WITHOUT_RESULT])
     edges = Clock.of(trace).midnights(float(end.min()), float(end.max()))
-    day = np.clip(np.searchsorted(edges, end, side="right") - 1, 0, edges.size - 2)
+    day = interval_of(edges, end)
     n, bad = (np.bincount(day[chosen], minlength=edges.size - 1) for chosen in (end == end, failed))
     usual = float(failed.mean())
     share = bad / np.maximum(n, 1)

@@ -88,7 +88,7 @@ def section(trace: Trace) -> Section:
                     mean,
                     text,
                     "usage",
-                    n=len(jobs),
+                    n=int(days["jobs"].sum()),
                     weight=1 - mean,
                     series=shorter(days["utilization"]),
                     series_title="utilization of the full days",
@@ -137,7 +137,7 @@ def section(trace: Trace) -> Section:
                 f"{_upper(name)} used {share(first['core_share'])} "
                 f"of the core-hours, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
                 "usage",
-                n=len(jobs),
+                n=int((jobs["core_hours"] > 0).sum()),
                 weight=float(first["core_share"]),
             )
         )
@@ -213,7 +213,7 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
                     float(row["ratio"]),
                     text,
                     "shares",
-                    n=trace.n_jobs,
+                    n=int(row["jobs"]),
                     weight=row["used"],
                 ),
             )

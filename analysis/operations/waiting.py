@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
-from analysis.finding import Finding
+from analysis.finding import FEWEST_JOBS, Finding
 from analysis.formats import count, duration, share
 from analysis.load.over_time import waits_known
 from analysis.operations.accounting import HOUR, accounted_jobs, names_of
@@ -155,7 +155,7 @@ def _findings(
                 f"{plural(n_held, 'job')}, came before jobs were eligible (dependency, hold or "
                 "begin time).",
                 _NAME,
-                n=int(whole["waits"]),
+                n=int((jobs["held"].notna() & jobs["wait"].notna()).sum()),
                 weight=held,
             )
         )
@@ -188,22 +188,26 @@ def _longest(by_group: dict[Any, pd.DataFrame]) -> str:
 
 
 def _gap(by_group: dict[Any, pd.DataFrame]) -> Finding | None:
-    """Compare the median waits of accounts, else of users or partitions."""
+    """Compare the median waits of accounts with enough jobs, else of partitions or users."""
     for by in ("account", "partition", "queue", "user"):
-        if by not in by_group or by_group[by]["p50"].notna().sum() < 2:
+        if by not in by_group:
             continue
-        known = by_group[by]["p50"].dropna()
+        jobs = by_group[by]["waits"]
+        known = by_group[by].loc[jobs >= FEWEST_JOBS, "p50"].dropna()
+        if len(known) < 2:
+            continue
         shortest, longest = known.idxmin(), known.idxmax()
         least = max(float(known[shortest]), 60.0)
         ratio = float(known[longest]) / least if known[longest] >= HOUR else 1.0
         text = (
-            f"Half of the jobs of {titled(str(longest), by)} waited "
-            f"{duration(known[longest])} or more, half of those of "
-            f"{titled(str(shortest), by)} {duration(known[shortest])} or less."
+            f"Half of the {plural(int(jobs[longest]), 'job')} of {titled(str(longest), by)} waited "
+            f"{duration(known[longest])} or more, half of the "
+            f"{plural(int(jobs[shortest]), 'job')} of {titled(str(shortest), by)} "
+            f"{duration(known[shortest])} or less."
         )
-        jobs = by_group[by]["waits"]
         weight = float(jobs[longest] / jobs.sum())
-        return judged("wait_gap", ratio, text, _NAME, n=int(jobs.sum()), weight=weight)
+        n = int(jobs[[longest, shortest]].sum())
+        return judged("wait_gap", ratio, text, _NAME, n=n, weight=weight)
     return None
 
 

@@ -15,6 +15,7 @@ from analysis.schedules.measures import (
     plot_gantt,
     time_axis,
 )
+from workloadkit.clock import equal_parts
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.measures import QUANTITIES
 
@@ -57,7 +58,7 @@ def plot_queue_lengths(comparison: "Comparison", ax: Axes | None = None) -> Axes
     schedules = list(comparison.schedules.values())
     begin = min(float(s.workload.submit[0]) for s in schedules)
     until = max(max(float(s.end.max()) for s in schedules), begin + 1)
-    edges = np.linspace(begin, until, _MOST_POINTS + 1)
+    edges = equal_parts(begin, until, _MOST_POINTS)
     when = time_axis(ax, schedules[0], begin, until)
     for (name, schedule), line in zip(
         comparison.schedules.items(), cycle(style.LINES), strict=False

@@ -17,7 +17,7 @@ from analysis.distributions.marginals import size_class
 from analysis.formats import duration
 from analysis.load.over_time import load_between
 from workloadkit import metrics
-from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.clock import DAY, WEEK, Clock, equal_parts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
@@ -118,7 +118,7 @@ def _intervals(schedule: Schedule) -> NDArray[np.float64]:
     """Choose the intervals for a whole schedule."""
     first, last = float(schedule.workload.submit[0]), _window(schedule)[1]
     if last - first < 4 * DAY:
-        return np.linspace(first, last, 51)
+        return equal_parts(first, last, 50)
     days = 1 if last - first <= 100 * DAY else 7 * int(np.ceil((last - first) / (200 * WEEK)))
     return Clock.of(schedule.source).midnights(first, last, days=days)
 
@@ -344,7 +344,7 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
     if time.size <= _MOST_STEPS:
         ax.step(when(time), waiting, where="post", color=style.BLUE, label="waiting jobs")
     else:
-        edges = np.linspace(time[0], time[-1], _MOST_STEPS // 4 + 1)
+        edges = equal_parts(time[0], time[-1], _MOST_STEPS // 4)
         mean, largest = _means_and_maxima(time, waiting, edges)
         width = duration(edges[1] - edges[0])
         ax.fill_between(

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
-from workloadkit.clock import DAY, Clock
+from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import WorkloadError, check_choice, check_count
 from workloadkit.trace import Trace, check_trace
 
@@ -171,7 +171,7 @@ def grouped_waits(
     clock = Clock.between(trace.header, submit[0] - 31 * DAY, submit[-1] + 31 * DAY)
     edges = periods(clock, submit[0], submit[-1], period or period_of(submit[-1] - submit[0]))
     code, ordered = ranked(names[chosen], largest)
-    cell = (np.searchsorted(edges, submit, side="right") - 1) * len(ordered) + code
+    cell = interval_of(edges, submit) * len(ordered) + code
     grouped = pd.Series(waits[chosen]).groupby(cell)
     measured = grouped.agg(jobs="size", mean="mean")
     for percent in percentiles:
@@ -231,7 +231,7 @@ def periods(clock: Clock, first: float, last: float, period: str) -> NDArray[np.
         return clock.midnights(first, last, days=7 if period == "week" else 1)
     if not clock.known:
         month = 30 * DAY
-        return month * np.arange(np.floor(first / month), np.floor(last / month) + 2)
+        return enclosing(month * np.floor(first / month), last, month)
     begin, end = clock.dates([first, last]).to_numpy().astype("datetime64[M]").astype(np.int64)
     months = np.arange(begin, end + 2).astype("datetime64[M]")
     local = months.astype("datetime64[s]").astype(np.int64)

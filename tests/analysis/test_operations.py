@@ -214,8 +214,22 @@ def test_unequal_waits_of_accounts_are_a_finding():
     found = by_name(waiting.section(site(jobs, account=["slow", "fast"] * 30)).findings)
     assert found["wait_gap"].value == pytest.approx(100_000 / 60)
     assert found["wait_gap"].severity == "high"
-    assert found["wait_gap"].effect.startswith("Half of the jobs of account slow waited 1 d 4 h")
+    assert found["wait_gap"].effect.startswith("Half of the 30 jobs of account slow waited 1 d 4 h")
     assert found["wait_p90"].severity == "high"
+
+
+def test_each_finding_counts_the_jobs_that_it_compares():
+    """Groups of fewer than 20 jobs are not compared, and the others do not count as measured."""
+    waited = [60] * 128 + [100_000] * 30 + [9] * 18 + [7200] * 500
+    account = ["fast"] * 128 + ["slow"] * 30 + ["few"] * 18 + ["middle"] * 500
+    jobs = [(i * 60, 0, wait, 60 * (i % 2), 1) for i, wait in enumerate(waited)]
+    log = site(jobs, procs=8, account=account, state=["COMPLETED"] * len(jobs))
+    found = by_name(waiting.section(log).findings)
+    assert (found["wait_gap"].n, found["wait_p90"].n) == (158, 676)
+    assert "half of the 128 jobs of account fast" in found["wait_gap"].effect
+    assert by_name(failures.section(log).findings)["lost_core_hours"].n == 338  # others ran for 0 s
+    few = site(jobs[:148], account=["fast"] * 130 + ["few"] * 18)
+    assert "wait_gap" not in by_name(waiting.section(few).findings)
 
 
 def test_efficiency_of_what_was_measured():

@@ -144,8 +144,26 @@ def test_irregular_rows_of_an_import_are_listed_once_it_is_a_log():
         "rows read 9, jobs kept 8; 2 kinds of irregular rows, listed under Repairs made while "
         "reading"
     )
-    (table,) = overview.reading_section(trace).tables
+    section = overview.reading_section(trace)
+    (table,) = section.tables
     assert table.shown[""].to_dict() == {"odd": "1,200", "even: used": "1"}
+    assert section.finding == "When the log was imported: rows read 9, jobs kept 8."
+    assert not section.notes  # nothing denies what the head of the page reports
+
+
+@pytest.mark.parametrize(
+    ("note", "denied"),
+    [
+        ("rows read 9, jobs kept 8; left out: 1 not ended: RUNNING", False),
+        ("rows read 9, jobs kept 9", True),
+        ("another note", True),
+    ],
+)
+def test_repairs_are_denied_only_where_there_were_none(note, denied):
+    trace = Trace.from_columns({"submit": [0]}, header=Header((f"; Note: {note}",)))
+    section = overview.reading_section(trace)
+    assert (section.notes == ("No repairs were necessary to read the log.",)) == denied
+    assert ("left out" in section.finding) == (not denied)
 
 
 def test_jobs_that_never_ran_did_not_end_after_the_window():

@@ -416,12 +416,20 @@ def gwf(rng: Random) -> bytes:
 
 def batsim(rng: Random) -> bytes:
     """A list of jobs for Batsim, with profiles of several types."""
-    jobs, profiles = [], {"c": {"type": "parallel_homogeneous", "cpu": 1e9, "com": 0}}
-    submit = 0.0
+    delay, sequence = rng.choice(
+        [("delay", "composed"), ("DelayProfile", "SequentialCompositionProfile")]
+    )
+    profiles = {
+        "c": {"type": sequence, "repeat": 2, "seq": ["d60", "d9"]},
+        "d60": {"type": delay, "delay": 60},
+        "d9": {"type": delay, "delay": 9},
+        "platform": {"type": "parallel_homogeneous", "cpu": 1e9, "com": 0},
+    }
+    jobs, submit = [], 0.0
     for job in range(1, _N_JOBS + 1):
         submit += rng.randrange(20_000)
         run = rng.randrange(1, 90_000)
-        profiles[f"d{run}"] = {"type": "delay", "delay": run}
+        profiles[f"d{run}"] = {"type": delay, "delay": run}
         profile = rng.choice([f"d{run}"] * 9 + ["c"])
         jobs.append({"id": str(job), "subtime": submit, "res": 2, "profile": profile})
         if rng.random() < 0.8:

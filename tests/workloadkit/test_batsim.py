@@ -98,13 +98,42 @@ def test_ids(names, numbers, beside):
         assert trace.sidecar["id"].tolist() == names
 
 
-def test_profiles_that_need_a_platform_have_no_run_time():
-    trace = read(job("1"), job("2", profile="homogeneous"), job("3", profile="sequence"))
-    np.testing.assert_array_equal(trace.jobs["run"], [20.2, np.nan, np.nan])
-    assert [str(repair) for repair in trace.repairs] == [
-        "run time unknown without a platform: profile of type 'parallel_homogeneous' (once)",
-        "run time unknown without a platform: profile of type 'composed' (once)",
-    ]
+def runs(profiles):
+    """The run times of jobs with each of the profiles."""
+    jobs = [job(str(i), profile=name) for i, name in enumerate(profiles)]
+    return read(*jobs, profiles=profiles).jobs["run"].tolist()
+
+
+def test_a_sequence_of_delays_is_their_sum():
+    three, ten = {"type": "DelayProfile", "delay": 3}, {"type": "delay", "delay": 10}
+    sequence = "SequentialCompositionProfile"
+    assert runs(
+        {
+            "nested": {"type": sequence, "seq": ["w0!twice", "three"]},
+            "twice": {"type": "composed", "repeat": 2, "seq": ["three", "ten", "three"]},
+            "once": {"type": sequence, "seq": ["ten"]},
+            "of Batsim 2": {"type": "composed", "nb": 4, "seq": ["three"]},
+            "three": three,
+            "ten": ten,
+        }
+    ) == [35, 32, 10, 12, 3, 10]
+
+
+def test_a_long_chain_of_sequences():
+    chain = {f"p{i}": {"type": "composed", "seq": [f"p{i + 1}"]} for i in range(5000)}
+    assert set(runs(chain | {"p5000": {"type": "delay", "delay": 7}})) == {7}
+
+
+@pytest.mark.parametrize(
+    "kind", ["parallel_homogeneous", "ParallelTaskHomogeneousProfile", "TraceReplayProfile", "x"]
+)
+def test_jobs_that_need_a_platform_are_refused_by_name(kind):
+    profiles = PROFILES | {"it": {"type": kind}, "two": {"type": "composed", "seq": ["it"]}}
+    assert read(job(), profiles=profiles).n_jobs == 1  # no job has one
+    for name in ("it", "two"):
+        message = rf"field jobs\[1\]\.profile: .* type '{kind}' takes a time .* known types: delay,"
+        with pytest.raises(wk.FormatError, match=message):
+            read(job(), job("2", profile=name), profiles=profiles)
 
 
 def test_what_is_not_read_is_noted():
@@ -195,6 +224,14 @@ def test_profiles_that_are_refused():
         ({"type": "delay", "delay": -1}, 'profiles["p"].delay: a negative time'),
         ({"type": "delay", "delay": "1"}, 'profiles["p"].delay: not a number'),
         ({"type": "delay", "delay": 1e300}, 'profiles["p"].delay: out of range'),
+        ({"type": "composed"}, 'profiles["p"].seq: not an array of profiles'),
+        ({"type": "composed", "seq": []}, 'profiles["p"].seq: not an array of profiles'),
+        ({"type": "composed", "seq": "short"}, 'profiles["p"].seq: not an array of profiles'),
+        ({"type": "composed", "seq": ["no"]}, "profiles[\"p\"].seq[0]: unknown profile: 'no'"),
+        ({"type": "composed", "seq": ["p"]}, 'profiles["p"]: a sequence that contains itself'),
+        ({"type": "composed", "seq": ["short"], "repeat": 0}, "repeat: not a whole number above"),
+        ({"type": "composed", "seq": ["short"], "repeat": 1.5}, "repeat: not a whole number above"),
+        ({"type": "composed", "seq": ["short"], "repeat": 1e18}, 'profiles["p"]: out of range'),
     ):
         with pytest.raises(wk.FormatError) as caught:
             read(job(), profiles=PROFILES | {"p": profile})
@@ -269,13 +306,14 @@ def test_what_is_written():
         workload = json.loads(written(trace))
     assert workload["nb_res"] == 16
     assert workload["workloadkit"] == {
+        "batsim": 5,
         "header": ["; MaxProcs: 16"],
         "left_out": {"never ran": 3},
     }
     assert workload["profiles"] == {
-        "delay 0": {"type": "delay", "delay": 0.001},
-        "delay 60": {"type": "delay", "delay": 60},
-        "delay 90": {"type": "delay", "delay": 90},
+        "delay 0": {"type": "DelayProfile", "delay": 0.001},
+        "delay 60": {"type": "DelayProfile", "delay": 60},
+        "delay 90": {"type": "DelayProfile", "delay": 90},
     }
     first, third, last = workload["jobs"]
     assert first == {

@@ -7,6 +7,7 @@ import lzma
 import os
 import stat
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,52 @@ def test_files_put_one_behind_the_other_are_one(tmp_path, suffix):
     path = tmp_path / "log"
     path.write_bytes(COMPRESSED[suffix](TEXT) + COMPRESSED[suffix](b"more\n"))
     assert read(path) == TEXT + b"more\n"
+
+
+def archive(**members):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, text in members.items():
+            made.writestr(name, text)
+    return data.getvalue()
+
+
+def test_a_zip_archive_of_one_log_is_read(tmp_path, monkeypatch):
+    added = {"logs/": b"", "__MACOSX/logs/._a.swf": b"x", "logs/.DS_Store": b"y"}
+    for data in (
+        archive(**{"a.swf": TEXT}),
+        archive(**{"logs/a.swf": TEXT} | added),
+        archive(**{"a.swf.gz": gzip.compress(TEXT)}),
+        archive(**{"a.swf.zst": zstandard.compress(TEXT)}),
+    ):
+        path = tmp_path / "log.txt"  # the content counts
+        path.write_bytes(data)
+        assert read(path) == read(io.BytesIO(data)) == TEXT
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert read("-") == TEXT
+
+
+def test_other_zip_archives_are_refused(tmp_path):
+    whole = archive(**{"a.swf": os.urandom(9999).hex()})
+    encrypted = bytearray(archive(**{"a.swf": TEXT}))
+    for head, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        encrypted[encrypted.index(head) + flags] |= 1
+    corrupt = bytearray(whole)
+    corrupt[500:600] = bytes(100)
+    for data, message in (
+        (archive(), "zip archive of 0 files, not of one log"),
+        (archive(**{"a.swf": TEXT, "b.swf": TEXT}), "zip archive of 2 files, not of one log"),
+        (archive(**{"a.zip": whole}), "zip archive of a zip archive"),
+        (archive(**{"a.swf": b"1\n" * (100 << 20)}), "expands to more than 300 times its size"),
+        (encrypted, "cannot be read: .*encrypted"),
+        (whole[:5000], "corrupt"),
+        (corrupt, "corrupt"),
+    ):
+        path = tmp_path / "log.zip"
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=message) as caught:
+            read(path)
+        assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
 def test_a_compressed_file_cut_short_is_refused(tmp_path):

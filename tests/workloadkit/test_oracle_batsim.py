@@ -16,29 +16,36 @@ from tests.examples import examples
 from tests.oracles import batsim as oracle
 from tests.small_logs import logs, trace_of
 
-PROFILES = {
-    "short": {"type": "delay", "delay": 20.25},
-    "long": {"type": "delay", "delay": 3600},
-    "flops": {"type": "parallel_homogeneous", "cpu": 1e9, "com": 0},
-    "both": {"type": "composed", "seq": ["short", "long"], "repeat": 2},
-}
+
+@st.composite
+def profiles(draw, version):
+    """Delays, and sequences of profiles before them, in any order."""
+    delay, sequence = oracle.TYPES[version]
+    made = {"short": {"type": delay, "delay": 20.25}, "long": {"type": delay, "delay": 3600}}
+    for name in ("both", "nested", "deep"):
+        parts = draw(st.lists(st.sampled_from(sorted(made)), min_size=1, max_size=3))
+        repeat = draw(st.sampled_from(({}, {"repeat": 1}, {"repeat": 3})))
+        made[name] = {"type": sequence, "seq": parts, **repeat}
+    return dict(draw(st.permutations([*made.items()])))
 
 
 @st.composite
 def workloads(draw):
-    """A workload as Batsim's documentation writes it."""
+    """A version, and a workload as its documentation writes it."""
+    version = draw(st.sampled_from((4, 5)))
+    known = draw(profiles(version))
     prefix = draw(st.sampled_from(("", "w0!")))
     jobs = [
         {
             "id": f"{prefix}{number}",
             "subtime": draw(st.sampled_from((0, 1, 5.5, 10))),
             "res": draw(st.integers(1, 8)),
-            "profile": draw(st.sampled_from(sorted(PROFILES))),
+            "profile": draw(st.sampled_from(sorted(known))),
             **draw(st.sampled_from(({}, {"walltime": -1}, {"walltime": 60}, {"extra": "x"}))),
         }
         for number in range(1, draw(st.integers(1, 6)) + 1)
     ]
-    return json.dumps({"nb_res": 8, "jobs": jobs, "profiles": PROFILES})
+    return version, json.dumps({"nb_res": 8, "jobs": jobs, "profiles": known})
 
 
 def quietly(function, *arguments):
@@ -49,8 +56,9 @@ def quietly(function, *arguments):
 
 @examples(15)
 @given(workloads())
-def test_each_job_is_read_as_it_stands(text):
-    assert not oracle.faults(text)
+def test_each_job_is_read_as_it_stands(workload):
+    version, text = workload
+    assert not oracle.faults(text, version)
     trace, jobs = quietly(wk.read_batsim, io.BytesIO(text.encode())), oracle.jobs(text)
     assert trace.n_jobs == len(jobs)
     for i, job in enumerate(jobs):
@@ -58,7 +66,7 @@ def test_each_job_is_read_as_it_stands(text):
         assert line["job"] == int(job["id"])
         assert line["submit"] == job["submit"]
         assert line["procs"] == line["requested_procs"] == job["procs"]
-        assert np.nan_to_num(line["run"], nan=-1) == (-1 if job["run"] is None else job["run"])
+        assert line["run"] == job["run"]
         assert np.nan_to_num(line["requested_time"], nan=-1) == job["requested_time"]
 
 
@@ -70,11 +78,18 @@ def lines_of_others(header):
 
 
 def check(before, folder):
-    """Write a log, hold the file to Batsim's documentation, and read it back."""
-    path = folder / "log.json"
-    quietly(wk.write_batsim, before, path)
+    """Write a log for each version, hold the file to Batsim's documentation, and read it back."""
+    for version in (4, 5):
+        check_version(before, folder / "log.json", version)
+
+
+def check_version(before, path, version):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wk.WorkloadWarning)
+        wk.write_batsim(before, path, version=version)
     text = path.read_text()
-    assert not oracle.faults(text)
+    assert not oracle.faults(text, version)
+    assert json.loads(text)["workloadkit"]["batsim"] == version
     needed = np.where(
         before.column("requested_procs") > 0, before.column("requested_procs"), before.used_procs
     )

@@ -1,5 +1,6 @@
 """What stands beside a log: written, read back, and not mistaken for that of another."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from workloadkit import FormatError, Trace, WorkloadError, WorkloadWarning, read_swf, write_swf
 from workloadkit.header import Header
 from workloadkit.io.sidecar import read_sidecar, sidecar_path
+from workloadkit.machine.description import MachineDescription, NodeType
 
 from .test_records import log_of
 
@@ -83,7 +85,7 @@ def test_that_of_a_log_changed_since_is_not_used(tmp_path):
 
 def test_that_of_another_log_is_not_used(tmp_path):
     write_swf(LOG, tmp_path / "log.swf")
-    write_swf(Trace.from_columns({"submit": [0]}), tmp_path / "log.swf")
+    (tmp_path / "log.swf").write_text("1 0 5 9 1\n")
     with pytest.warns(WorkloadWarning, match=r"log\.swf\.parquet: belongs to another log"):
         assert read_swf(tmp_path / "log.swf").sidecar is None
 
@@ -172,13 +174,9 @@ def no_table(path):
     path.write_text("a note")
 
 
-def side_car_of_another_log(path):
-    write_swf(LOG.take([1]), path.with_name("other.swf"))[0].rename(path)
-
-
-@pytest.mark.parametrize("there", [other_table, no_table, side_car_of_another_log])
+@pytest.mark.parametrize("there", [other_table, no_table])
 @pytest.mark.parametrize("replaces", [False, True])
-def test_nothing_but_a_side_car_of_the_log_is_replaced(there, replaces, tmp_path):
+def test_nothing_but_a_side_car_is_replaced(there, replaces, tmp_path):
     path = tmp_path / "site.swf"
     if replaces:
         write_swf(LOG.take([0]), path)
@@ -190,8 +188,30 @@ def test_nothing_but_a_side_car_of_the_log_is_replaced(there, replaces, tmp_path
     assert (tmp_path / "site.swf.parquet").read_bytes() == beside
     assert (path.read_bytes() if replaces else None) == before
     assert names(tmp_path) == files
-    assert write_swf(Trace.from_columns({"submit": [0]}), path) == ()  # it has none
+    with pytest.warns(WorkloadWarning, match=r"parquet: not changed: it is not the side-car"):
+        assert write_swf(Trace.from_columns({"submit": [0]}), path) == ()  # it has none
     assert (tmp_path / "site.swf.parquet").read_bytes() == beside
+
+
+def test_the_side_car_of_a_log_that_is_gone_is_replaced(tmp_path):
+    path = tmp_path / "site.swf"
+    write_swf(LOG.take([1]), tmp_path / "other.swf")[0].rename(tmp_path / "site.swf.parquet")
+    write_swf(LOG, path)
+    assert read_swf(path).sidecar["id"].tolist() == ["1", "2", "3"]
+
+
+def test_files_next_to_a_log_go_with_it(tmp_path):
+    path = tmp_path / "site.swf"
+    machine = MachineDescription(nodes=[NodeType(count=2, cores=4)])
+    write_swf(replace(LOG, machine=machine), path)
+    assert names(tmp_path) == ["site.swf", "site.swf.machine.json", "site.swf.parquet"]
+    with pytest.warns(WorkloadWarning) as warned:
+        write_swf(Trace.from_columns({"submit": [0]}), path)
+    assert [str(w.message).replace(str(path), "LOG") for w in warned] == [
+        "LOG.parquet: removed: the side-car of the log that was replaced",
+        "LOG.machine.json: removed: the machine of the log that was replaced",
+    ]
+    assert names(tmp_path) == ["site.swf"]
 
 
 @pytest.mark.parametrize("text", ["what stands there", "the new text"])

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.clock import DAY, WEEK, Clock, enclosing, interval_of
 from workloadkit.trace import Trace
 
 HOUR = 3600
@@ -53,16 +53,13 @@ class Activity:
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Boundaries of the log's hours, in seconds from its first submission."""
-        n_hours = int((self.submit[-1] - self.submit[0]) // HOUR) + 1
-        return self.submit[0] + HOUR * np.arange(n_hours + 1)
+        return enclosing(self.submit[0], self.submit[-1], HOUR)
 
     @cached_property
     def rate(self) -> NDArray[np.float64]:
         """Usual number of jobs in each hour of the log."""
         begin = self.edges[:-1]
-        jobs = np.bincount(
-            ((self.submit - begin[0]) // HOUR).astype(np.int64), minlength=begin.size
-        )
+        jobs = np.bincount(interval_of(self.edges, self.submit), minlength=begin.size)
         hour = (self.clock.local(begin) % WEEK // HOUR).astype(np.int64)
         hours = np.bincount(hour, minlength=168)
         mean = np.bincount(hour, jobs, 168) / np.maximum(hours, 1)

@@ -14,7 +14,7 @@ from workloadkit.cleaning.cleaned import removals
 from workloadkit.cleaning.filters import Filter
 from workloadkit.cleaning.flurries import LIMITS, FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import find_dead_periods, find_quiet_ends
-from workloadkit.clock import DAY
+from workloadkit.clock import DAY, interval_of
 from workloadkit.display import SINCE_BEGIN, Displayed, current_axes
 from workloadkit.trace import Trace, check_trace
 
@@ -245,7 +245,7 @@ def _daily(activity: Activity, in_flurry: np.ndarray) -> pd.DataFrame:
     """Count the jobs of each local day."""
     submit, clock = activity.submit, activity.clock
     edges = clock.midnights(submit[0], submit[-1])
-    day = np.clip(np.searchsorted(edges, submit, side="right") - 1, 0, edges.size - 2)
+    day = interval_of(edges, submit)
     table = {
         "begin": edges[:-1],
         "end": edges[1:],

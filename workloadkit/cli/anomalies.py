@@ -58,7 +58,7 @@ def anomalies(
     """
     import workloadkit as wk
 
-    check_outputs(output, json, plot, inputs=[trace])
+    check_outputs(plot, table=output, json=json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"searching {log.name}"):
         found = wk.find_anomalies(log)

@@ -9,7 +9,7 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    output_option,
+    log_option,
     write_log,
 )
 from workloadkit.cli.messages import note, progress
@@ -26,7 +26,7 @@ workloadkit augment log.swf --table shapes.csv | workloadkit simulate -
 @with_settings()
 def augment(
     trace: TraceArgument = None,
-    output: Annotated[Path, output_option("SWF")] = Path("-"),
+    output: Annotated[Path, log_option("the log")] = Path("-"),
     *,
     settings: Augment,
     seed: SeedOption = None,
@@ -43,7 +43,7 @@ def augment(
     from workloadkit.provenance import seed_of
 
     used = seed_of(seed)
-    check_outputs(output, inputs=[trace, settings.table])
+    check_outputs(log=output, inputs=[trace, settings.table])
     log = load(trace, strict=strict)
     if settings.priority is None and settings.table is None and (queues := queue_descriptions(log)):
         note(f"{log.name}: queues in the header: {'; '.join(queues)}")

@@ -89,7 +89,7 @@ def run(
     """
     if output is None and json is None:
         output = Path("benchmark.html")
-    check_outputs(output, json)
+    check_outputs(page=output, json=json)
     from workloadkit.benchmark import built_in
 
     chosen = named_entries(entries, process, schedules, meta) or built_in()

@@ -81,7 +81,7 @@ def verify(
     """
     from workloadkit.benchmark import certificate, differences, entries_of, not_verified
 
-    check_outputs(json)
+    check_outputs(json=json)
     claimed = _read(file)
     chosen = entries_of(claimed, named_entries((), process, schedules, meta), trust=trust)
     among = [case for case in chosen_cases(only, logs) if case.name in claimed["workloads"]]
@@ -149,7 +149,7 @@ def nearest(
     from workloadkit.benchmark import canonical, nearest_cases
     from workloadkit.provenance import plain, provenance
 
-    check_outputs(json, inputs=[trace, file])
+    check_outputs(json=json, inputs=[trace, file])
     log = load(trace, strict=strict)
     results = _read(file)
     not_verified = []

@@ -52,7 +52,7 @@ def characterize(
     """
     if output is None and json is None:
         output = Path("report.html")
-    check_outputs(output, json, inputs=[trace])
+    check_outputs(page=output, json=json, inputs=[trace])
 
     def make(pool: "Executor | None") -> "Report":
         import analysis

@@ -59,7 +59,7 @@ def check(
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
     files = (settings.outages, settings.machine, settings.reservations, settings.allocations)
-    check_outputs(json, inputs=[trace, schedule, *files])
+    check_outputs(json=json, inputs=[trace, schedule, *files])
     log, given = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
     with progress(f"checking {given.name}"):
         report = wk.check_schedule(log, given, settings)

@@ -10,7 +10,7 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    output_option,
+    log_option,
     write_log,
 )
 from workloadkit.cli.messages import note, progress
@@ -26,7 +26,7 @@ workloadkit clean log.swf.gz --filters-of filters.txt -o cleaned.swf.gz
 
 def clean(
     trace: TraceArgument = None,
-    output: Annotated[Path, output_option("the cleaned log")] = Path("-"),
+    output: Annotated[Path, log_option("the cleaned log")] = Path("-"),
     filters: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,7 +55,7 @@ def clean(
     import workloadkit as wk
     from workloadkit.cleaning.cleaned import read_filters
 
-    check_outputs(output, inputs=[trace, filters_of])
+    check_outputs(log=output, inputs=[trace, filters_of])
     chosen = [wk.Filter.parse(text) for text in filters or []]
     if filters_of:
         if str(filters_of) == str(trace) == "-":

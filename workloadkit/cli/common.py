@@ -76,6 +76,15 @@ def output_option(what: str, more: str = "", *, metavar: str = "FILE") -> Any:
     return typer.Option("-o", metavar=metavar, show_default=False, help=text)
 
 
+def log_option(what: str) -> Any:
+    """Return the option that names the file to which a log is written."""
+    return output_option(
+        what,
+        "The name determines the format: .swf or .gwf, both compressed by .gz, .bz2, .xz or "
+        ".zst, or .wkt.parquet.",
+    )
+
+
 def figure_option(what: str, *, panel: str | None = None) -> Any:
     """Return the option that names the file of a figure."""
     return typer.Option(
@@ -153,26 +162,40 @@ def _read(path: Path, *, strict: bool) -> "Trace":
         ) from None
 
 
-def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> None:
-    """Check the names of results before anything is read.
+#: Suffixes of the results of commands, by kind.
+_SUFFIXES = {
+    "page": (".html", ".htm"),
+    "json": (".json",),
+    "table": (".csv", ".txt"),
+    "log": (".swf", ".gwf", ".parquet"),
+    "figure": (".svg", ".png", ".pdf"),
+}
 
-    Errors are two results in one file or on stdout, a folder that does not exist, a suffix that
-    cannot be written, and a result that would overwrite an input.
+
+def check_outputs(
+    *others: Path | None,
+    log: Path | None = None,
+    page: Path | None = None,
+    table: Path | None = None,
+    json: Path | None = None,
+    inputs: Iterable[Path | None] = (),
+) -> None:
+    """Check the names of results, by their kind, before anything is read.
+
+    Errors are two results in one file or on stdout, a folder that does not exist, a suffix of
+    another kind of result or one that cannot be written, and a result that would overwrite an
+    input.
     """
     from workloadkit.io.files import check_suffix
-    from workloadkit.io.known_formats import WKT, is_wkt
 
-    named = [str(target) for target in targets if target]
+    kinds = {"log": log, "page": page, "table": table, "json": json}
+    named = [str(target) for target in (*kinds.values(), *others) if target]
     places = [target if target == "-" else os.path.realpath(target) for target in named]
     for target, place in zip(named, places, strict=True):
         if places.count(place) > 1:
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)
-        if ".parquet" in Path(target).suffixes and not is_wkt(target):
-            raise ParameterError(
-                f"{target}: a log is written as Parquet to a name that ends in {WKT}"
-            )
         if not Path(target).parent.is_dir():
             raise WorkloadError(f"{target}: cannot be written: No such file or directory")
         for source in inputs:
@@ -180,6 +203,35 @@ def check_outputs(*targets: Path | None, inputs: Iterable[Path | None] = ()) -> 
                 raise ParameterError(
                     f"{target}: is the input {source}, which is not overwritten; name another file"
                 )
+    for kind, result in kinds.items():
+        if result and str(result) != "-":
+            _check_kind(kind, result)
+
+
+def _check_kind(kind: str, target: Path) -> None:
+    """Check that the name of a result does not say another kind of file."""
+    from workloadkit.io.files import COMPRESSED
+
+    if kind == "log":
+        _check_log_name(target)
+        return
+    suffixes = [s.lower() for s in target.suffixes if s.lower() not in COMPRESSED]
+    others = (s for k, known in _SUFFIXES.items() if k != kind for s in known)
+    if suffixes and suffixes[-1] in others:
+        written = {"page": "an HTML page", "json": "JSON", "table": "text"}[kind]
+        known = " or ".join(_SUFFIXES[kind])
+        raise ParameterError(f"{target}: {written} is written to this file; name it {known}")
+
+
+def _check_log_name(output: Path) -> None:
+    """Check that the name of a log determines its format."""
+    from workloadkit.io.formats import written_format
+
+    if written_format(output) == "batsim":  # or a mistake for --json
+        raise ParameterError(
+            f"{output}: a log is written as .swf, .gwf or .wkt.parquet; workloadkit convert "
+            "writes a workload of Batsim"
+        )
 
 
 def _same_file(source: Path, target: str) -> bool:
@@ -220,13 +272,10 @@ def write(target: Path, text: str) -> None:
 
 
 def write_log(log: "Trace", output: Path, summary: str = "") -> None:
-    """Write a log, to stdout for "-"; report its files and a summary."""
-    from workloadkit.io.known_formats import is_wkt
-    from workloadkit.io.swf import write_swf
-    from workloadkit.io.wkt import write_wkt
+    """Write a log in the format of its name, to stdout for "-"; report its files and a summary."""
+    from workloadkit.io import formats
 
-    write = write_wkt if is_wkt(output) else write_swf
-    report_written(output, write(recorded(log), str(output)) or (), summary)
+    report_written(output, formats.write_log(recorded(log), output), summary)
 
 
 def recorded(log: "Trace") -> "Trace":

@@ -78,7 +78,7 @@ def compare(
         raise typer.BadParameter("the logs cannot both be standard input")
     if output is None and json is None:
         output = Path("comparison.html")
-    check_outputs(output, json, inputs=[first, second])
+    check_outputs(page=output, json=json, inputs=[first, second])
 
     def make(pool: "Executor | None") -> "Report":
         import analysis

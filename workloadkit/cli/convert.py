@@ -32,6 +32,7 @@ workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
 workloadkit convert log.swf.gz -o log.wkt.parquet
 """
 
+_BATSIM = 5  # version
 _LONGEST_KEY = 4096  # [bytes]
 
 
@@ -108,6 +109,17 @@ def convert(
             "machine is inferred from the jobs.",
         ),
     ] = None,
+    batsim: Annotated[
+        int | None,
+        typer.Option(
+            metavar="4|5",
+            min=4,
+            max=5,
+            show_default="5",
+            rich_help_panel=RARE,
+            help="Version of Batsim for OUT.json. Version 4 is for earlier ones, too.",
+        ),
+    ] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -118,7 +130,9 @@ def convert(
     from workloadkit.io import formats
 
     made = formats.written_format(output)
-    check_outputs(output, json, inputs=[*logs, key, slurm_conf])
+    if batsim is not None and made != "batsim":
+        raise ParameterError(f"--batsim requires OUT.json; {output} is {formats.TITLES[made]}")
+    check_outputs(output, json=json, inputs=[*logs, key, slurm_conf])
     if slurm_conf is not None and anonymize:
         raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
     machine = _configured(slurm_conf) if slurm_conf else None
@@ -141,9 +155,10 @@ def convert(
             trace = replace(trace, header=trace.header.with_procs(machine.procs))
     summary, trace = _summary(trace), chosen(trace)
     with progress(f"writing {output}"):
-        companions = formats.write_log(trace, output)
+        options = {"version": batsim or _BATSIM} if made == "batsim" else {}
+        companions = formats.write_log(trace, output, **options)
     typer.echo(summary, err="-" in (str(output), str(json)))
-    report_written(output, companions)
+    report_written(output, companions, f"for Batsim {batsim or _BATSIM}" * (made == "batsim"))
     alone = str(output) == "-" or made not in ("swf", "wkt")
     if alone and (trace.sidecar is not None or trace.machine is not None):
         write_message(

@@ -75,7 +75,7 @@ def crosscheck(
     from analysis.queue_models.cross_check.checking import crosscheck_grids
     from analysis.queue_models.cross_check.models import find_model
 
-    check_outputs(plot, json)
+    check_outputs(plot, json=json)
     grids = read_grids(parameters or [], find_model(model).known)
     with executor(workers) as pool, progress(f"simulating {model}") as count:
         found = crosscheck_grids(model, grids, settings, executor=pool, progress=count)

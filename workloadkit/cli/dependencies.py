@@ -9,7 +9,7 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    output_option,
+    log_option,
     write_json,
     write_log,
 )
@@ -32,7 +32,7 @@ NOT_CARRIED = {
 
 def dependencies(
     trace: TraceArgument = None,
-    output: Annotated[Path, output_option("the log with dependencies")] = Path("-"),
+    output: Annotated[Path, log_option("the log with dependencies")] = Path("-"),
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -46,7 +46,7 @@ def dependencies(
     from workloadkit.dependencies import carry_dependencies
     from workloadkit.provenance import provenance
 
-    check_outputs(output, json, inputs=[trace])
+    check_outputs(log=output, json=json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"finding the batches of {log.name}"):
         made, counts = carry_dependencies(log)

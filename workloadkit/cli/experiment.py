@@ -90,7 +90,7 @@ def run(
     """
     from workloadkit.experiments.specification import read_experiment
 
-    check_outputs(json, inputs=[file])
+    check_outputs(json=json, inputs=[file])
     with executor(workers, dask=dask) as pool:
         experiment = read_experiment(file, strict=strict)
         with progress("simulations") as count:
@@ -113,7 +113,7 @@ def merge(
     """Merge the results of the parts of an experiment, and show them."""
     from workloadkit.experiments.merging import merge_results
 
-    check_outputs(json)
+    check_outputs(json=json)
     results = merge_results(folders, out)
     if out is not None:
         note(f"wrote {out / 'results.parquet'}")

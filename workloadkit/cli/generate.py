@@ -11,7 +11,7 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     load,
-    output_option,
+    log_option,
     write_log,
 )
 from workloadkit.cli.messages import note, progress
@@ -40,7 +40,7 @@ def generate(
             help="Model, see `workloadkit help models`.",
         ),
     ],
-    output: Annotated[Path, output_option("the log")] = Path("-"),
+    output: Annotated[Path, log_option("the log")] = Path("-"),
     *,
     settings: Generate,
     seed: SeedOption = None,
@@ -67,7 +67,7 @@ def generate(
     if settings.load_by == "users" and not over:
         raise ParameterError("--load-by users requires --over: the jobs of a model have no users")
     load_by = settings.load_by or "arrivals"
-    check_outputs(output, inputs=[like, over])
+    check_outputs(log=output, inputs=[like, over])
     chosen = seed_of(seed)
     scaled = offered_load is not None and (load_by != "arrivals" or over is not None)
 

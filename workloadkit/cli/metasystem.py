@@ -81,7 +81,7 @@ def metasystem(
     from workloadkit.experiments.custom_parts import meta_scheduler_named
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
-    check_outputs(json, inputs=[description])
+    check_outputs(json=json, inputs=[description])
     if output is not None and not output.parent.is_dir():
         raise WorkloadError(f"{output}: cannot be written: No such file or directory")
     policies: dict[str, Any] = {}

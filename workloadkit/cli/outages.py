@@ -50,7 +50,7 @@ def outages(
     """
     import workloadkit as wk
 
-    check_outputs(output, json, inputs=[trace])
+    check_outputs(table=output, json=json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"searching for outages in {log.name}"):
         found = wk.infer_outages(log, procs)

@@ -94,7 +94,7 @@ def queueing(
     Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
     the unit of S, rates in its inverse. --procs and --seed require --trace.
     """
-    check_outputs(plot, json, inputs=[trace])
+    check_outputs(plot, json=json, inputs=[trace])
     if trace is not None:
         if model is not None:
             raise ParameterError(f"--trace measures the parameters itself: leave out {model}")

@@ -13,6 +13,7 @@ from workloadkit.cli.common import (
     output_option,
     write,
     write_json,
+    write_log,
 )
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.messages import note, progress
@@ -52,7 +53,9 @@ def resample(
         Path | None,
         output_option(
             "the new log",
-            "With --count, a folder. By default stdout, or no log with --report or --json alone.",
+            "The name determines the format: .swf or .gwf, both compressed by .gz, .bz2, .xz or "
+            ".zst, or .wkt.parquet. With --count, a folder. By default stdout, or no log with "
+            "--report or --json alone.",
             metavar="OUT",
         ),
     ] = None,
@@ -102,10 +105,10 @@ def resample(
     if output is None and not (report or json):
         output = Path("-")
     if count is None or output is None:
-        check_outputs(output, report, json, inputs=trace or [])
+        check_outputs(log=output, page=report, json=json, inputs=trace or [])
     else:
         _check_folder(output)
-        check_outputs(report, json, inputs=trace or [])
+        check_outputs(page=report, json=json, inputs=trace or [])
     if (report or json) and trace and len(trace) > 1:
         raise ParameterError(
             "--report and --json compare new logs with one original, not with more"
@@ -133,14 +136,12 @@ def resample(
 
 def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
-    from workloadkit.resample.files import write_new
+    from workloadkit.resample.files import with_jobs
 
     with progress("resampling"):
-        new = resampling.run(seed)
-        write_new(new, str(output))
+        new = with_jobs(resampling.run(seed))
     n_users = int(new.column("user").max(initial=0))
-    wrote = "" if str(output) == "-" else f"wrote {output}: "
-    note(f"{wrote}jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+    write_log(new, output, f"jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
 
 
 def _write_many(

@@ -70,7 +70,7 @@ def reservations(
     from workloadkit.provenance import seed_of
 
     used = seed_of(seed)
-    check_outputs(output, inputs=[trace])
+    check_outputs(table=output, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"drawing reservations of {log.name}"):
         made = wk.draw_reservations(

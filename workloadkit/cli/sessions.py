@@ -67,7 +67,7 @@ def sessions(
     """
     from workloadkit.sessions import label_jobs
 
-    check_outputs(output, inputs=[trace])
+    check_outputs(table=output, inputs=[trace])
     log = load(trace, strict=strict, bursts=bursts)
     rows, found = label_jobs(log, method=method, threshold=threshold, cut=cut)
     columns = {"job": log.column("job")[rows], "user": log.column("user")[rows], **found}

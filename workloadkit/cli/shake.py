@@ -12,7 +12,7 @@ from workloadkit.cli.common import (
     check_outputs,
     duration,
     load,
-    output_option,
+    log_option,
     write_log,
 )
 from workloadkit.cli.completion import words
@@ -27,7 +27,7 @@ workloadkit shake log.swf --seed 1 | workloadkit simulate - --scheduler easy
 
 def shake(
     trace: TraceArgument = None,
-    output: Annotated[Path, output_option("the shaken log")] = Path("-"),
+    output: Annotated[Path, log_option("the shaken log")] = Path("-"),
     unit: Annotated[
         str,
         typer.Option(
@@ -57,7 +57,7 @@ def shake(
     import workloadkit as wk
     from workloadkit.provenance import seed_of
 
-    check_outputs(output, inputs=[trace])
+    check_outputs(log=output, inputs=[trace])
     log = load(trace, strict=strict)
     used = seed_of(seed)
     with progress(f"shaking {log.name}"):

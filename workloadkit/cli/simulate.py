@@ -17,7 +17,7 @@ from workloadkit.cli.common import (
     check_outputs,
     figure_option,
     load,
-    output_option,
+    log_option,
     write_json,
     write_log,
 )
@@ -97,7 +97,7 @@ def simulate(
             "out of the metrics.",
         ),
     ] = False,
-    output: Annotated[Path | None, output_option("the simulated jobs as SWF")] = None,
+    output: Annotated[Path | None, log_option("the simulated jobs")] = None,
     json: JsonOption = None,
     gantt: Annotated[
         Path | None,
@@ -129,7 +129,7 @@ def simulate(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
     files = (settings.outages, settings.machine, settings.reservations)
-    check_outputs(output, json, gantt, queue, allocations, inputs=[trace, *files])
+    check_outputs(gantt, queue, log=output, table=allocations, json=json, inputs=[trace, *files])
     if allocations and settings.machine is None:
         raise ParameterError("--allocations requires --machine")
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)

@@ -13,7 +13,7 @@ from workloadkit.cli.common import (
     aligned,
     check_outputs,
     load,
-    output_option,
+    log_option,
     write_json,
     write_log,
 )
@@ -102,7 +102,7 @@ def site(
     kinds: Kinds,
     procs: Annotated[int | None, procs_option("128")] = None,
     seed: SeedOption = None,
-    output: Annotated[Path | None, output_option("the jobs of one simulation as SWF")] = None,
+    output: Annotated[Path | None, log_option("the jobs of one simulation")] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -130,7 +130,7 @@ def site(
             f"-o writes one simulation, and there are {len(numbers) * len(names)}: give one number "
             "of --users and one --scheduler"
         )
-    check_outputs(output, json, inputs=source or ())
+    check_outputs(log=output, json=json, inputs=source or ())
     drawn = _distributions(source, kinds, strict=strict)
     seed = seed_of(seed)
     rows, results = [], []

@@ -144,7 +144,7 @@ def study(
         study_names,
     )
 
-    check_outputs(json)
+    check_outputs(json=json)
     if name is None:
         titles = {known: load_study(known).title for known in study_names()}
         minutes = run_times()

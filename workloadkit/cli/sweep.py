@@ -103,7 +103,7 @@ def sweep(
     for name in scheduler or ():
         if scheduler and scheduler.count(name) > 1:
             raise ParameterError(f"--scheduler {name} is given twice")
-    check_outputs(output, plot, json, inputs=[trace])
+    check_outputs(plot, table=output, json=json, inputs=[trace])
     if weeks is not None and settings.load_by != "users":
         raise ParameterError("--weeks requires --load-by users")
     metrics = metrics_named(settings.metrics)

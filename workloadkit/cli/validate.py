@@ -46,7 +46,7 @@ def validate(
     from workloadkit.rules.validation import FailOn
 
     check_choice("fail_on", fail_on, FailOn)
-    check_outputs(json, inputs=[trace])
+    check_outputs(json=json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"checking {log.name}"):
         report = wk.validate(log)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.clock import WEEK, Clock
+from workloadkit.clock import WEEK, Clock, enclosing, interval_of
 
 #: Minimum number of idle periods from which a tail is estimated.
 FEWEST = 20
@@ -134,15 +134,14 @@ def expected_submissions(
     [0.0, 2.0]
     """
     first, last = submit[0], submit[-1]
-    n_hours = max(int(np.ceil((last - first) / _HOUR)), 1)
-    if n_hours > _MOST_HOURS:
+    if (last - first) / _HOUR > _MOST_HOURS:
         return submit.size * (times - first) / (last - first)
-    edges = first + _HOUR * np.arange(n_hours + 1)
+    edges = enclosing(first, last, _HOUR)
     covered = (np.minimum(edges[1:], max(last, first + 1)) - edges[:-1]) / _HOUR
-    period = next((hours for hours in (WEEK // _HOUR, 24) if n_hours >= 8 * hours), 1)
+    days = np.ceil((last - first) / _HOUR) / 24
+    period = next((hours for hours in (WEEK // _HOUR, 24) if days >= hours / 3), 1)
     place = (np.floor(clock.local(edges[:-1] + _HOUR / 2) / _HOUR) % period).astype(np.int64)
-    hour = np.minimum((submit - first) // _HOUR, n_hours - 1).astype(np.int64)
-    jobs = np.bincount(place[hour], minlength=period)
+    jobs = np.bincount(place[interval_of(edges, submit)], minlength=period)
     rate = jobs / np.maximum(np.bincount(place, covered, minlength=period), 1e-9)
     total = np.append(0, np.cumsum(rate[place] * covered))
     return np.interp(times, np.append(edges[:-1], max(last, first + 1)), total)

@@ -14,7 +14,7 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadWarning, plural
 from workloadkit.fields import BY_NAME, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.intake import IRREGULAR, Intake
+from workloadkit.intake import IRREGULAR, ROWS_READ, Intake
 from workloadkit.io.attempts import fold_attempts, partial_lines
 from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
@@ -185,7 +185,7 @@ def _header(
             entries.append((f"Max{label}s", str(len(known))))
         if not options.anonymize:
             entries += [(label, f"{n} {name}") for n, name in enumerate(known, 1)]
-    kept = f"rows read {intake.rows:,}, jobs kept {intake.jobs:,}"
+    kept = f"{ROWS_READ}{intake.rows:,}, jobs kept {intake.jobs:,}"
     left = "; ".join(f"{r.count:,} {r.kind}" for r in intake.left_out)
     entries.append(("Note", f"{kept}; left out: {left}" if left else kept))
     if intake.noted:

@@ -1,50 +1,66 @@
-"""Files that belong to a log and stand next to it: whether they may be replaced."""
+"""Files that stand next to a log: which may be replaced, and which are removed."""
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+from warnings import warn
 
-from workloadkit.errors import FormatError, WorkloadError
-from workloadkit.io.files import text_chunks
+from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 
 
-def check_replaceable(
-    file: Path, what: str, log_of: Callable[[Path], str], path: str | os.PathLike[str], digest: str
-) -> None:
-    """Check that writing a log does not replace a file that does not belong to it.
+class Companion(NamedTuple):
+    """A kind of file next to a log.
 
     Parameters
     ----------
-    file : Path
-        Path of the companion.
     what : str
-        What it is to be, for messages.
+        What it is, for messages.
+    path_of : callable
+        Returns its path, for the path of a log.
     log_of : callable
-        Returns the digest of the log that an existing companion belongs to; raises a FormatError if
-        it is none.
-    path : str or path
-        Path of the log.
-    digest : str
-        SHA-256 of the new text of the log. The companions of this text and of the existing text may
-        be replaced.
+        Returns the digest of the log that a file was written with, empty if it states none; raises
+        a FormatError if the file is of another kind.
+    """
+
+    what: str
+    path_of: Callable[[str | os.PathLike[str]], Path]
+    log_of: Callable[[Path], str]
+
+
+def check_replaceable(companion: Companion, path: str | os.PathLike[str]) -> None:
+    """Check that writing a log to `path` replaces no file that was not written with a log.
 
     Raises
     ------
     WorkloadError
     """
+    file = companion.path_of(path)
+    if file.exists() and not _is_ours(companion, file):
+        raise WorkloadError(
+            f"{file}: exists and is not {companion.what} of a log; move it away, or write the log "
+            "under another name"
+        )
+
+
+def remove_stale(companion: Companion, path: str | os.PathLike[str]) -> None:
+    """Remove the companion of the log that a log without one has replaced.
+
+    A file that was not written with a log stays. A warning reports either.
+    """
+    file = companion.path_of(path)
     if not file.exists():
         return
+    if _is_ours(companion, file):
+        file.unlink()
+        outcome = f"removed: {companion.what} of the log that was replaced"
+    else:
+        outcome = f"not changed: it is not {companion.what} of a log"
+    warn(f"{file}: {outcome}", WorkloadWarning, stacklevel=3)
+
+
+def _is_ours(companion: Companion, file: Path) -> bool:
     try:
-        of = log_of(file)
-        there = hashlib.sha256()
-        if of != digest and Path(path).is_file():
-            for chunk in text_chunks(path):
-                there.update(chunk)
+        return bool(companion.log_of(file))
     except FormatError:
-        of = ""
-    if not of or of not in (digest, there.hexdigest()):
-        raise WorkloadError(
-            f"{file}: exists and is not {what} of {path}; move it away, or write the "
-            "log under another name"
-        )
+        return False

@@ -48,6 +48,10 @@ _COMPRESSED: dict[bytes, Any] = {
 }
 _LONGEST_MAGIC = 6
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")  # of an archive, and of an empty one
+
+#: A zip archive is read from its end; longer ones wait in a temporary file. [bytes]
+_LONGEST_IN_MEMORY = 1 << 24
 
 # A block of zstd has at least 4 bytes and at most 128 KiB of text: 512 bytes give at most 16 MiB.
 _ZSTD_STEP = 512
@@ -84,8 +88,8 @@ def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> I
     Parameters
     ----------
     source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content,
-        independent of the name.
+        ``-`` is standard input. gzip, bzip2, xz, Zstandard and a zip archive of one file are
+        recognized from the content, independent of the name.
     size : int, default 256 KiB
         Minimum size of every chunk but the last.
     binary : bool, default False
@@ -152,6 +156,8 @@ def _naming(path: str) -> Iterator[None]:
     except _OverblownError:
         reason = f"is not a log: it expands to more than {_MOST_TIMES} times its size"
         raise FormatError(path, reason) from None
+    except _ArchiveError as error:
+        raise FormatError(path, str(error)) from None
     except EOFError as error:
         raise FormatError(path, "is truncated: the compressed data end too early") from error
     except FileNotFoundError as error:
@@ -359,6 +365,9 @@ def _chunks(head: bytes, whole: Any, size: int) -> Iterator[bytes]:
     if head.startswith(_ZSTD_MAGIC):
         yield from _zstd_chunks(whole, size)
         return
+    if head.startswith(_ZIP_MAGIC):
+        yield from _zip_chunks(whole, size)
+        return
     for magic, opened in _COMPRESSED.items():
         if head.startswith(magic):
             whole = opened(whole)
@@ -369,6 +378,40 @@ def _chunks(head: bytes, whole: Any, size: int) -> Iterator[bytes]:
 
 class _OverblownError(Exception):
     """Compressed data that expand far more than a log."""
+
+
+class _ArchiveError(Exception):
+    """An archive that is not one log; the message describes it."""
+
+
+def _zip_chunks(stream: Any, size: int) -> Iterator[bytes]:
+    """Yield the text of the only file of a zip archive; the file may be compressed itself."""
+    import shutil
+    import tempfile
+    import zipfile
+
+    with ExitStack() as stack:
+        whole = stack.enter_context(tempfile.SpooledTemporaryFile(_LONGEST_IN_MEMORY))
+        shutil.copyfileobj(stream, whole)
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(whole))
+            names = [name for name in archive.namelist() if _may_be_log(name)]
+            if len(names) != 1:
+                raise _ArchiveError(f"is a zip archive of {len(names):,} files, not of one log")
+            member = stack.enter_context(archive.open(names[0]))
+            head = member.read(_LONGEST_MAGIC)
+            if head.startswith(_ZIP_MAGIC):
+                raise _ArchiveError("is a zip archive of a zip archive")
+            yield from _chunks(head, io.BufferedReader(Rejoined(head, member)), size)
+        except zipfile.BadZipFile as error:
+            raise zlib.error(str(error)) from error
+        except (RuntimeError, NotImplementedError) as error:  # encrypted; a rare method
+            raise _ArchiveError(f"is a zip archive that cannot be read: {error}") from error
+
+
+def _may_be_log(name: str) -> bool:
+    """Whether an entry of a zip archive is a file of its user: no folder, nor added by a system."""
+    return not (name.endswith("/") or Path(name).name.startswith(".") or "__MACOSX/" in name)
 
 
 def _zstd_chunks(stream: Any, size: int) -> Iterator[bytes]:

@@ -116,7 +116,7 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     return _reader(format)(sources[0], **given)
 
 
-def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
     """Write a log in the format of the file's suffix, whole or not at all.
 
     Parameters
@@ -124,7 +124,10 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     trace : Trace
     path : str or path
         ``.swf`` or ``.gwf``, both compressed by a second suffix, ``.json`` for Batsim, or
-        ``.wkt.parquet``; ``-`` is standard output, in the Standard Workload Format.
+        ``.wkt.parquet``. Standard output (``-``), devices and pipes get the Standard Workload
+        Format.
+    **options
+        ``version`` for Batsim, see `write_batsim`.
 
     Returns
     -------
@@ -134,13 +137,15 @@ def write_log(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     Raises
     ------
     ParameterError
-        If the suffix is not supported.
+        If the suffix is not supported, or an option by its format.
     WorkloadError
         If the file cannot be written.
     """
     name = written_format(path)
+    if options and name != "batsim":
+        raise ParameterError(f"{', '.join(options)}: not supported for {TITLES[name]}")
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
-    return writer(trace, path) or ()
+    return writer(trace, path, **options) or ()
 
 
 def written_format(path: str | os.PathLike[str]) -> Format:
@@ -157,11 +162,12 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     'gwf'
     """
     name = os.fspath(path)
-    if name == "-":
+    place = Path(name)
+    if name == "-" or (place.exists() and not place.is_file()):
         return "swf"
     if is_wkt(name):
         return "wkt"
-    suffixes = Path(name).suffixes
+    suffixes = place.suffixes
     if suffixes and suffixes[-1].lower() in COMPRESSED:
         suffixes.pop()
     suffix = suffixes[-1].lower() if suffixes else ""

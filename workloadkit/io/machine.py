@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, among
-from workloadkit.io.companions import check_replaceable
+from workloadkit.io.companions import Companion
 from workloadkit.io.files import Source, source_path, writing
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
@@ -226,17 +226,10 @@ def with_machine(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     return replace(trace, machine=machine)
 
 
-def check_machine(path: str | os.PathLike[str], digest: str) -> None:
-    """Check that writing a log does not replace the description of another machine.
-
-    Raises
-    ------
-    WorkloadError
-    """
-    check_replaceable(machine_path(path), "the machine", _log_of, path, digest)
-
-
 def _log_of(path: Path) -> str:
     """Return the digest of the log that a description belongs to; empty if it states none."""
     digest: str = _read(path)[1].get("log_sha256", "")
     return digest
+
+
+MACHINE = Companion("the machine", machine_path, _log_of)

@@ -12,7 +12,7 @@ import numpy as np
 from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
-from workloadkit.io.companions import check_replaceable
+from workloadkit.io.companions import Companion
 from workloadkit.io.files import writing
 from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
 from workloadkit.job_columns import NUMBERED
@@ -36,16 +36,6 @@ def sidecar_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.parquet")
 
 
-def check_sidecar(path: str | os.PathLike[str], digest: str) -> None:
-    """Check that writing a log does not replace a file that is not a side-car of this log.
-
-    Raises
-    ------
-    WorkloadError
-    """
-    check_replaceable(sidecar_path(path), "the side-car", _log_of, path, digest)
-
-
 def _log_of(path: Path) -> str:
     """Return the digest of the log that a side-car belongs to.
 
@@ -62,6 +52,9 @@ def _log_of(path: Path) -> str:
         raise FormatError(name, _NO_SIDECAR)
     digest: str = note["log_sha256"]
     return digest
+
+
+SIDECAR = Companion("the side-car", sidecar_path, _log_of)
 
 
 def write_sidecar(trace: "Trace", path: str | os.PathLike[str], *, digest: str) -> None:

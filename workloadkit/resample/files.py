@@ -155,11 +155,11 @@ def _call(write: Callable[[int, str], None], task: tuple[int, str]) -> None:
 
 def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
     """Write the i-th new log of a seed."""
-    write_new(resampling.run_of(i, seed), path)
+    write_swf(with_jobs(resampling.run_of(i, seed)), path)
 
 
-def write_new(new: Trace, path: str) -> None:
-    """Write a new log; a log without jobs is an error, because it could not be read.
+def with_jobs(new: Trace) -> Trace:
+    """Return a new log; one without jobs is an error, because it could not be read.
 
     Raises
     ------
@@ -167,4 +167,4 @@ def write_new(new: Trace, path: str) -> None:
     """
     if not new.n_jobs:
         raise ParameterError(f"{new.name}: the log has no jobs; use more weeks or a larger load")
-    write_swf(new, path)
+    return new

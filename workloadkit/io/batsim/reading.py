@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, shorten
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Repair
-from workloadkit.io.batsim.keys import JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG
+from workloadkit.io.batsim.keys import DELAY, JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG, SEQUENCE
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.strict_json import read_json
 from workloadkit.io.whole_numbers import as_whole
@@ -23,15 +23,21 @@ MAX_TEXT = 1 << 30
 _INT64_MAX = 2**63 - 1
 _MOST_KINDS = 50
 _MOST_OF_HEADER = 10**18  # limit for processors
+_LONGEST = BY_NAME["run"].limit
+_REPEAT = ("repeat", "nb")  # `nb` up to Batsim 2
+_KNOWN_TYPES = ", ".join((*DELAY.values(), *SEQUENCE.values()))
 
 
 def read_batsim(source: Source) -> Trace:
     r"""Read a workload of Batsim [1]_: its jobs and their profiles.
 
-    A delay is the run time. The run time of other profile types depends on a platform, so it is
-    unknown. The requested resources are both requested and used processors; the walltime is the
-    requested time. Fields that `write_batsim` stores under ``swf`` are restored. `Trace.repairs`
-    lists what is not read. The text is held in memory, about 2 kB per job.
+    The run time is the delay of the job's profile, or the sum of the delays of a sequence, under
+    the names of Batsim 5 (``DelayProfile``, ``SequentialCompositionProfile``) or of earlier
+    versions (``delay``, ``composed``). Profiles of other types take a time that depends on a
+    platform: a job with one is an error. The requested resources are both requested and used
+    processors; the walltime is the requested time. Fields that `write_batsim` stores under ``swf``
+    are restored. `Trace.repairs` lists what is not read. The text is held in memory, about 2 kB per
+    job.
 
     Parameters
     ----------
@@ -109,7 +115,7 @@ class _Reader:
         self.stored: dict[str, Any] = stored if isinstance(stored, dict) else {}
         self.found: dict[str, int] = {}
         self.largest = 0.0  # number of resources of a job
-        self.delays = {name: self.delay(name) for name in self.profiles}
+        self.run_of = self.durations()
 
     def refuse(self, message: str, where: str | None = None, value: Any = None) -> NoReturn:
         """Raise an error with its place in the workload."""
@@ -152,20 +158,65 @@ class _Reader:
             self.refuse("out of range", where, value)
         return value
 
-    def delay(self, name: str) -> float:
-        """Return the delay of a profile [s]; NaN if it depends on a platform."""
-        where = f"profiles[{json.dumps(name)}]"
-        profile = self.profiles[name]
+    def durations(self) -> dict[str, float | str]:
+        """Return the duration of each profile [s], or the type that depends on a platform."""
+        known: dict[str, float | str] = {}
+        opened: set[str] = set()
+        for name in self.profiles:
+            todo = [name]
+            while todo:
+                top = todo[-1]
+                parts = self.parts(top) if top not in known else []
+                if top not in known and top not in opened:
+                    opened.add(top)
+                    if again := next((p for p in parts if p in opened and p not in known), None):
+                        self.refuse("a sequence that contains itself", _place(top), again)
+                    todo += [part for part in parts if part not in known]
+                    continue
+                todo.pop()
+                if top not in known:
+                    known[top] = self.duration(top, [known[part] for part in parts])
+        return known
+
+    def parts(self, name: str) -> list[str]:
+        """Return the names of the profiles in a sequence; none for other types."""
+        where, profile = _place(name), self.profiles[name]
         if not isinstance(profile, dict):
             self.refuse("not an object", where, profile)
         kind = profile.get("type")
         if not isinstance(kind, str):
             self.refuse("the key type is missing", where)
-        if kind != "delay":
-            return np.nan
+        if kind not in SEQUENCE.values():
+            return []
+        names = profile.get("seq")
+        if not isinstance(names, list) or not names:
+            self.refuse("not an array of profiles", f"{where}.seq", names)
+        return [self.profile(part, f"{where}.seq[{i}]") for i, part in enumerate(names)]
+
+    def profile(self, name: Any, where: str) -> str:
+        """Return the name of a profile, without the name of the workload."""
+        names = (name, name.rpartition("!")[2]) if isinstance(name, str) else ()
+        known = next((name for name in names if name in self.profiles), None)
+        if known is None:
+            self.refuse("unknown profile", where, name)
+        return known
+
+    def duration(self, name: str, parts: list[float | str]) -> float | str:
+        """Return the duration of a profile [s], or the type that depends on a platform."""
+        where, profile = _place(name), self.profiles[name]
+        if profile["type"] in SEQUENCE.values():
+            if other := next((part for part in parts if isinstance(part, str)), None):
+                return other
+            key = next((key for key in _REPEAT if key in profile), "repeat")
+            times = self.number(profile.get(key, 1), f"{where}.{key}", limit=_INT64_MAX)
+            if times < 1 or times != int(times):
+                self.refuse("not a whole number above 0", f"{where}.{key}", profile[key])
+            return self.number(times * sum(map(float, parts)), where, limit=_LONGEST)
+        if profile["type"] not in DELAY.values():
+            return str(profile["type"])
         if "delay" not in profile:
             self.refuse("the key delay is missing", where)
-        seconds = self.number(profile["delay"], f"{where}.delay", limit=BY_NAME["run"].limit)
+        seconds = self.number(profile["delay"], f"{where}.delay", limit=_LONGEST)
         if seconds < 0:
             self.refuse("a negative time", f"{where}.delay", profile["delay"])
         return seconds
@@ -180,8 +231,10 @@ class _Reader:
         name, profile = job["id"], job["profile"]
         if isinstance(name, bool) or not isinstance(name, str | int):
             self.refuse("neither a string nor a whole number", f"{where}.id", name)
-        if not isinstance(profile, str) or profile not in self.delays:
-            self.refuse("unknown profile", f"{where}.profile", profile)
+        run = self.run_of[self.profile(profile, f"{where}.profile")]
+        if isinstance(run, str):
+            message = f"takes a time that depends on a platform; known types: {_KNOWN_TYPES}"
+            self.refuse(f"a profile of the type {shorten(run)} {message}", f"{where}.profile")
         submit = self.number(job["subtime"], f"{where}.subtime", limit=BY_NAME["submit"].limit)
         if submit < 0:
             self.refuse("a negative time", f"{where}.subtime", job["subtime"])
@@ -195,10 +248,6 @@ class _Reader:
             if walltime <= 0:
                 message = "neither a positive time nor -1 (none)"
                 self.refuse(message, f"{where}.walltime", job["walltime"])
-        run = self.delays[profile]
-        if np.isnan(run):
-            kind = self.profiles[profile]["type"]
-            self.note(f"run time unknown without a platform: profile of type {kind[:40]!r}")
         self.largest = max(self.largest, res)
         row = dict.fromkeys(NAMES, float(UNKNOWN))
         row.update(job=np.nan, submit=submit, run=run, requested_time=walltime)
@@ -297,6 +346,11 @@ class _Reader:
 
 
 _KNOWN = {*JOB_KEYS, KEY_OF_JOB}
+
+
+def _place(name: str) -> str:
+    """Return the place of a profile, for messages."""
+    return f"profiles[{json.dumps(name)}]"
 
 
 def _is_comment(line: Any) -> bool:

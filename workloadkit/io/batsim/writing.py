@@ -3,16 +3,22 @@
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.io.batsim.keys import KEY_OF_JOB, KEY_OF_LOG, MOST_RESOURCES, SHORTEST_DELAY
+from workloadkit.io.batsim.keys import (
+    DELAY,
+    KEY_OF_JOB,
+    KEY_OF_LOG,
+    MOST_RESOURCES,
+    SHORTEST_DELAY,
+)
 from workloadkit.io.files import writing
 from workloadkit.io.swf.writing import header_text
 from workloadkit.io.written_header import header_without_bursts
@@ -26,7 +32,7 @@ _OTHERS = tuple(
 )
 
 
-def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
+def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal[4, 5] = 5) -> None:
     """Write a trace as a workload of Batsim [1]_, whole or not at all.
 
     A job requests the processors it requested in the log, else those it used; its requested time
@@ -40,9 +46,14 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     trace : Trace
     path : str or path
         ``-`` is standard output; ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` compress.
+    version : {5, 4}
+        Version of Batsim, which determines the name of the type of delays: ``DelayProfile``, or
+        ``delay`` in version 4 and before. The file states it under ``workloadkit``.
 
     Raises
     ------
+    ParameterError
+        If the version is unknown.
     WorkloadError
         If the file cannot be written, or the log has no job that can be simulated.
 
@@ -64,17 +75,19 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     >>> wk.write_batsim(wk.Trace.from_columns(log), "-")
     {
     "nb_res": 4,
-    "workloadkit": {"header": [], "left_out": {}},
+    "workloadkit": {"batsim": 5, "header": [], "left_out": {}},
     "jobs": [
     {"id": "1", "subtime": 5, "res": 4, "profile": "delay 90", "walltime": 600,
      "swf": {"requested_procs": -1, "user": 3}}
     ],
     "profiles": {
-    "delay 90": {"type": "delay", "delay": 90}
+    "delay 90": {"type": "DelayProfile", "delay": 90}
     }
     }
     """
     check_trace(trace)
+    if version not in DELAY:
+        raise ParameterError(f"version is {version!r}; Batsim's version must be 4 or 5")
     header_text(trace.header)  # checks the header
     needed = _needed(trace)
     reasons = _left_out(trace, needed)
@@ -89,7 +102,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
     if trace.header.procs not in (None, procs):
         text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors of the"
         warn(f"{text} header; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
-    stored = {"header": list(_header(trace, rows).lines), "left_out": left_out}
+    stored = {"batsim": version, "header": list(_header(trace, rows).lines), "left_out": left_out}
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
@@ -101,7 +114,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str]) -> None:
             put((",\n" if n else "") + json.dumps(job))
         put('\n],\n"profiles": {\n')
         for n, run in enumerate(delays):
-            profile = {"type": "delay", "delay": _number(run) or SHORTEST_DELAY}
+            profile = {"type": DELAY[version], "delay": _number(run) or SHORTEST_DELAY}
             put((",\n" if n else "") + f'"{_profile(run)}": {json.dumps(profile)}')
         put("\n}\n}\n")
 

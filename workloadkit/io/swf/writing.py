@@ -13,9 +13,10 @@ from workloadkit.checkpoints import burst_rows
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
+from workloadkit.io.companions import check_replaceable, remove_stale
 from workloadkit.io.files import log_name, writing
-from workloadkit.io.machine import check_machine, machine_path, write_machine
-from workloadkit.io.sidecar import check_sidecar, sidecar_path, write_sidecar
+from workloadkit.io.machine import MACHINE, machine_path, write_machine
+from workloadkit.io.sidecar import SIDECAR, sidecar_path, write_sidecar
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
@@ -37,7 +38,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     the 18 columns of their job. `Trace.sidecar` is written to a file with the whole name plus
     ``.parquet``, and `Trace.machine` to one with ``.machine.json``. The files are put in place when
     all are complete, the log last: if the process stops in between, the others do not match the log
-    and are ignored.
+    and are ignored. Such files of the log that is replaced are removed if the new log has none.
 
     Parameters
     ----------
@@ -54,8 +55,13 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     ------
     WorkloadError
         If the file cannot be written, the trace contains values that the format cannot hold or
-        invalid utility functions, or a file next to the log would replace one that does not belong
-        to this log.
+        invalid utility functions, or a file next to the log would replace one that was not written
+        next to a log.
+
+    Warns
+    -----
+    WorkloadWarning
+        For a file next to the log that is removed, or that is of another kind and stays.
 
     Examples
     --------
@@ -74,9 +80,9 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     def companions() -> None:
         of = digest.hexdigest()
         if trace.sidecar is not None:
-            check_sidecar(path, of)
+            check_replaceable(SIDECAR, path)
         if trace.machine is not None:
-            check_machine(path, of)
+            check_replaceable(MACHINE, path)
             written.append(machine_path(path))
             write_machine(trace.machine, written[0], log=log_name(os.fspath(path)), digest=of)
         if trace.sidecar is not None:
@@ -103,6 +109,11 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
             for row in bursts.keys() & rows if bursts else ():
                 lines[row - start] += bursts[row]
             write(("\n".join(lines) + "\n").encode())
+    if Path(path).is_file():  # not standard output, a device or a pipe
+        if trace.sidecar is None:
+            remove_stale(SIDECAR, path)
+        if trace.machine is None:
+            remove_stale(MACHINE, path)
     return tuple(written)
 
 
