@@ -399,6 +399,10 @@ def test_the_nearest_case_of_another_certificate_is_not_verified(
     assert "c.json: its results are not verified here" in err
     assert json.loads(run(*nearest, "same.json")[1])["not_verified"] == []
     only_grid = {"workloads": {"device.grid.open": genuine["workloads"]["device.grid.open"]}}
+    for submit in ([5, 5, 5, 5], [0, 9, 18, 27]):  # all at once, or without any variation
+        jobs = {"submit": submit, "run": [9] * 4, "procs": [1] * 4, "user": [1, 2, 3, 3]}
+        with pytest.raises(wk.WorkloadError, match=r"undefined|has no burstiness: "):
+            nearest_cases(wk.Trace.from_columns(jobs), canonical(), procs=4)
     with pytest.raises(wk.WorkloadError, match="the certificate has no case on a machine"):
         nearest_cases(wk.load_sample(), genuine | only_grid)
 
