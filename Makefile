@@ -38,7 +38,7 @@ WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hosti
 	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
 	test_networks_mixed test_oracle_mixed_reopen test_oracle_operational test_oracle_symbolic \
 	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
-	test_zakay_* test_shmueli_* test_lee test_lawson test_crosscheck test_simulate_resampled test_resampling_validation test_fuzz
+	test_zakay_* test_shmueli_* test_lee test_lawson test_crosscheck test_simulate_resampled test_resampling_validation test_fuzz test_planted
 
 # Tests with the oldest allowed version of each direct dependency. Deprecation warnings are ignored,
 # because old versions use features that newer ones deprecate.
@@ -57,10 +57,13 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m tests.benchmarks
 
 # Reads corrupted logs; failing cases are kept in fuzz_failures. make fuzz CASES=200000 SEED=2
+# Then logs with planted faults, others each time.
 CASES ?= 10000
 SEED ?= 1
+PLANTED ?= 1000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
+	$(BIN)/python -m tests.planted --cases $(PLANTED)
 
 # Regenerates the built-in sample log from its seed.
 sample: $(VENV)/.run

@@ -1,23 +1,14 @@
 """The program: `workloadkit`, or `python -m workloadkit`."""
 
-import sys
-from typing import Any
-
-_INTERRUPTED = 130  # exit code
+from workloadkit.signals import end_at_once, handle
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is loading is one line, too."""
-    try:
-        from workloadkit.cli import main
+    """Run the command line; a signal while it is loading ends the program at once."""
+    handle(end_at_once)
+    from workloadkit.cli import main
 
-        main()
-    except KeyboardInterrupt:
-        stopping: Any = sys.modules.get("workloadkit.cli.stopping")
-        code = (stopping and stopping.exit_code()) or _INTERRUPTED
-        if code == _INTERRUPTED:
-            sys.stderr.write("interrupted\n")
-        sys.exit(code)
+    main()
 
 
 if __name__ == "__main__":

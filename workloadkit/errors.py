@@ -9,8 +9,9 @@ from typing import Any, TypeVar, cast, get_args
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_LONGEST = 400  # characters of a message
-_END = 120  # of these, characters kept of the end of a longer one
+_LONGEST = 390  # characters of a message that is cut
+_END = 120  # of these, characters kept of its end
+_TOLERATED = 50  # more characters, which a cut would hide to save little
 _MOST_QUOTED = 80  # characters of a value
 _MOST_KNOWN = 280  # characters of the known words
 
@@ -63,7 +64,8 @@ class FormatError(WorkloadError):
         if line is not None:
             where += f", line {line}"
         if field is not None:
-            where += f", field {field}"
+            cut = field if len(field) <= _MOST_QUOTED else f"{field[: _MOST_QUOTED - 1]}…"
+            where += f", field {cut}"
         shown = "" if text is None else f": {shorten(text)}"
         super().__init__(f"{where}: {message}{shown}")
 
@@ -161,8 +163,9 @@ def among(word: object, known: Iterable[str]) -> str:
     words = list(known)
     meant = near(word, words)
     text = ", ".join(words)
-    if len(text) > _MOST_KNOWN:
-        text = f"{text[:_MOST_KNOWN].rpartition(',')[0]}, … ({len(words):,} in all)"
+    most = _MOST_KNOWN - len(meant)
+    if len(text) > most:
+        text = f"{text[:most].rpartition(',')[0]}, … ({len(words):,} in all)"
     return f"{meant}{' ' * bool(meant)}known: {text or 'none'}"
 
 
@@ -308,16 +311,17 @@ def shorten(text: str, width: int = 60) -> str:
     >>> shorten("x" * 99, width=10)
     "'xxxxxxxxx…'"
     """
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
+    shown = repr(text if len(text) <= width else text[: width - 1] + "…")
+    return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
 
 
-def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut to 80 characters, for an error message.
+def quoted(value: object, most: int = 60) -> str:
+    """Return a value as Python writes it, cut to `most` characters, for an error message.
 
     Examples
     --------
     >>> quoted(3), quoted("easy"), len(quoted("x" * 99))
-    ('3', "'easy'", 80)
+    ('3', "'easy'", 60)
     """
     try:
         text = repr(value)
@@ -325,13 +329,13 @@ def quoted(value: object) -> str:
         return "a number of thousands of digits"
     except RecursionError:
         return "a deeply nested value"
-    return text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def one_line(text: str) -> str:
     """Escape what is no printable character, and leave out the middle of a very long text."""
     text = printable(text)
-    if len(text) <= _LONGEST:
+    if len(text) <= _LONGEST + _TOLERATED:
         return text
     return f"{text[: _LONGEST - _END - 1]}…{text[-_END:]}"
 

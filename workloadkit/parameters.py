@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter, isclass, signature
-from math import inf
+from math import inf, isnan
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -61,14 +61,58 @@ def read_duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def read_float(text: str | Real) -> float:
+    """Return a number as people write it: `float` also reads ``1_000`` and the digits of others.
+
+    Raises
+    ------
+    ValueError, OverflowError
+
+    Examples
+    --------
+    >>> read_float("1e3")
+    1000.0
+    """
+    if isinstance(text, str) and ("_" in text or not text.isascii()):
+        raise ValueError(text)
+    return float(text)
+
+
+def read_number(text: str) -> float:
+    """Return a number that is not NaN.
+
+    Raises
+    ------
+    ValueError
+    """
+    value = read_float(text)
+    if isnan(value):
+        raise ValueError(text)
+    return value
+
+
+def read_whole(text: str) -> int:
+    """Return a whole number of at most 64 bits.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not _WHOLE.fullmatch(text.strip()) or not -(2**63) <= (value := int(text)) < 2**63:
+        raise ValueError(text)
+    return value
+
+
+_WHOLE = re.compile(r"[-+]?0*[0-9]{1,19}", re.ASCII)
+
 _KINDS: dict[Any, _Kind] = {
-    int: _Kind(int, Integral, "a whole number"),
-    float: _Kind(float, Real, "a number"),
+    int: _Kind(read_whole, Integral, "a whole number"),
+    float: _Kind(read_number, Real, "a number"),
     Duration: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
     str: _Kind(str, str, "a word"),
     bool: _Kind(_yes_or_no, bool, "yes or no"),
-    int | None: _Kind(int, Integral, "a number"),
-    float | None: _Kind(float, Real, "a number"),
+    int | None: _Kind(read_whole, Integral, "a number"),
+    float | None: _Kind(read_number, Real, "a number"),
     Duration | None: _Kind(read_duration, Real, "a time, such as 90, 20min, 1.5h or 2d"),
 }
 
@@ -116,7 +160,7 @@ def read_choice(
     """
     name, _, settings = text.partition(":")
     if name not in known:
-        raise ParameterError(f"unknown {kind} {quoted(name)}; {among(name, known)}")
+        raise ParameterError(f"unknown {kind} {quoted(name, 40)}; {among(name, known)}")
     make = known[name]
     kinds = {p: k for p, k in written(make).items() if p not in besides}
     values: dict[str, Any] = {}

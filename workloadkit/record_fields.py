@@ -67,6 +67,9 @@ RECORD_FIELDS = (
     RecordField("executable", "word", "", "name of the job or its command"),
     RecordField("cut", "word", "", "times clipped by the export: begin, end, both"),
     RecordField("attempts", "number", "", "number of starts"),
+    RecordField(
+        "executions", "word", "", "attempts and resized parts of a job with several, as JSON"
+    ),
 )
 
 BY_NAME = {field.name: field for field in RECORD_FIELDS}

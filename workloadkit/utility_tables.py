@@ -1,7 +1,9 @@
 """Tables of utility functions: functions of single jobs, or shapes for many jobs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from math import nan
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import MissingFileError, ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
+from workloadkit.io.delimited import read_delimited
+from workloadkit.parameters import read_float
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, first_fault, pack
 
@@ -17,6 +21,7 @@ _KEYS = ("queue", "user")
 _NUMBERS = ("job", *_KEYS)
 _POINT = ("time", "value")
 _KNOWN = (*_NUMBERS, "shape", *_POINT)
+_LARGEST = 2**53  # of numbers that are exact as floats
 
 
 class Shapes(NamedTuple):
@@ -139,20 +144,15 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
     ParameterError
         If the argument is not a table, or has other columns.
     WorkloadError
-        If the file cannot be read, or a value is not a number.
+        If a value is not a number; for a file a FormatError with its line.
     """
-    name = "table"
+    name, lines = "table", None
+    wrong: type[WorkloadError] = ParameterError
     if isinstance(table, str | PathLike):
-        path = fspath(table)
-        name = Path(path).name
-        try:
-            data = pd.read_csv(path)
-        except FileNotFoundError:
-            raise MissingFileError(path) from None
-        except OSError as error:
-            raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except ValueError as error:  # parser error, or invalid UTF-8
-            raise WorkloadError(f"{path}: not a table: {' '.join(str(error).split())}") from None
+        name = Path(table).name
+        titles, rows, lines = read_delimited(table)
+        data = pd.DataFrame(rows, columns=titles, dtype=object)
+        wrong = WorkloadError
     elif isinstance(table, pd.DataFrame):
         data = table
     else:
@@ -162,40 +162,48 @@ def read_table(table: pd.DataFrame | str | PathLike[str]) -> UtilityTable:
     unknown = [str(column) for column in data.columns if column not in _KNOWN]
     missing = [column for column in _POINT if column not in data]
     if unknown or missing:
-        what = f"no column {missing[0]}" if missing else f"a column {unknown[0]!r}"
-        raise ParameterError(f"{name} has {what}; known: {', '.join(_KNOWN)}")
+        what = f"no column {missing[0]}" if missing else f"a column {quoted(unknown[0])}"
+        raise wrong(f"{name} has {what}; known: {', '.join(_KNOWN)}")
+    if not data.columns.is_unique:
+        raise wrong(f"{name} has two columns of one name")
     if "job" in data and len(data.columns) > 3:
-        raise ParameterError(
-            f"{name} has the column job and others; functions by job have no other keys"
-        )
+        raise wrong(f"{name} has the column job and others; functions by job have no other keys")
     if data.empty:
         raise WorkloadError(f"{name} has no points")
-    return UtilityTable(name, _as_numbers(name, data))
+    return UtilityTable(name, _as_numbers(name, data, lines))
 
 
-def _as_numbers(name: str, data: pd.DataFrame) -> pd.DataFrame:
+def _as_numbers(name: str, data: pd.DataFrame, lines: Sequence[int] | None) -> pd.DataFrame:
     """Return the table with its columns converted to numbers."""
+    found = {}
     for column in data.columns:
-        values = data[column]
-        if column != "shape":
-            values = pd.to_numeric(values, errors="coerce")
-        wrong = values.isna()
+        given = data[column]
+        values: NDArray = given.to_numpy(dtype=object)
+        if column == "shape":
+            wrong, due = np.array([x is None or x != x or x == "" for x in values]), ""
+        else:
+            values = np.array([_number(x) for x in values])
+            wrong, due = ~np.isfinite(values), ", not a number"
         if column in _NUMBERS:
-            wrong |= values != values.round()
+            wrong |= (values != np.round(values)) | (np.abs(values) > _LARGEST)
+            due = f", not a whole number up to {_LARGEST:,}"
         if wrong.any():
             row = int(np.argmax(wrong))
-            due = "a whole number" if column in _NUMBERS else "a number"
-            raise WorkloadError(
-                f"{name}, row {row + 1}: {column} is {data[column].iloc[row]!r}"
-                + (f", not {due}" if column != "shape" else "")
-            )
-        if column != "shape":
-            dtype = np.int64 if column in _NUMBERS else np.float64
-            data = data.assign(**{column: values.astype(dtype)})
-    return data
+            place = f"row {row + 1}" if lines is None else f"line {lines[row]}"
+            raise WorkloadError(f"{name}, {place}: {column} is {quoted(given.iloc[row])}{due}")
+        found[column] = values.astype(np.int64) if column in _NUMBERS else values
+    return pd.DataFrame(found, index=data.index)
+
+
+def _number(value: object) -> float:
+    """Return a number, also as text; NaN for what is none."""
+    try:
+        return nan if isinstance(value, bool) else read_float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return nan
 
 
 def _called(label: pd.Series) -> str:
     """Describe what a function applies to."""
-    words = ", ".join(f"{name} {value}" for name, value in label.items())
+    words = ", ".join(f"{name} {str(value)[:60]}" for name, value in label.items())
     return f" of {words}" if words else ""

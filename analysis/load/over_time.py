@@ -14,6 +14,7 @@ from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
+from workloadkit.executions import executions_of
 from workloadkit.trace import Trace, check_trace
 
 _MOST_INTERVALS = 1500  # in one figure
@@ -280,6 +281,13 @@ def _what_is_unknown(trace: Trace) -> list[str]:
         )
     elif unknown := int(np.isnan(trace.column("wait")[trace.ran]).sum()):
         notes.append(f"The unknown wait of {plural(unknown, 'job')} that ran counts as 0.")
+    if again := int(executions_of(trace).groupby("row")["attempt"].max().gt(0).sum()):
+        jobs = plural(again, "requeued job")
+        notes.append(
+            f"The attempts of {jobs} count as one run, which begins at the first start."
+            if trace.n_bursts
+            else f"Of {jobs} the last attempt counts here; the profile operations counts all."
+        )
     if larger := int((trace.used_procs[trace.ran] > (trace.header.procs or np.inf)).sum()):
         notes.append(
             f"The header specifies {plural(trace.header.procs or 0, 'processor')}, but "

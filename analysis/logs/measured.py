@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formats import duration, number, share
-from analysis.operations.accounting import WITHOUT_RESULT, accounted_jobs
+from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import PERCENTILES, everyone, waits_of
 from analysis.operations.machine import full_days
 from analysis.operations.parts import hours
@@ -15,6 +15,7 @@ from analysis.operations.tables import efficiency_of
 from workloadkit import metrics
 from workloadkit.clock import DAY
 from workloadkit.fields import UNKNOWN as NO_USER
+from workloadkit.outcomes import WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 Form = Callable[[float], str]
@@ -92,7 +93,10 @@ class MeasuredLog:
             "procs": (float(jobs.loc[jobs["started"], "procs"].mean()), started),
             "hours_of_job": (float(work.mean()), int(work.notna().sum())),
             "failed": (float(without.mean()) if n_ended else np.nan, n_ended),
-            "lost": (float(work[without].sum()) / total if n_ended and total else np.nan, n_ended),
+            "lost": (
+                float(jobs["lost_hours"].sum()) / total if n_ended and total else np.nan,
+                n_ended,
+            ),
             "cpu": (used["cpu_efficiency"], int(used["cpu_jobs"])),
             "limit": (used["limit_use"], int(used["limit_jobs"])),
         }

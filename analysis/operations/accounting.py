@@ -1,7 +1,7 @@
 """The jobs of a log as a site accounts for them: hours, outcomes and names."""
 
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from analysis.load.overview import choices
 from analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
-from workloadkit.fields import CANCELLED, COMPLETED, FAILED
+from workloadkit.executions import executions_of
+from workloadkit.outcomes import WITHOUT_RESULT, outcomes_by
 from workloadkit.trace import Trace, check_trace
 
 HOUR = 3600
@@ -18,48 +19,17 @@ HOUR = 3600
 #: What accounting is grouped by.
 By = Literal["user", "account", "partition", "queue", "qos"]
 
-#: How jobs end.
-Outcome = Literal[
-    "completed",
-    "failed",
-    "timed out",
-    "out of memory",
-    "node failure",
-    "preempted",
-    "cancelled",
-    "unknown",
-]
-OUTCOMES: tuple[str, ...] = get_args(Outcome)
-
-#: Outcomes without a result, in the order of the tables; a cancelled job may have served its user.
-WITHOUT_RESULT = ("failed", "timed out", "out of memory", "node failure")
-
-# States of Slurm, and termination reasons of LSF. Other systems only have a status.
-_BY_STATE = {
-    "COMPLETED": "completed",
-    "FAILED": "failed",
-    "LAUNCH_FAILED": "failed",
-    "TIMEOUT": "timed out",
-    "DEADLINE": "timed out",
-    "OUT_OF_MEMORY": "out of memory",
-    "NODE_FAIL": "node failure",
-    "BOOT_FAIL": "node failure",
-    "PREEMPTED": "preempted",
-    "REVOKED": "cancelled",
-    "CANCELLED": "cancelled",
-}
-_BY_REASON = {
-    "TERM_RUNLIMIT": "timed out",
-    "TERM_DEADLINE": "timed out",
-    "TERM_MEMLIMIT": "out of memory",
-    "TERM_PREEMPT": "preempted",
-}
-_BY_STATUS = {COMPLETED: "completed", FAILED: "failed", CANCELLED: "cancelled"}
-
 #: What jobs spend, by column: each is elapsed time × the column given here. Power is a mean.
 SPENT = {"core_hours": "procs", "node_hours": "nodes", "gpu_hours": "gpus", "energy_kwh": "power"}
 
 _JOULES = 3.6e6  # in 1 kWh
+
+
+#: Sums over the executions of a job, by column.
+_SUMMED = (
+    *(*SPENT, "cpu_hours", "cpu_core_hours", "idle_hours"),
+    *("lost_hours", "lost_gpu_hours", "wasted_hours", "requeued_hours"),
+)
 
 
 def accounted_jobs(trace: Trace) -> pd.DataFrame:
@@ -72,12 +42,17 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per job of `trace.jobs`: `submit`, `start` and `end` [s of the log], `wait` and
-        `held`, its part before the job was eligible [s]; `started`; `procs`, `nodes`, `gpus`, and
-        the mean `power` [kW]; `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number;
-        `energy_kwh`, the energy it consumed [kWh]; `cpu_hours`, CPU time; `limit_hours`, requested
-        time × processors; `memory` and `requested_memory`, in KB per allocated processor; and the
-        `outcome`. NaN is unknown; a job that never started has no hours.
+        One row per job of `trace.jobs`. Of the attempt with which it ended: `submit`, `start` and
+        `end` [s of the log], `wait` and `held`, its part before the job was eligible [s]; `run`
+        [s]; `started`; `procs`, `nodes`, `gpus`, and the mean `power` [kW]; `limit_hours`,
+        requested time × processors, and `used_hours`, its elapsed time × processors; `memory` and
+        `requested_memory`, in KB per allocated processor; and the `outcome`. Sums over all its
+        attempts: `core_hours`, `node_hours` and `gpu_hours`, elapsed time × number; `energy_kwh`,
+        the energy it consumed [kWh]; `cpu_hours`, CPU time, `cpu_core_hours`, the core-hours of
+        which it is known, and `idle_hours`, those without CPU time; `lost_hours` and
+        `lost_gpu_hours`, those without a result; `wasted_hours`, lost or idle; `requeued_hours`,
+        the core-hours of attempts that another one followed. NaN is unknown; a job that never
+        started has no hours.
 
     Examples
     --------
@@ -87,55 +62,131 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
     [[4.0, 'completed'], [0.016666666666666666, 'failed']]
     """
     check_trace(trace)
-    return _accounted(trace).copy(deep=False)
+    return _accounted(trace)[0].copy(deep=False)
+
+
+def accounted_executions(trace: Trace) -> pd.DataFrame:
+    """Return what each execution of the jobs used: one for most jobs, several for requeued ones.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        `row` of the job in `trace.jobs`, ascending; whether it `started`; `start`, `end`, `run`,
+        `procs`, `nodes`, `gpus`, `power`, the hours and the `outcome` as in `accounted_jobs`, of
+        this execution; and whether it was `requeued`, so that another attempt followed.
+    """
+    check_trace(trace)
+    return _accounted(trace)[1].copy(deep=False)
 
 
 @lru_cache(maxsize=1)  # all tables of a section use it
-def _accounted(trace: Trace) -> pd.DataFrame:
+def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the jobs and their executions."""
     intervals = wait_intervals(trace)
-    started, submit = intervals["start_to_end"].notna().to_numpy(), trace.column("submit")
+    started = intervals["start_to_end"].notna().to_numpy()
     run = np.where(started, trace.column("run"), np.nan)
-    hours = run / HOUR
-    energy = np.where(started, _of_sidecar(trace, "energy"), np.nan) / _JOULES
-    counts = {
-        "procs": np.where(trace.used_procs > 0, trace.used_procs, np.nan),
-        "nodes": _of_sidecar(trace, "nodes"),
-        "gpus": _of_sidecar(trace, "gpus"),
-        "power": np.divide(energy, hours, out=np.full(trace.n_jobs, np.nan), where=hours > 0),
-    }
-    spent = {name: hours * counts[counted] for name, counted in SPENT.items()}
-    jobs = {
-        "submit": submit,
-        "start": trace.end - run,
-        "end": np.where(started, trace.end, np.nan),
-        "wait": np.maximum(intervals["submit_to_start"].to_numpy(), 0),
-        "held": intervals["submit_to_eligible"].to_numpy(),
-        "run": run,
-        "started": started,
-        **counts,
-        **spent,
-        "energy_kwh": energy,
-        "cpu_hours": trace.column("cpu") * counts["procs"] / HOUR,
-        "limit_hours": trace.column("requested_time") * counts["procs"] / HOUR,
-        "memory": trace.column("memory"),
-        "requested_memory": _requested_memory(trace, counts["procs"]),
-        "outcome": outcomes_of(trace),
-    }
-    return pd.DataFrame(jobs)
+    jobs = pd.DataFrame(
+        {
+            "submit": trace.column("submit"),
+            "start": trace.end - run,
+            "end": np.where(started, trace.end, np.nan),
+            "wait": np.maximum(intervals["submit_to_start"].to_numpy(), 0),
+            "held": intervals["submit_to_eligible"].to_numpy(),
+            "run": run,
+            "started": started,
+            "procs": np.where(trace.used_procs > 0, trace.used_procs, np.nan),
+            "nodes": _of_sidecar(trace, "nodes"),
+            "gpus": _of_sidecar(trace, "gpus"),
+            "energy": np.where(started, _of_sidecar(trace, "energy"), np.nan),
+            "cpu": trace.column("cpu"),
+            "outcome": outcomes_of(trace),
+        }
+    )
+    several = executions_of(trace)
+    _of_last_attempt(jobs, several[several["last"]])
+    executions = _with_hours(_executions(jobs, several))
+    row = executions["row"].to_numpy()
+    for name in _SUMMED:
+        jobs[name] = _sums(row, executions[name].to_numpy(), len(jobs))
+    hours = jobs["run"] / HOUR
+    return jobs.assign(
+        power=(jobs["energy_kwh"] / hours).where(hours > 0),
+        used_hours=hours * jobs["procs"],
+        limit_hours=trace.column("requested_time") * jobs["procs"] / HOUR,
+        memory=trace.column("memory"),
+        requested_memory=_requested_memory(trace, jobs["procs"].to_numpy()),
+    ).drop(columns=["energy", "cpu"]), executions
+
+
+def _of_last_attempt(jobs: pd.DataFrame, parts: pd.DataFrame) -> None:
+    """Set start, end and run of requeued and resized jobs to those of the last attempt.
+
+    The log has the sums of all attempts if it was imported with them.
+    """
+    by_job = parts.groupby("row")
+    run = by_job["run"].sum(min_count=1)
+    of = run.index.to_numpy()
+    jobs.loc[of, "run"] = run
+    jobs.loc[of, "start"] = by_job["start"].first()
+    jobs.loc[of, "end"] = by_job["start"].last() + by_job["run"].last()
+    jobs.loc[of, "started"] = by_job["start"].first().notna()
+
+
+def _executions(jobs: pd.DataFrame, several: pd.DataFrame) -> pd.DataFrame:
+    """Return the executions of all jobs: the job itself, unless it has several."""
+    columns = ["start", "end", "run", "procs", "nodes", "gpus", "energy", "cpu", "outcome"]
+    once = jobs[["started", *columns]].assign(row=np.arange(len(jobs)), requeued=False)
+    if several.empty:
+        return once
+    code = pd.Categorical(several["outcome"], categories=jobs["outcome"].cat.categories)
+    found = several.assign(
+        started=several["start"].notna(),
+        end=several["start"] + several["run"],
+        outcome=code,
+        requeued=~several["last"].to_numpy(dtype=bool),
+    )
+    once = once.drop(index=several["row"].unique())
+    both = pd.concat([once, found[once.columns]])
+    return both.sort_values(["row", "start"], kind="stable", ignore_index=True)
+
+
+def _with_hours(executions: pd.DataFrame) -> pd.DataFrame:
+    """Return executions with the hours of each."""
+    hours, energy = executions["run"] / HOUR, executions["energy"] / _JOULES
+    executions["power"] = (energy / hours).where(hours > 0)
+    spent = {name: hours * executions[counted] for name, counted in SPENT.items()}
+    core, gpu = spent["core_hours"], spent["gpu_hours"]
+    cpu = executions["cpu"] * executions["procs"] / HOUR
+    known = (core > 0) & (cpu > 0)  # accounting writes 0 for CPU time that was not measured
+    idle = (core - cpu).clip(lower=0).where(known)
+    without = executions["outcome"].isin(WITHOUT_RESULT)
+    return executions.drop(columns=["energy", "cpu"]).assign(
+        **spent | {"energy_kwh": energy},
+        cpu_hours=cpu,
+        cpu_core_hours=core.where(known),
+        idle_hours=idle,
+        lost_hours=core.where(without, 0 * core),
+        lost_gpu_hours=gpu.where(without, 0 * gpu),
+        wasted_hours=core.where(without, idle),
+        requeued_hours=core.where(executions["requeued"], 0 * core),
+    )
+
+
+def _sums(row: NDArray, values: NDArray, n_jobs: int) -> NDArray[np.float64]:
+    """Return the sum of the known values of each job, NaN for a job without."""
+    known = ~np.isnan(values)
+    total = np.bincount(row[known], values[known], n_jobs)
+    return np.where(np.bincount(row[known], minlength=n_jobs) > 0, total, np.nan)
 
 
 def outcomes_of(trace: Trace) -> pd.Categorical:
     """Return how each job ended, one of `OUTCOMES`: by its state, else by its status."""
-    status = trace.column("status")
-    code = np.full(trace.n_jobs, OUTCOMES.index("unknown"))
-    for number, outcome in _BY_STATUS.items():
-        code[status == number] = OUTCOMES.index(outcome)
-    for column, meaning in (("state", _BY_STATE), ("reason", _BY_REASON)):
-        if (words := names_of(trace, column)) is not None:
-            known = [OUTCOMES.index(meaning[w]) if w in meaning else -1 for w in words.categories]
-            found = np.array([*known, -1])[words.codes]
-            code = np.where(found >= 0, found, code)
-    return pd.Categorical.from_codes(code, list(OUTCOMES))
+    words = names_of(trace, "state"), names_of(trace, "reason")
+    return outcomes_by(trace.column("status"), *words)
 
 
 def is_part(trace: Trace) -> bool:

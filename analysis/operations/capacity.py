@@ -246,7 +246,8 @@ def _of_parts(trace: Trace) -> list[Table]:
         return []
     resources, partitions = recorded_use(trace)
     caption = (
-        "What jobs requested, in use on the mean; memory in KB. Not all requests may be known."
+        "What jobs requested, in use on the mean, without attempts that were requeued; memory "
+        "in KB. Not all requests may be known."
     )
     tables = [listed("by_resource", caption, resources, _USE)]
     if len(partitions):

@@ -10,7 +10,7 @@ from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import everyone
 from analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
 from analysis.operations.rules import judged
-from analysis.operations.tables import cpu_known, efficiency, efficiency_of
+from analysis.operations.tables import efficiency, efficiency_of
 from analysis.section import Columns, Section
 from workloadkit.trace import Trace
 
@@ -52,7 +52,7 @@ def section(trace: Trace) -> Section:
     gaps, findings, sentences = [], [], []
     if all_jobs["cpu_jobs"]:
         unused = float(all_jobs["idle_hours"])
-        of = float(jobs.loc[cpu_known(jobs), "core_hours"].sum())
+        of = float(jobs["cpu_core_hours"].sum())
         idle = unused / of if of > 0 else np.nan
         who = with_main(
             {by: t["idle_hours"].fillna(0) for by, t in by_group.items()}, "idle core-hours"

@@ -1,25 +1,27 @@
 """Report section on work without a result: failed, timed out and cancelled jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from analysis import style
 from analysis.finding import Finding
 from analysis.formats import count, share
 from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
+from analysis.operations.accounting import HOUR, accounted_executions, accounted_jobs
 from analysis.operations.parts import (
+    UNITS,
+    Unit,
     groupings,
     hours,
     kind,
     listed,
     of_jobs,
+    of_requeued,
+    requeued_hours,
     series,
     with_main,
 )
@@ -29,6 +31,7 @@ from analysis.section import Columns, Figure, Section, shown
 from analysis.section import Table as Shown
 from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
+from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 _NAME = "failures"
@@ -37,40 +40,42 @@ _DRAWN = {"completed": style.PALE, "without a result": style.ORANGE, "cancelled"
 
 def section(trace: Trace) -> Section:
     """Report how jobs ended, and the core-hours without a result by whom."""
-    jobs = accounted_jobs(trace)
+    jobs, executions = accounted_jobs(trace), accounted_executions(trace)
     title = "Failed, timed-out and cancelled work"
     if (jobs["outcome"] == "unknown").all():
         gap = "How jobs ended is unknown: the log has neither states nor status."
         return Section(_NAME, title, notes=(gap,), gaps=(gap,))
     tables = {by: outcomes(trace, by) for by in groupings(trace)}
     without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
-    cancelled = (jobs["outcome"] == "cancelled").to_numpy()
-    work = jobs["core_hours"].to_numpy()
-    total = float(np.nansum(work))
-    lost, stopped = (float(np.nansum(work[chosen])) for chosen in (without, cancelled))
+    work = executions["core_hours"]
+    total, lost = float(work.sum()), float(jobs["lost_hours"].sum())
+    stopped = float(work[executions["outcome"] == "cancelled"].sum())
     values = {
         "jobs": len(jobs),
         "failed_jobs": int(without.sum()),
         "core_hours": total,
         "lost_core_hours": lost,
-        "lost_gpu_hours": float(jobs["gpu_hours"][without].sum(min_count=1)),
+        "lost_gpu_hours": float(jobs["lost_gpu_hours"].sum(min_count=1)),
         "cancelled_core_hours": stopped,
+        **requeued_hours(executions),
     }
     failed_share = float(without.mean())
     who = with_main({by: t["failed_jobs"] for by, t in tables.items()}, "jobs without a result")
     lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
+    requeued = of_requeued(executions)
+    they = "They and requeued attempts without a result used" if requeued else "They used"
+    used = f"{they} {share(lost_share)} of the core-hours."
     of_stopped = with_main(
         {by: table["cancelled"] for by, table in tables.items()}, "cancelled core-hours"
     )
     end = jobs["end"].fillna(jobs["submit"]).to_numpy()
     findings = (
-        _lost("core", trace, jobs, without, {by: t["lost_hours"] for by, t in tables.items()}),
-        _lost("gpu", trace, jobs, without, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
+        _lost("core", trace, executions, {by: t["lost_hours"] for by, t in tables.items()}),
+        _lost("gpu", trace, executions, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
         judged(
             "failed_jobs",
             failed_share,
-            f"{of_jobs(int(without.sum()), len(jobs))} had no result: {_kinds(jobs)}. They used "
-            f"{share(lost_share)} of the core-hours.{who}",
+            f"{of_jobs(int(without.sum()), len(jobs))} had no result: {_kinds(jobs)}. {used}{who}",
             _NAME,
             n=len(jobs),
             weight=failed_share,
@@ -83,46 +88,73 @@ def section(trace: Trace) -> Section:
             f"{share(stopped_share)} of the core-hours were of jobs that were cancelled: "
             f"{hours(stopped)} of {hours(total)}.{of_stopped}",
             _NAME,
-            n=int((work > 0).sum()),
+            n=int((jobs["core_hours"] > 0).sum()),
             weight=stopped_share,
         ),
+        *_requeued(trace, executions, {by: t["requeued_hours"] for by, t in tables.items()}),
     )
     notes = [
         "Without a result: failed, timed out, out of memory, or stopped by a node failure. A "
-        "cancelled or preempted job may have served its user, and is counted separately."
+        "cancelled or preempted job may have served its user, and is counted separately. "
+        "Core-hours are those of all attempts, jobs count as they ended."
     ]
-    if not (jobs["outcome"].isin(("timed out", "out of memory", "node failure"))).any():
+    if not executions["outcome"].isin(("timed out", "out of memory", "node failure")).any():
         notes.append("The log does not separate time limits, memory and nodes from other failures.")
-    figure = _figure(trace, jobs, without)
+    figure = _figure(trace, executions)
     return Section(
         _NAME,
         title,
-        f"{of_jobs(int(without.sum()), len(jobs))} had no result; they used "
-        f"{share(lost_share)} of the core-hours."
-        if without.any()
-        else "No job failed, exceeded its time limit or memory, or lost a node.",
+        (
+            f"{of_jobs(int(without.sum()), len(jobs))} had no result; {used[0].lower()}{used[1:]}"
+            if without.any()
+            else "No job ended without a result."
+            if requeued
+            else "No job failed, exceeded its time limit or memory, or lost a node."
+        )
+        + requeued,
         tuple(notes),
         values,
-        (_by_outcome(jobs, total), *(_by(by, table) for by, table in tables.items())),
+        (_by_outcome(jobs, executions), *(_by(by, table) for by, table in tables.items())),
         (figure,) if figure else (),
         findings=findings,
     )
 
 
+def _requeued(
+    trace: Trace, executions: pd.DataFrame, groups: Mapping[str, pd.Series]
+) -> Iterator[Finding]:
+    """Judge the core-hours of attempts that were requeued, if there are any."""
+    again = executions["requeued_hours"].fillna(0).to_numpy()
+    total = float(executions["core_hours"].sum())
+    if not again.any():
+        return
+    part = float(again.sum()) / total
+    yield judged(
+        "requeued_core_hours",
+        part,
+        of_requeued(executions, used=f"{share(part)} of the core-hours").strip()
+        + with_main(groups, "core-hours of requeued attempts"),
+        _NAME,
+        n=executions.loc[executions["core_hours"] > 0, "row"].nunique(),
+        weight=part,
+        series=series(
+            trace, executions["end"].to_numpy(), again, executions["core_hours"].to_numpy()
+        ),
+        series_title="share of core-hours of requeued attempts, by time of the end",
+    )
+
+
 def _lost(
-    unit: Literal["core", "gpu"],
-    trace: Trace,
-    jobs: pd.DataFrame,
-    without: NDArray[np.bool_],
-    groups: Mapping[str, pd.Series],
+    unit: Unit, trace: Trace, executions: pd.DataFrame, groups: Mapping[str, pd.Series]
 ) -> Finding:
     """Judge the core- or GPU-hours without a result; `groups` are those of each group."""
-    work = jobs[f"{unit}_hours"].to_numpy()
-    total, lost = float(np.nansum(work)), float(np.nansum(work[without]))
+    column = {"core": "lost_hours", "gpu": "lost_gpu_hours"}[unit]
+    known = executions[executions[column].notna()]
+    work, without = known[f"{unit}_hours"], known[column]
+    total, lost = float(work.sum()), float(without.sum())
     part = lost / total if total > 0 else np.nan
-    title = {"core": "core-hours", "gpu": "GPU-hours"}[unit]
-    kinds = pd.Series(work[without]).groupby(jobs["outcome"][without].to_numpy(), observed=True)
-    main = kinds.sum().sort_values(ascending=False)
+    title = UNITS[unit]
+    main = without.groupby(known["outcome"], observed=True).sum().sort_values(ascending=False)
     main = main[main > 0]
     most = f" Main outcome: {main.index[0]}." if len(main) > 1 else ""
     return judged(
@@ -131,9 +163,9 @@ def _lost(
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
         f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}",
         _NAME,
-        n=int((work > 0).sum()),
+        n=known.loc[work > 0, "row"].nunique(),
         weight=part,
-        series=series(trace, jobs["end"].fillna(jobs["submit"]).to_numpy(), work * without, work),
+        series=series(trace, known["end"].to_numpy(), without.to_numpy(), work.to_numpy()),
         series_title=f"share of {title} without a result, by time of the end",
     )
 
@@ -145,15 +177,20 @@ def _kinds(jobs: pd.DataFrame) -> str:
     return ", ".join(f"{n:,} {kind}" for kind, n in counts.items()) or "none"
 
 
-def _by_outcome(jobs: pd.DataFrame, total: float) -> Shown:
-    grouped = jobs.groupby("outcome", observed=False)
-    data = pd.DataFrame({"jobs": grouped.size(), "core_hours": grouped["core_hours"].sum()})
+def _by_outcome(jobs: pd.DataFrame, executions: pd.DataFrame) -> Shown:
+    by_outcome = executions.groupby("outcome", observed=False)
+    data = pd.DataFrame({"jobs": jobs["outcome"].value_counts(), "core_hours": 0.0})
+    data = data.reindex(jobs["outcome"].cat.categories).rename_axis("outcome")
     data.insert(1, "jobs_share", data["jobs"] / len(jobs))
+    data.insert(2, "requeued", by_outcome["requeued"].sum())
+    data["core_hours"] = by_outcome["core_hours"].sum()
+    total = data["core_hours"].sum()
     data["core_share"] = data["core_hours"] / total if total > 0 else np.nan
-    data = data[data["jobs"] > 0]
+    data = data[(data["jobs"] > 0) | (data["requeued"] > 0)]
     columns: Columns = {
         "jobs": ("jobs", count),
         "jobs_share": ("share", share),
+        **({"requeued": ("requeued attempts", count)} if data["requeued"].any() else {}),
         "core_hours": ("core-hours", hours),
         "core_share": ("share of core-hours", share),
     }
@@ -176,24 +213,25 @@ def _by(by: str, table: pd.DataFrame) -> Shown:
     return listed(f"by_{by}", caption, table, columns, folded=by != "account")
 
 
-def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | None:
+def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
     window = trace.window
-    ended = jobs["end"].between(window.begin, window.until).to_numpy()
-    if not window.length > 0 or not ended.any():
+    ended = executions[executions["end"].between(window.begin, window.until)]
+    if not window.length > 0 or ended.empty:
         return None
     clock, days = Clock.of(trace), drawn_days(window.begin, window.until)
     edges = clock.midnights(window.begin, window.until, days=days)
     each = name_of_days(days)
     if window.length < 3 * DAY:
         edges, each = enclosing(window.begin, window.until, HOUR), "hour"
-    place = interval_of(edges, jobs.loc[ended, "end"])
-    code = np.where(without, 1, np.where(jobs["outcome"] == "cancelled", 2, 0))[ended]
-    work = np.nan_to_num(jobs.loc[ended, "core_hours"].to_numpy())
+    place = interval_of(edges, ended["end"])
+    stopped = np.where(ended["outcome"] == "cancelled", 2, 0)
+    code = np.where(ended["outcome"].isin(WITHOUT_RESULT), 1, stopped)
+    work = np.nan_to_num(ended["core_hours"].to_numpy())
     data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
     for number, name in enumerate(_DRAWN):
         data[name] = np.bincount(place[code == number], work[code == number], edges.size - 1)
     lost = float(data["without a result"].sum())
-    total = float(jobs["core_hours"].sum())
+    total = float(executions["core_hours"].sum())
     outside = total - float(work.sum())
     others = (
         f" Jobs that ended outside the window had {hours(outside)} of {hours(total)} core-hours."
@@ -205,7 +243,7 @@ def _figure(trace: Trace, jobs: pd.DataFrame, without: np.ndarray) -> Figure | N
         "by_time",
         "Core-hours by how jobs ended",
         f"Core-hours of the jobs that ended in each {each} of the window, by how they ended. "
-        f"Preempted and unknown jobs count as completed.{others}",
+        f"Preempted, requeued and unknown ones count as completed.{others}",
         dated(data, clock),
         partial(plot_outcomes, each=each),
         alt=f"{share(lost / max(work.sum(), 1e-9))} of the core-hours of jobs that ended in the "

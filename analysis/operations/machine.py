@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.load.over_time import held_between
-from analysis.operations.accounting import HOUR, SPENT, accounted_jobs
+from analysis.operations.accounting import HOUR, SPENT, accounted_executions, accounted_jobs
 from analysis.operations.groups import hours_between
 from analysis.section import AnalysisResult
 from analysis.waits.measures import enough
@@ -64,8 +64,9 @@ def full_days(trace: Trace) -> pd.DataFrame:
     if clock.known:
         table["date"] = clock.dates(table["begin"])
     table["jobs"] = np.diff(np.searchsorted(submit, edges)) if edges.size else np.empty(0, int)
+    used = accounted_executions(trace)
     for name, counted in SPENT.items():
-        table[name] = hours_between(jobs, counted, edges)
+        table[name] = hours_between(used, counted, edges)
     capacity = (trace.header.procs or np.nan) * (table["end"] - table["begin"]) / HOUR
     table["utilization"] = table["core_hours"] / capacity
     return table
@@ -98,12 +99,14 @@ def full_hours(trace: Trace) -> pd.DataFrame:
     start = np.maximum(start, since)
     procs = jobs.loc[chosen, "procs"].to_numpy()
     table = pd.DataFrame({"begin": edges[:-1]})
-    table["in_use"] = hours_between(jobs, "procs", edges)
-    table["gpus_in_use"] = hours_between(jobs, "gpus", edges)
+    used = accounted_executions(trace)
+    table["in_use"] = hours_between(used, "procs", edges)
+    table["gpus_in_use"] = hours_between(used, "gpus", edges)
     table["waiting"] = held_between(edges, since, start, np.ones(since.size)) / HOUR
     table["waiting_procs"] = held_between(edges, since, start, procs) / HOUR
     at = edges[:-1]
-    begin, end, each = (jobs.loc[with_procs, name].to_numpy() for name in ("start", "end", "procs"))
+    used = used[used["started"] & used["procs"].notna()]
+    begin, end, each = (used[name].to_numpy() for name in ("start", "end", "procs"))
     free = (trace.header.procs or np.nan) - (_at(begin, each, at) - _at(end, each, at))
     table["free"] = free
     table["fits"] = np.where(np.isnan(free), np.nan, _fits(since, start, procs, at, free))

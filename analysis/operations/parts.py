@@ -1,6 +1,7 @@
 """What the sections on operations share: tables of groups, main groups in words, series."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,15 @@ from workloadkit.trace import Trace
 
 #: Groupings in the order of the page.
 GROUPINGS: tuple[By, ...] = ("account", "user", "partition", "queue", "qos")
+
+_LOST_TO = {
+    "node failure": "lost to node failures",
+    "out of memory": "out of memory",
+    "requeued": "requeued for an unknown reason",
+}
+#: What hours are of, and their name.
+Unit = Literal["core", "gpu"]
+UNITS: dict[Unit, str] = {"core": "core-hours", "gpu": "GPU-hours"}
 
 _LISTED = 50  # rows of a table on the page
 _LONGEST_NAME = 40
@@ -123,6 +133,37 @@ def with_main(values: Mapping[str, pd.Series], what: str) -> str:
             verb = "have" if name == UNKNOWN_GROUP else "has"
             found.append(f"{titled(name, by)} {verb} {part}")
     return f" Of the {what}, {' and '.join(found)}." if found else ""
+
+
+def of_requeued(executions: pd.DataFrame, unit: Unit = "core", used: str = "") -> str:
+    """Return how the attempts ended that were requeued, in core- or GPU-hours, as a sentence.
+
+    It begins with a blank, and is empty without such attempts.
+
+    Examples
+    --------
+    >>> table = {"requeued": [True, True, False], "core_hours": [1000.0, 320.0, 9.0]}
+    >>> of_requeued(pd.DataFrame(table | {"outcome": ["node failure", "preempted", "failed"]}))
+    ' Requeued attempts used 1,320 core-hours: 1,000 lost to node failures, 320 preempted.'
+    """
+    again = executions[executions["requeued"].to_numpy(dtype=bool)]
+    by_outcome = again.groupby(again["outcome"].astype(str))[f"{unit}_hours"].sum()
+    by_outcome = by_outcome[by_outcome > 0].sort_values(ascending=False, kind="stable")
+    if by_outcome.empty:
+        return ""
+    each = (f"{hours(value)} {_LOST_TO.get(str(o), o)}" for o, value in by_outcome.items())
+    used = used or f"{hours(float(by_outcome.sum()))} {UNITS[unit]}"
+    return f" Requeued attempts used {used}: {', '.join(each)}."
+
+
+def requeued_hours(executions: pd.DataFrame) -> dict[str, float]:
+    """Return the core- and GPU-hours of attempts that were requeued."""
+    again = executions["requeued"].to_numpy(dtype=bool)
+    each = {unit: executions[f"{unit}_hours"] for unit in UNITS}
+    return {
+        f"requeued_{unit}_hours": float(spent.where(again, 0 * spent).sum(min_count=1))
+        for unit, spent in each.items()
+    }
 
 
 def series(

@@ -31,6 +31,14 @@ RULES = {
         "hours are judged separately.",
         share,
     ),
+    "requeued_core_hours": Rule(
+        "Core-hours of requeued attempts",
+        0.05,
+        0.15,
+        "What an attempt computed before its job was requeued is lost, unless the program writes "
+        "checkpoints. A twentieth of the machine is more than single failures of nodes cost.",
+        share,
+    ),
     "failed_jobs": Rule(
         "Jobs without a result",
         0.2,

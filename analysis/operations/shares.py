@@ -1,15 +1,17 @@
 """Fair-share: the share of the machine that each account was given, and the one it used."""
 
 from collections.abc import Mapping
+from math import inf, nan
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from analysis.operations.accounting import accounted_jobs
 from analysis.operations.groups import groups_by, largest_first, ratio
-from workloadkit.errors import FormatError, ParameterError
+from workloadkit.errors import FormatError, ParameterError, check_number, quoted
+from workloadkit.io.delimited import read_delimited
+from workloadkit.parameters import read_float
 from workloadkit.trace import Trace, check_trace
 
 # Columns of shares that are of the whole machine, and those that are relative to each other
@@ -34,7 +36,7 @@ def fair_share(trace: Trace, shares: Mapping[str, float] | None = None) -> pd.Da
     Raises
     ------
     ParameterError
-        If a share is negative.
+        If a share is not from 0 to 1.
     WorkloadError
         If no account is known.
 
@@ -48,8 +50,12 @@ def fair_share(trace: Trace, shares: Mapping[str, float] | None = None) -> pd.Da
     """
     check_trace(trace)
     for account, share in (shares or {}).items():
-        if not 0 <= share < np.inf:
-            raise ParameterError(f"the share of {account} is {share}; it must be 0 or more")
+        check_number(f"the share of {quoted(account)}", share)
+        if not 0 <= share <= 1:
+            raise ParameterError(
+                f"the share of {quoted(account)} is {quoted(share)}; shares of the machine are "
+                "from 0 to 1"
+            )
     groups = groups_by(trace, "account")
     hours = np.nan_to_num(groups.sums(accounted_jobs(trace)["core_hours"]))
     pairs = pd.DataFrame({"code": groups.code, "user": trace.column("user")})
@@ -76,8 +82,8 @@ def read_shares(path: str | PathLike[str]) -> dict[str, float]:
     ----------
     path : str or path
         A table with a header line, separated by `|` or commas: the output of ``sshare -aP``, whose
-        NormShares are shares of the machine, or the columns `account` and `shares`, which are
-        divided by their sum. Rows of users are skipped.
+        NormShares are shares of the machine, from 0 to 1, or the columns `account` and `shares`,
+        numbers of any size, which are divided by their sum. Rows of users are skipped.
 
     Returns
     -------
@@ -87,35 +93,38 @@ def read_shares(path: str | PathLike[str]) -> dict[str, float]:
     Raises
     ------
     FormatError
-        If the file is not such a table.
+        If the file is not such a table, or an account has two shares.
     """
     name = str(path)
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise FormatError(name, f"cannot be read: {reason}") from None
-    rows = [[cell.strip() for cell in line.split("|" if "|" in line else ",")] for line in lines]
-    titles = [title.lower() for title in rows[0]] if rows else []
+    found: dict[str, float] = {}
+    titles, rows, lines = read_delimited(path, marks="|,")
+    titles = [title.lower() for title in titles]
     column = next((title for title in (*_WHOLE, *_RELATIVE) if title in titles), None)
     if column is None or "account" not in titles:
         raise FormatError(name, "line 1: no columns account and shares (or NormShares)")
-    found: dict[str, float] = {}
-    for number, row in enumerate(rows[1:], 2):
-        cells = dict(zip(titles, row, strict=False))
-        if not any(row) or cells.get("user") or not cells["account"]:
+    most = 1.0 if column in _WHOLE else inf
+    for row, line in zip(rows, lines, strict=True):
+        cells = dict(zip(titles, row, strict=True))
+        account, text = cells["account"], cells[column]
+        if cells.get("user") or not account or text in ("", "parent"):
             continue
-        text = cells.get(column, "")
-        if text in ("", "parent"):
-            continue
-        try:
-            share = float(text)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share < np.inf:
-            raise FormatError(name, f"line {number}: {column} is {text!r}; it must be 0 or more")
-        found[cells["account"]] = share
+        share = _number(text)
+        if not (0 <= share <= most and share < inf):
+            due = "from 0 to 1" if column in _WHOLE else "0 or more"
+            raise FormatError(name, f"{column} is {quoted(text)}; it must be {due}", line=line)
+        if account in found:
+            raise FormatError(name, f"account {quoted(account)} is there twice", line=line)
+        found[account] = share
     total = sum(found.values())
+    if total == inf:
+        raise FormatError(name, f"the sum of {column} is out of range")
     if column in _RELATIVE and total > 0:
         found = {account: share / total for account, share in found.items()}
     return found
+
+
+def _number(text: str) -> float:
+    try:
+        return read_float(text)
+    except ValueError:
+        return nan

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from analysis.operations.accounting import (
     HOUR,
-    OUTCOMES,
     SPENT,
-    WITHOUT_RESULT,
     By,
+    accounted_executions,
     accounted_jobs,
 )
 from analysis.operations.groups import (
@@ -25,6 +24,7 @@ from analysis.operations.groups import (
 from analysis.waits.measures import periods
 from workloadkit.clock import DAY, Clock, interval_of
 from workloadkit.errors import check_choice
+from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 #: What waits are grouped by.
@@ -79,7 +79,7 @@ def usage(trace: Trace, by: By | Literal["month"]) -> pd.DataFrame:
     jobs = accounted_jobs(trace)
     groups = _months(trace) if by == "month" else groups_by(trace, by)
     spent = (
-        _spent_in_months(trace, jobs)
+        _spent_in_months(trace)
         if by == "month"
         else {name: groups.sums(jobs[name]) for name in SPENT}
     )
@@ -153,8 +153,9 @@ def outcomes(trace: Trace, by: By) -> pd.DataFrame:
     DataFrame
         By `name`: `jobs`; `failed_jobs`, those without a result (failed, timed out, out of memory,
         node failure); `core_hours`; the core-hours of each outcome; `lost_hours`, the core-hours
-        without a result, and `lost_share`, their share; and `lost_gpu_hours`, the GPU-hours without
-        a result, NaN if unknown. Most lost core-hours come first.
+        without a result, and `lost_share`, their share; `lost_gpu_hours`, the GPU-hours without a
+        result, NaN if unknown; and `requeued_hours`, the core-hours of attempts that were requeued.
+        Hours are those of all attempts, jobs count as they ended. Most lost core-hours come first.
 
     Raises
     ------
@@ -170,26 +171,26 @@ def outcomes(trace: Trace, by: By) -> pd.DataFrame:
     """
     jobs = accounted_jobs(trace)
     groups = groups_by(trace, by)
-    hours = jobs["core_hours"].to_numpy()
-    ended = jobs["outcome"].cat.codes.to_numpy()
-    without = np.isin(ended, [OUTCOMES.index(outcome) for outcome in WITHOUT_RESULT])
+    executions = accounted_executions(trace)
+    of_executions = Groups(groups.code[executions["row"]], groups.names)
+    hours = executions["core_hours"].to_numpy()
+    ended = executions["outcome"].cat.codes.to_numpy()
     each = {
-        outcome: np.nan_to_num(groups.sums(np.where(ended == code, hours, np.nan)))
+        outcome: np.nan_to_num(of_executions.sums(np.where(ended == code, hours, np.nan)))
         for code, outcome in enumerate(OUTCOMES)
     }
-    total = groups.sums(hours)
-    lost = np.nan_to_num(groups.sums(np.where(without, hours, np.nan)))
+    total = groups.sums(jobs["core_hours"])
+    lost = np.nan_to_num(groups.sums(jobs["lost_hours"]))
     table = groups.table(
         {
             "jobs": groups.counts(),
-            "failed_jobs": groups.counts(without),
+            "failed_jobs": groups.counts(jobs["outcome"].isin(WITHOUT_RESULT)),
             "core_hours": total,
             **each,
             "lost_hours": lost,
             "lost_share": ratio(lost, total),
-            "lost_gpu_hours": groups.sums(
-                np.where(without, jobs["gpu_hours"], 0 * jobs["gpu_hours"])
-            ),
+            "lost_gpu_hours": groups.sums(jobs["lost_gpu_hours"]),
+            "requeued_hours": np.nan_to_num(groups.sums(jobs["requeued_hours"])),
         }
     )
     return largest_first(table, "lost_hours", "failed_jobs")
@@ -232,41 +233,33 @@ def efficiency(trace: Trace, by: By) -> pd.DataFrame:
     return largest_first(table, "wasted_hours", "core_hours")
 
 
-def cpu_known(jobs: pd.DataFrame) -> NDArray[np.bool_]:
-    """Whether the CPU time of each job was measured; accounting writes 0 if it was not."""
-    return ((jobs["core_hours"] > 0) & (jobs["cpu_hours"] > 0)).to_numpy()
-
-
 def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of `efficiency` for accounted jobs, in the order of the groups."""
-    hours = jobs["core_hours"].to_numpy()
-    spent, limit = jobs["cpu_hours"].to_numpy(), jobs["limit_hours"].to_numpy()
+    hours, limit = jobs["core_hours"].to_numpy(), jobs["limit_hours"].to_numpy()
     used, requested = jobs["memory"].to_numpy(), jobs["requested_memory"].to_numpy()
-    by_cpu = cpu_known(jobs)
+    by_cpu = jobs["cpu_core_hours"].notna().to_numpy()
     # accounting writes 0 for memory that was not measured
     by_memory = (hours > 0) & (used > 0) & (requested > 0)
-    by_limit = (hours >= 0) & (limit > 0)
-
-    idle = np.maximum(hours - spent, 0)
-    without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
+    by_limit = (jobs["used_hours"].to_numpy() >= 0) & (limit > 0)
 
     def sums(values: NDArray, chosen: NDArray) -> NDArray[np.float64]:
         return groups.sums(np.where(chosen, values, np.nan))
 
+    spent, measured = (jobs[name].to_numpy() for name in ("cpu_hours", "cpu_core_hours"))
     return groups.table(
         {
             "jobs": groups.counts(jobs["started"]),
             "core_hours": groups.sums(hours),
             "cpu_jobs": groups.counts(by_cpu),
-            "cpu_efficiency": ratio(sums(spent, by_cpu), sums(hours, by_cpu)),
-            "idle_hours": sums(idle, by_cpu),
-            "wasted_hours": sums(np.where(without, hours, idle), without | by_cpu),
+            "cpu_efficiency": ratio(sums(spent, by_cpu), groups.sums(measured)),
+            "idle_hours": groups.sums(jobs["idle_hours"]),
+            "wasted_hours": groups.sums(jobs["wasted_hours"]),
             "memory_jobs": groups.counts(by_memory),
             "memory_efficiency": ratio(
                 sums(used * hours, by_memory), sums(requested * hours, by_memory)
             ),
             "limit_jobs": groups.counts(by_limit),
-            "limit_use": ratio(sums(hours, by_limit), sums(limit, by_limit)),
+            "limit_use": ratio(sums(jobs["used_hours"], by_limit), sums(limit, by_limit)),
         }
     )
 
@@ -298,7 +291,8 @@ def _months(trace: Trace) -> Groups:
     return Groups(interval_of(edges, submit), names)
 
 
-def _spent_in_months(trace: Trace, jobs: pd.DataFrame) -> dict[str, NDArray]:
+def _spent_in_months(trace: Trace) -> dict[str, NDArray]:
     """Return what jobs spent in each month."""
+    jobs, executions = accounted_jobs(trace), accounted_executions(trace)
     edges = _month_edges(trace, float(np.fmax(jobs["end"].max(), jobs["submit"].max())))
-    return {name: hours_between(jobs, counted, edges) for name, counted in SPENT.items()}
+    return {name: hours_between(executions, counted, edges) for name, counted in SPENT.items()}

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.operations.accounting import HOUR, OUTCOMES, WITHOUT_RESULT, accounted_jobs
+from analysis.operations.accounting import HOUR, accounted_jobs
 from analysis.operations.groups import groups_by
 from analysis.operations.machine import full_days
 from analysis.operations.parts import titled
 from workloadkit.clock import Clock, interval_of
 from workloadkit.errors import WorkloadError
+from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace, check_trace
 
 _MOST = 5  # of each kind

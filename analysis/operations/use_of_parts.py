@@ -19,7 +19,8 @@ def recorded_use(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
     Parameters
     ----------
     trace : Trace
-        With a description of its machine. Only jobs with known processors, wait and run time count.
+        With a description of its machine. Only jobs with known processors, wait and run time count,
+        requeued ones as one run.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from analysis import style
 from analysis.formats import count, number, share
 from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import SPENT, accounted_jobs, is_part
+from analysis.operations.accounting import SPENT, accounted_executions, accounted_jobs, is_part
 from analysis.operations.machine import full_days
 from analysis.operations.parts import (
     WAITS,
@@ -19,6 +19,8 @@ from analysis.operations.parts import (
     hours,
     kind,
     listed,
+    of_requeued,
+    requeued_hours,
     shorter,
     titled,
     with_main,
@@ -28,7 +30,7 @@ from analysis.operations.shares import fair_share
 from analysis.operations.tables import usage
 from analysis.section import Columns, Figure, Section
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace
 
 _HOURS: Columns = {
@@ -42,7 +44,7 @@ _HOURS: Columns = {
 
 def section(trace: Trace) -> Section:
     """Report jobs, core-, node- and GPU-hours and energy by group, month and day."""
-    jobs = accounted_jobs(trace)
+    jobs, executions = accounted_jobs(trace), accounted_executions(trace)
     groups: dict[str, pd.DataFrame] = {by: usage(trace, by) for by in groupings(trace)}
     tables = [
         listed(
@@ -127,7 +129,8 @@ def section(trace: Trace) -> Section:
         )
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
-        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used.{with_main(by_hours, 'GPU-hours')}"
+        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used."
+        gpu += of_requeued(executions, "gpu") + with_main(by_hours, "GPU-hours")
     if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
         first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
         findings.append(
@@ -143,15 +146,16 @@ def section(trace: Trace) -> Section:
         )
     notes.append(
         "Hours are elapsed time × allocated number of all jobs of the log, also of those outside "
-        "its window. Jobs that had not ended when the log was exported are not in it, so the last "
-        "days lack their part."
+        "its window, and of all attempts of requeued jobs. Jobs that had not ended when the log "
+        "was exported are not in it, so the last days lack their part."
     )
     return Section(
         "usage",
         "Core-, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours.{gpu}{energy}",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} core-hours."
+        f"{of_requeued(executions)}{gpu}{energy}",
         (*notes, *gaps),
-        {**total, "full_days": len(days)},
+        {**total, **requeued_hours(executions), "full_days": len(days)},
         tuple(tables),
         tuple(figures),
         findings=tuple(findings),
@@ -176,6 +180,8 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
         return None
     try:
         table = fair_share(trace, shares)
+    except ParameterError:  # the shares
+        raise
     except WorkloadError:
         return None
     columns: Columns = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloadkit.errors import WorkloadError, WorkloadWarning
+from workloadkit.io.files import is_folder
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -90,7 +91,7 @@ def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -
     """
     if not names:
         return []
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise WorkloadError(
             f"{folder}: no such folder of logs; specify it with --traces or WORKLOADKIT_DATA"
         )

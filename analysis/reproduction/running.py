@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from workloadkit.experiments.kept_tasks import Kept
+
 #: Default seed, so that the numbers of a study are the same wherever it runs.
 SEED = 0
 
@@ -30,12 +32,12 @@ class Together(NamedTuple):
     ----------
     until : ExitStack
         Keeps the hidden files of the studies until it is closed.
-    done : dict of str to bytes
+    done : dict of str to Kept
         Results of finished tasks, so that studies share equal ones.
     """
 
     until: ExitStack
-    done: dict[str, bytes]
+    done: "dict[str, Kept]"
 
 
 @takes_rng

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import WorkloadError, check_choice, check_count
+from workloadkit.executions import executions_of
 from workloadkit.trace import Trace, check_trace
 
 #: Groupings of jobs; SWF has no field for accounts and qualities of service.
@@ -46,7 +47,8 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
         One row per job of `trace.jobs` [s]: `submit_to_start`, the wait, which is the sum of
         `submit_to_eligible` and `eligible_to_start`; `start_to_end`, including suspension. Unknown
         intervals, and all intervals of a job that never started, are NaN. Eligible times before
-        the submission or after the start are moved to it.
+        the submission or after the start are moved to it. Of a requeued job, the intervals are
+        those of the attempt with which it ended.
 
     Examples
     --------
@@ -68,6 +70,7 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
             sidecar[name].to_numpy(dtype=np.float64)
             for name in ("submit", "eligible", "start", "end")
         )
+        submit, start = _of_last_attempt(trace, submit, start)
         wait, run = start - submit, end - start
         held = np.clip(eligible - submit, 0, np.maximum(wait, 0))
     waited = wait - held
@@ -80,6 +83,22 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
         "start_to_end": run,
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def _of_last_attempt(
+    trace: Trace, submit: NDArray[np.float64], start: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return submissions and starts, of requeued jobs those of the attempt that ended."""
+    executions = executions_of(trace)
+    if executions.empty or trace.header.start is None:
+        return submit, start
+    first = executions[executions["last"]].groupby("row").first()
+    rows = first.index.to_numpy()
+    submit, start = submit.copy(), start.copy()
+    known = ~np.isnan(submit[rows])  # else the log has another time in its place
+    submit[rows] = np.where(known, first["submit"] + trace.header.start, np.nan)
+    start[rows] = first["start"] + trace.header.start
+    return submit, start
 
 
 def names_of(trace: Trace, by: str) -> pd.Categorical:

@@ -1,6 +1,8 @@
 """Compilation of long recursions."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -13,11 +15,15 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache.
 
     The cache only notices edits in the file of the kernel, so helpers must be in the same file.
+    Its files are unpickled, which can run code. So they are kept next to the source only, where
+    they are trusted as the source is, and in none of the other folders that numba may choose.
     """
-    try:
-        return numba.njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # no writable directory: each process compiles again
-        return numba.njit(function, **OPTIONS)
+    next_to_source = Path(function.__code__.co_filename).with_name("__pycache__")
+    with suppress(RuntimeError):  # no folder is writable
+        kept: Any = numba.njit(cache=True, **OPTIONS)(function)
+        if kept is function or Path(kept.stats.cache_path) == next_to_source:
+            return kept  # the function itself if the compiler is off
+    return numba.njit(function, **OPTIONS)
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:

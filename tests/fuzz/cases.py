@@ -121,7 +121,7 @@ def _read(chosen: Case, data: bytes, folder: Path, seen: Counter[str]) -> tuple[
     try:
         result = reader.read(data, reader.options(chosen.rng("options")), folder)
     except wk.WorkloadError as error:
-        promises.of_error(error)
+        promises.of_error(error, usage=reader.is_word)
         return "refused", None
     seen["read"] += 1
     return "read", result

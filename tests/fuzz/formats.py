@@ -11,13 +11,20 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import certificates, good
+from analysis.operations.shares import read_shares
+from tests.fuzz import certificates, experiments, good, uses
+from tests.fuzz import good_settings as settings
+from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
-from tests.fuzz.trees import OF_JSON
+from tests.fuzz.trees import OF_JSON, OF_TOML
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading
+from workloadkit.metasystem import Graph, Metasystem, read_graph, read_metasystem
+from workloadkit.select import Choice, choose
+from workloadkit.simulation import schedulers
+from workloadkit.utility_tables import UtilityTable, read_table
 
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 
@@ -38,6 +45,10 @@ class Format(NamedTuple):
     mutations : mapping of mutations to their weights
         What breaks it: `trees.OF_JSON`, `trees.OF_TOML` and `tables.OF_PARQUET` know the structure
         of such files.
+    use : function of (result, Random, Path), optional
+        What users do with each result, and what it promises; raises WorkloadErrors at most.
+    is_word : bool
+        Whether it is an argument of a command rather than a file.
     """
 
     good: Callable[[Random], bytes]
@@ -45,6 +56,8 @@ class Format(NamedTuple):
     options: Callable[[Random], dict[str, Any]]
     weight: float
     mutations: Mapping[Mutation, float] = MUTATIONS
+    use: Callable[[Any, Random, Path], None] | None = None
+    is_word: bool = False
 
 
 def _none(rng: Random) -> dict[str, Any]:
@@ -129,6 +142,39 @@ def _read_sidecar(data: bytes, options: dict[str, Any], folder: Path) -> pd.Data
     return read_sidecar(folder / "log.swf.parquet")[0]
 
 
+def _read_metasystem(data: bytes, options: dict[str, Any], folder: Path) -> Metasystem:
+    (folder / "log.swf").write_bytes(good.log_beside())
+    (folder / "grid.json").write_bytes(data)
+    return read_metasystem(folder / "grid.json")
+
+
+def _read_graph(data: bytes, options: dict[str, Any], folder: Path) -> Graph:
+    return read_graph(io.BytesIO(data))
+
+
+def _read_table(data: bytes, options: dict[str, Any], folder: Path) -> UtilityTable:
+    (folder / "table.csv").write_bytes(data)
+    return read_table(folder / "table.csv")
+
+
+def _read_shares(data: bytes, options: dict[str, Any], folder: Path) -> dict[str, float]:
+    (folder / "shares.csv").write_bytes(data)
+    return read_shares(folder / "shares.csv")
+
+
+def _word(data: bytes) -> str:
+    """Return an argument as Python gets it from the system."""
+    return data.replace(b"\0", b"").decode(errors="surrogateescape")
+
+
+def _read_where(data: bytes, options: dict[str, Any], folder: Path) -> Choice:
+    return choose(good.first_jobs(), _word(data))
+
+
+def _read_score(data: bytes, options: dict[str, Any], folder: Path) -> Any:
+    return schedulers.parse(f"order:score={_word(data)}")
+
+
 FORMATS = {
     "swf": Format(good.swf, _read_swf, _of_swf, 7),
     **{
@@ -154,4 +200,16 @@ FORMATS = {
     ),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
+    "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 1, OF_TOML),
+    "defaults": Format(experiments.defaults, experiments.read_defaults, _none, 1, OF_TOML),
+    "results": Format(experiments.results, experiments.read_results, _none, 1, OF_PARQUET),
+    "unfinished": Format(experiments.unfinished, experiments.read_unfinished, _none, 1, OF_PARQUET),
+    "metasystem": Format(
+        settings.metasystem, _read_metasystem, _none, 2, OF_JSON, uses.use_metasystem
+    ),
+    "graph": Format(settings.graph, _read_graph, _none, 1, OF_JSON, uses.use_graph),
+    "table": Format(settings.table, _read_table, _none, 2, use=uses.use_table),
+    "shares": Format(settings.shares, _read_shares, _none, 2, use=uses.use_shares),
+    "where": Format(settings.where, _read_where, _none, 2, OF_EXPRESSIONS, uses.use_where, True),
+    "score": Format(settings.score, _read_score, _none, 2, OF_EXPRESSIONS, uses.use_score, True),
 }

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from workloadkit.fields import BY_NAME, FIELDS, NAMES
 from workloadkit.io.machine import machine_text
 from workloadkit.record_fields import RECORD_FIELDS
 
+_QUOTED = re.compile(r"'[^' ]{81,}'|\"[^\" ]{81,}\"")  # no file has so long a name here
+
 
 class BrokenError(Exception):
     """A result is not what its reader claims."""
@@ -25,12 +28,16 @@ def keep(promise: bool, claim: str) -> None:
         raise BrokenError(claim)
 
 
-def of_error(error: wk.WorkloadError) -> None:
+def of_error(error: wk.WorkloadError, *, usage: bool = False) -> None:
     """An error is one line, and not a long one; no content of a file is wrong usage."""
-    text = str(error)
+    text, whole = str(error), str(error.args[0])
     keep(len(text.splitlines()) == 1 and text.isprintable(), f"an error of one line: {text!r}")
-    keep(len(text) < 640, f"an error of less than 640 characters: {text[:999]!r}")
-    keep(not isinstance(error, wk.ParameterError), f"an error of the input, not of usage: {text}")
+    keep(len(whole) <= 400, f"an error of at most 400 characters before it is cut: {whole!r}")
+    keep(not _QUOTED.search(text), f"values are quoted by at most 80 characters: {text!r}")
+    keep(
+        usage or not isinstance(error, wk.ParameterError),
+        f"an error of the input, not of usage: {text}",
+    )
 
 
 def of_trace(trace: wk.Trace) -> None:

@@ -23,7 +23,12 @@ SECONDS, SECONDS_TO_CHARACTERIZE = 5, 60
 
 def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: Path) -> None:
     """Hold a result to what its reader claims."""
-    if isinstance(result, wk.Trace):
+    if (use := FORMATS[name].use) is not None:
+        try:
+            use(result, Random(len(data)), folder)
+        except wk.WorkloadError as error:
+            promises.of_error(error, usage=True)
+    elif isinstance(result, wk.Trace):
         promises.of_trace(result)
     elif isinstance(result, wk.Outages):
         promises.of_outages(result)
@@ -55,7 +60,7 @@ def use(result: Any, rng: Random, seen: Counter[str], folder: Path) -> None:
             _write_others(result, folder)
     elif isinstance(result, wk.Outages):
         _simulate_outages(result, rng, seen)
-    elif isinstance(result, tuple):
+    elif type(result) is tuple:
         _clean(good.first_jobs(), result, seen)
 
 

@@ -247,7 +247,7 @@ def _of_table(mutate: Mutate) -> Mutation:
             file = pq.ParquetFile(pa.BufferReader(data))
             table = file.read().replace_schema_metadata(_metadata(file))
             return parquet_bytes(mutate(table, rng))
-        except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError):
+        except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, IndexError):
             return data  # broken before, or what Parquet cannot hold
 
     return mutation

@@ -12,6 +12,7 @@ STATUS = {
     **dict.fromkeys(("DEADLINE", "PREEMPTED", "REVOKED"), 0),
 }
 NOT_ENDED = ("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "CONFIGURING", "COMPLETING")
+QUEUED_AGAIN = ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED")
 NOTHING = ("", "Unknown", "None", "N/A", "UNLIMITED", "Partition_Limit", "INVALID")
 
 
@@ -100,9 +101,51 @@ def rows(text):
     return found, broken
 
 
+def with_steps(table):
+    """Places of the job rows that have steps: those behind them, or else anywhere in the file."""
+    found = set()
+    before = None
+    for row in table:
+        raw = row.get("JobIDRaw") or row["JobID"]
+        if "." not in raw:
+            before = row
+            continue
+        job = row["JobID"].split(".")[0]
+        if before is None or before["JobID"] != job:
+            ended = [r for r in table if r["JobID"] == job and state_of(r) not in NOT_ENDED]
+            found |= {r["place"] for r in ended[-1:]}
+        else:
+            found.add(before["place"])
+    return found
+
+
+def state_of(row):
+    return row["State"].split()[0].rstrip("+")
+
+
+def never_started(row, start, end, elapsed, has_steps):
+    """Whether a job ended in the queue, although a start is printed.
+
+    It had no nodes and did not run. Where no nodes are exported, a job without processors had none,
+    and one that was cancelled, exceeded its deadline or was revoked in no time and has no step.
+    """
+    if start is None:
+        return True
+    if end is None or start < end or elapsed or state_of(row) == "COMPLETED":
+        return False
+    nodes = row.get("NodeList", "")
+    if nodes == "None assigned":
+        return True
+    if nodes:
+        return False
+    cancelled = state_of(row) in ("CANCELLED", "DEADLINE", "REVOKED") and not has_steps
+    return cancelled or int(row.get("AllocCPUS") or row.get("NCPUS") or 0) == 0
+
+
 def jobs(text, zone="UTC"):
     """Jobs of an export in the order of (submit, place), and rows that are none, by kind."""
     table, broken = rows(text)
+    stepped = with_steps(table)
     left_out = Counter()
     if broken:
         left_out["fields"] = broken
@@ -111,6 +154,9 @@ def jobs(text, zone="UTC"):
         raw = row.get("JobIDRaw") or row["JobID"]
         state = row["State"].split()[0].rstrip("+")
         submit = instant(row["Submit"], zone)
+        for other in ("Eligible", "Start"):  # neither is before it
+            if submit is None:
+                submit = instant(row.get(other, ""), zone)
         key = row.get("Cluster", ""), row["JobID"], raw, submit
         if "." in raw:
             left_out["step"] += 1
@@ -118,21 +164,27 @@ def jobs(text, zone="UTC"):
         if submit is None:
             left_out["no submit"] += 1
             continue
-        if key in kept:  # the last attempt is the job, whether it has ended or not
-            left_out["attempt"] += 1
+        times = instant(row["Start"], zone), instant(row["End"], zone)
+        repeated = key in kept and times == kept[key]["printed"]
+        if key in kept and (repeated or kept[key]["state"] in QUEUED_AGAIN):
+            left_out["attempt"] += 1  # the last attempt is the job, whether it has ended or not
             del kept[key]
+        elif key in kept:  # it ended for good: a job of the same id
+            kept[*key, row["place"]] = kept.pop(key)
         if state in NOT_ENDED:
             left_out[f"not ended: {state}"] += 1
         else:
-            kept[key] = job(row, state, submit, zone)
+            kept[key] = job(row, state, submit, zone, row["place"] in stepped)
     return sorted(kept.values(), key=lambda one: (one["submit"], one["place"])), left_out
 
 
-def job(row, state, submit, zone):
+def job(row, state, submit, zone, has_steps):
     """What the log knows of one row."""
     start, end = instant(row["Start"], zone), instant(row["End"], zone)
     elapsed = float(row["ElapsedRaw"]) if "ElapsedRaw" in row else duration(row["Elapsed"])
-    ran = start is not None
+    printed = start, end
+    ran = not never_started(row, start, end, elapsed, has_steps)
+    start = start if ran else None
     if "TimelimitRaw" in row:
         limit = None if row["TimelimitRaw"] in NOTHING else 60 * float(row["TimelimitRaw"])
     else:
@@ -140,6 +192,7 @@ def job(row, state, submit, zone):
     memory, per = requested_memory(row.get("ReqMem", ""))
     return {
         "place": row["place"],
+        "printed": printed,
         "id": row["JobID"],
         "submit": submit,
         "eligible": instant(row.get("Eligible", ""), zone),

@@ -34,7 +34,7 @@ OF_SLURM = {
     "Account": ({"account": ""}, {"account": "0"}),
     "Group": ({"group": ""}, {"group": "0"}),
     "User": ({"user": ""}, {"user": "0"}),
-    "Submit": (LEFT_OUT, None),
+    "Submit": ({"submit": NAN, "wait": 30}, None),  # waits are counted from Eligible
     "Eligible": ({"eligible": NAN}, None),
     "Start": (_NEVER_STARTED, None),
     "End": ({}, None),  # Elapsed and Suspended tell it

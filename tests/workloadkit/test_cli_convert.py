@@ -149,7 +149,7 @@ def test_a_blank_key_is_refused(run, export, tmp_path):
 @pytest.mark.parametrize(("options", "n_bursts"), [((), 0), (("--attempts",), 2)])
 def test_attempts_become_lines_of_their_job_on_request(run, export, tmp_path, options, n_bursts):
     again = SACCT.splitlines()[1].replace("T08:01", "T10:01").replace("T09:01", "T11:01")
-    export.write_text(f"{SACCT}{again}\n")
+    export.write_text(f"{SACCT.replace('COMPLETED', 'NODE_FAIL')}{again}\n")
     assert run(export, "-o", tmp_path / "log.swf", *options)[0] == 0
     log = wk.read_swf(tmp_path / "log.swf")
     assert (log.n_jobs, len(log.bursts)) == (2, n_bursts)

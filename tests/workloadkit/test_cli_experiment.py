@@ -4,6 +4,7 @@ import pytest
 
 import workloadkit as wk
 from tests.workloadkit.test_experiment import LOGS, TOML
+from workloadkit.experiments import custom_parts
 from workloadkit.experiments.merging import merge_results
 from workloadkit.experiments.specification import read_experiment
 
@@ -120,3 +121,25 @@ def test_a_sweep_goes_on(run):
     assert len(merge_results(["results"]).runs) == 4
     assert run(*arguments, "--out", "results", command="sweep") == whole
     assert len(merge_results(["results"]).runs) == 8
+
+
+def test_a_file_imports_modules_only_if_it_is_trusted(run, tmp_path):
+    source = "from pathlib import Path\nPath('ran').touch()\n"
+    source += "from workloadkit.simulation.users import BatchUser as Users\n"
+    source += "def late(schedule):\n    return 1.0\n"
+    (tmp_path / "planted.py").write_text(source)
+    for key, value in (
+        ("schedulers", '["planted:Easy"]'),
+        ("users", '["planted:Users"]'),
+        ("metrics", '["planted:late"]'),
+        ("metrics", '{late = "planted:late"}'),
+    ):
+        lines = [line for line in FEW.splitlines() if not line.startswith(f"{key} =")]
+        (tmp_path / "x.toml").write_text("\n".join([f"{key} = {value}", *lines]))
+        code, _, err = run("run", "x.toml", "--out", "results")
+        assert (code, "a module is imported with --trust only" in err) == (2, True), err
+        assert not (tmp_path / "ran").exists()
+    code, _, err = run("run", "x.toml", "--out", "results", "--trust")
+    assert code == 0, err
+    assert (tmp_path / "ran").exists()
+    custom_parts.IMPORTED.clear()  # workers of other tests would not find it

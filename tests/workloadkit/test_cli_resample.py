@@ -14,6 +14,7 @@ import pytest
 import workloadkit as wk
 from workloadkit.cli import resample
 from workloadkit.clock import WEEK
+from workloadkit.io.unfinished_files import locked
 from workloadkit.resample import files
 from workloadkit.resample.runs import own_seed
 
@@ -182,6 +183,12 @@ def test_what_fails_at_once_leaves_nothing(run, log, tmp_path, monkeypatch):
     assert not folder.exists()
 
 
+def hidden_logs(folder):
+    """Return the logs of an unfinished command, next to what it depends on."""
+    (*logs, _made_by) = sorted((folder / ".unfinished").iterdir())
+    return logs
+
+
 @pytest.mark.parametrize("seed", [["--seed", 3], []])
 def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
     folder = tmp_path / "many"
@@ -189,7 +196,7 @@ def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
         full_disk(patch, "3.swf.gz")
         assert run(log, "-o", folder, "--count", 4, *seed)[0] == 1
     assert [path.name for path in folder.iterdir()] == [".unfinished"]
-    there = sorted((folder / ".unfinished").iterdir())
+    there = hidden_logs(folder)
     assert [path.name for path in there] == ["0001.swf.gz", "0002.swf.gz"]
     before = [path.stat().st_mtime_ns for path in there]
     code, out, err = run(log, "-o", folder, "--count", 4, *seed)
@@ -211,22 +218,136 @@ def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "reason"),
     [
-        ["--count", 4, "--seed", 4],
-        ["--count", 4, "--seed", 3, "--load", 0.5],
-        ["--count", 1, "--seed", 3],
+        (["--count", 4, "--seed", 4], "seed 3, not 4"),
+        (["--count", 4, "--seed", 3, "--load", 0.5], "settings {}, not {'load': '0.5'}"),
+        (["--count", 1, "--seed", 3], "count 4, not 1"),
+        (["--count", 5, "--seed", 3], "count 4, not 5"),
     ],
 )
-def test_what_another_command_left_is_refused(run, log, tmp_path, monkeypatch, other):
+def test_what_another_command_left_is_refused(run, log, tmp_path, monkeypatch, other, reason):
     folder = tmp_path / "many"
     with monkeypatch.context() as patch:
         full_disk(patch, "3.swf.gz")
         run(log, "-o", folder, "--count", 4, "--seed", 3)
     code, _, err = run(log, "-o", folder, *other)
     assert code == 2
-    assert f"error: {folder}: {folder}" in err and "was left by another, interrupted command" in err
-    assert len([*(folder / ".unfinished").iterdir()]) == 2
+    assert f"error: {folder}/.unfinished: left by a command with {reason}; remove it, or" in err
+    assert len(hidden_logs(folder)) == 2
+
+
+FIVE = [f"000{i}.swf.gz" for i in range(1, 6)]
+
+
+@pytest.fixture
+def whole(run, log, tmp_path):
+    """The new logs of a command that was not interrupted."""
+    run(log, "-o", tmp_path / "whole", "--count", 5, "--seed", 3)
+    return contents(tmp_path / "whole")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def killed(run, log, folder, whole, monkeypatch, *, n_moved, n_hidden, has_record=True):
+    """Leave in a folder what a killed command leaves: logs that it has moved, and hidden ones."""
+    with monkeypatch.context() as patch:
+        full_disk(patch, "2.swf.gz")
+        run(log, "-o", folder, "--count", 5, "--seed", 3)
+    place = folder / ".unfinished"
+    (place / "0001.swf.gz").unlink()
+    for i, name in enumerate(FIVE[: n_moved + n_hidden]):
+        ((folder if i < n_moved else place) / name).write_bytes(whole[name])
+    if not has_record:
+        (place / "made_by.json").unlink()
+
+
+STATES = [
+    *({"n_moved": 0, "n_hidden": n} for n in (0, 1, 5)),
+    *({"n_moved": n, "n_hidden": 5 - n} for n in (1, 3, 5)),
+    {"n_moved": 5, "n_hidden": 0, "has_record": False},
+    {"n_moved": 0, "n_hidden": 0, "has_record": False},
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+@pytest.mark.parametrize("seed", [["--seed", 3], []], ids=["seed", "no seed"])
+def test_a_command_continues_wherever_it_was_killed(
+    run, log, tmp_path, whole, monkeypatch, state, seed
+):
+    folder = tmp_path / "many"
+    killed(run, log, folder, whole, monkeypatch, **state)
+    (folder / ".unfinished" / ".0004.swf.gz.00000000-1-00000000.part").write_text("half")
+    code, _, err = run(log, "-o", folder, "--count", 5, *seed)
+    assert code == 0, err
+    there = contents(folder)
+    assert sorted(there) == FIVE
+    assert there == whole or (seed == [] and state["n_moved"] + state["n_hidden"] == 0)
+    code, _, err = run(log, "-o", folder, "--count", 5, *seed)
+    assert (code, err) == (
+        1,
+        f"error: {folder}: already contains 0001.swf.gz; use another folder\n",
+    )
+
+
+@pytest.mark.parametrize("state", [state for state in STATES if state["n_moved"]], ids=str)
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (["--count", 5, "--seed", 4], "seed 3, not 4"),
+        (["--count", 6, "--seed", 3], "count 5, not 6"),
+        (["--count", 2, "--seed", 3], "count 5, not 2"),
+        (["--count", 5, "--seed", 3, "--weeks", 9], "settings"),
+    ],
+)
+def test_another_command_does_not_continue_what_a_killed_one_moved(
+    run, log, tmp_path, whole, monkeypatch, state, other, reason
+):
+    folder = tmp_path / "many"
+    killed(run, log, folder, whole, monkeypatch, **state)
+    before = contents(folder / ".unfinished")
+    code, _, err = run(log, "-o", folder, *other)
+    assert code == 2
+    assert f"left by a command with {reason}" in err or "was left by another" in err
+    assert contents(folder / ".unfinished") == before
+
+
+def test_another_log_among_those_of_a_killed_command_is_refused(
+    run, log, tmp_path, whole, monkeypatch
+):
+    for name in ("0002.swf.gz", "00002.swf.gz", "0000.swf.gz", "0009.swf.gz"):
+        folder = tmp_path / name
+        killed(run, log, folder, whole, monkeypatch, n_moved=1, n_hidden=0)
+        (folder / name).write_bytes(whole["0003.swf.gz"])
+        code, _, err = run(log, "-o", folder, "--count", 5, "--seed", 3)
+        assert code == 2
+        assert f"{folder / name} was left by another, interrupted command" in err
+
+
+def test_two_commands_do_not_write_to_one_folder(run, log, tmp_path):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    with locked(folder):
+        code, _, err = run(log, "-o", folder, "--count", 2)
+    assert (code, [*folder.iterdir()]) == (1, [])
+    assert err.endswith("another process writes results to it; use another folder\n")
+
+
+def test_a_command_killed_at_random_ends_with_the_same_bytes(run, log, tmp_path, whole):
+    command = [sys.executable, "-c", "from workloadkit.cli import main; main()", "resample"]
+    command += [str(log), "-o", str(tmp_path / "many"), "--count", "5", "--seed", "3"]
+    for pause in (0.0, 0.02, 0.05):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not [*tmp_path.glob("many/.unfinished/*")]:
+            time.sleep(0.01)
+        time.sleep(pause)
+        process.kill()
+        process.wait()
+    if (tmp_path / "many" / ".unfinished").exists():
+        assert run(log, "-o", tmp_path / "many", "--count", 5, "--seed", 3)[0] == 0
+    assert contents(tmp_path / "many") == whole
 
 
 def interrupt(process):
@@ -281,7 +402,7 @@ def test_a_command_that_is_stopped_leaves_whole_files_and_no_process(
         assert err.endswith(message)
         assert "Traceback" not in err
         assert [path.name for path in folder.iterdir()] == [".unfinished"]
-        names = [path.name for path in (folder / ".unfinished").iterdir()]
+        names = [path.name for path in hidden_logs(folder)]
         assert all(re.fullmatch(r"\d{6}\.swf\.gz", name) for name in names)
         # Python's own helper of the workers goes last
         assert within_two_minutes(lambda: has_gone(process.pid))

@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import product
 from multiprocessing import get_context
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -488,7 +489,29 @@ def test_an_object_is_mapped_as_it_is(tmp_path):
 
 def test_a_missing_mapped_file_is_named(tmp_path):
     with pytest.raises(WorkloadError, match="nowhere: No such file or directory; all machines"):
-        Mapped(tmp_path / "nowhere").read()
+        Mapped(tmp_path / "nowhere", b"").read()
+
+
+class Planted:
+    """What runs code when it is unpickled."""
+
+    def __init__(self, ran):
+        self.ran = ran
+
+    def __reduce__(self):
+        return Path.touch, (self.ran,)
+
+
+def test_another_mapped_file_is_not_read(tmp_path):
+    ran = tmp_path / "ran"
+    mapped = Mapped.write([1, 2], tmp_path / "x")
+    Mapped.write(Planted(ran), mapped.path)
+    with pytest.raises(WorkloadError, match="x: changed while the experiment runs"):
+        mapped.read()
+    mapped.path.write_bytes(b"short")
+    with pytest.raises(WorkloadError, match="x: changed while the experiment runs"):
+        mapped.read()
+    assert not ran.exists()
 
 
 # Tasks

@@ -150,7 +150,8 @@ def test_a_pipe_that_gives_a_byte_at_a_time():
         (lambda path: None, "no such file"),
         (lambda path: path.mkdir(), "is a directory"),
         (lambda path: path.write_bytes(b"\x7fELF\0\0"), "binary file"),
-        (lambda path: path.write_text("1 0 5", encoding="utf-16"), "binary file"),
+        (lambda path: path.write_bytes(bytes(1000)), "binary file"),
+        (lambda path: path.write_bytes(b"a\nb\0c"), "line 2: contains NUL characters"),
     ],
 )
 def test_what_is_no_text_is_refused_in_one_line(tmp_path, make, message):
@@ -158,8 +159,17 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path, make, message):
     make(path)
     with pytest.raises(FormatError, match=message) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).startswith(f"{path}")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("size", [4, 1000])
+def test_text_of_wide_characters_is_read_as_utf8(encoding, size):
+    text = "JobID|User\n7|Zoë\n"
+    chunks = text_chunks(io.BytesIO(text.encode(encoding)), size=size)
+    whole = size > 4 or encoding in ("utf-16", "utf-32")  # without a mark, enough is needed to tell
+    assert not whole or b"".join(chunks) == text.encode()
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")

@@ -48,11 +48,40 @@ def test_only_a_line_that_is_no_utf8_is_latin1():
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_line_may_have_a_mebibyte_and_no_more(end):
-    found = blocks(b"a\n" + b"x" * (1 << 20) + end)
-    assert [len(line) for some in found for line in some.lines] == [1, 1 << 20]
-    with pytest.raises(FormatError, match="line 2: a line of more than 1 MiB"):
-        blocks(b"a\n" + b"x" * ((1 << 20) + 1) + end)
+def test_a_line_may_have_16_mebibytes_and_no_more(end):
+    found = blocks(b"a\n" + b"x" * (1 << 24) + end)
+    assert [len(line) for some in found for line in some.lines] == [1, 1 << 24]
+    with pytest.raises(FormatError, match="line 2: a line of more than 16 MiB"):
+        blocks(b"a\n" + b"x" * ((1 << 24) + 1) + end)
+
+
+@pytest.mark.parametrize("block", [3, 7, 10])
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_lines_that_are_too_long_are_counted_and_those_around_them_are_read(
+    monkeypatch, block, end
+):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 10)
+    counted = []
+    text = b"a\n" + b"x" * 11 + b"\nb\n" + b"y" * 99 + b"\n" + b"z" * 10 + b"\n" + b"w" * 40 + end
+    found = blocks(text, text, leave_out=lambda *what: counted.append(what))
+    assert [line for b in found for line in b.lines] == ["a", "b", "z" * 10] * 2
+    kind = "a line of more than 16 MiB"
+    assert counted == [(kind, line, 1) for line in (2, 4, 6, 8, 10, 12)]
+    assert {b.place - b.first_line for b in found} == {0, 6}
+
+
+@pytest.mark.parametrize("block", [2, 3, 5, 1000])
+def test_nul_characters_are_counted_and_end_a_torn_line(monkeypatch, block):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    counted = []
+    text = b"a\n" + bytes(9) + b"b\nto" + bytes(7) + b"c\n" + bytes(4) + b"d\ne\0f\n" + bytes(8)
+    found = blocks(text, note=lambda *what: counted.append(what))
+    assert [line for b in found for line in b.lines] == ["a", "b", "to", "c", "d", "ef"]
+    assert {kind for kind, _, _ in counted} == {"NUL characters left out"}
+    assert (counted[0][1], sum(count for _, _, count in counted)) == (2, 29)
+    with pytest.raises(FormatError, match="NUL characters"):
+        blocks(text)
 
 
 @pytest.mark.parametrize("sources", [[], 7, None])

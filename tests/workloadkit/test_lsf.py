@@ -175,6 +175,17 @@ def test_a_job_that_never_started():
     assert job[["run", "procs", "cpu", "memory"]].isna().all()
 
 
+def test_without_execution_hosts_and_run_time_a_job_never_started():
+    gone = {"end": 250, "state": 32, "exit_info": 14, "hosts": ()}
+    job = read(
+        record(start=160, usage=USAGE.replace("4.5 1.5", "0 0"), run_time=0, **gone)
+    ).jobs.iloc[0]
+    assert job[["wait", "status"]].tolist() == [150, 5]
+    assert job[["run", "procs"]].isna().all()
+    ran = read(record(start=160, run_time=40, **gone))  # its hosts are not recorded
+    assert ran.jobs["run"].tolist() == [40]
+
+
 def test_a_job_without_an_end_is_no_job():
     states = record(2, state=4), record(3, state=1), record(4, state=0)
     trace = read(record(1), *states, record(5, end=0))
@@ -255,6 +266,16 @@ def test_jobs_of_an_array_share_its_name_and_keep_its_id():
     assert trace.sidecar["array_job"].tolist() == ["7", "7"]
     assert trace.sidecar["array_task"].tolist() == [1, 2]
     assert trace.sidecar["executable"].tolist() == ["sweep", "sweep"]
+
+
+def test_a_record_for_several_elements_of_an_array_is_one_job_and_noted():
+    killed = {"state": 32, "start": 0, "hosts": ()}
+    lines = [record(7, index=1, name="sweep[1-500]"), record(8, name="run"), record(9, name="a[b]")]
+    trace = read(*lines, record(7, name="sweep[201-500]", **killed), record(6, name="s[1,3-9:2]%4"))
+    kind = "several tasks of an array in one row: one job (305 tasks in total)"
+    assert {repair.kind: repair.count for repair in trace.intake.noted}[kind] == 2
+    assert sorted(trace.sidecar["array_job"]) == ["", "", "6", "7", "7"]
+    assert trace.sidecar["array_task"].notna().sum() == 1
 
 
 def test_without_a_name_the_program_is_the_executable():

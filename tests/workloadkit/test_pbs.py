@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
+from workloadkit.executions import executions_of
 from workloadkit.io.pbs import looks_like
 from workloadkit.io.pbs.layouts import Layouts
 from workloadkit.io.pbs.requests import REQUEST_KEYS, request
@@ -376,6 +377,14 @@ def test_tasks_of_arrays_know_their_array(name, parent, task):
     assert beside.array_task == task or (task is None and isnan(beside.array_task))
 
 
+def test_a_record_for_several_tasks_of_an_array_is_one_job_and_noted():
+    trace = read(ended("12[3-9:2].srv"), ended("12[4].srv"))
+    assert trace.sidecar["array_job"].tolist() == ["12", "12"]
+    assert trace.sidecar["array_task"].fillna(-1).tolist() == [-1, 4]
+    kind = "several tasks of an array in one row: one job (4 tasks in total)"
+    assert {repair.kind: repair.count for repair in trace.intake.noted}[kind] == 1
+
+
 def test_an_array_as_a_whole_is_no_job():
     trace = read(
         ended("12[1].srv"), ended("12[2].srv"), ended("12[].srv", more="array_indices=1-2")
@@ -481,6 +490,40 @@ def test_a_requeued_job_is_its_last_attempt():
         [60, 40, 2],
         [100, 160, 3],
     ]
+
+
+def test_a_rerun_record_without_times_ran_from_its_start_record_to_its_date():
+    """Torque writes nothing into it."""
+    lines = (
+        line("S", second=60, text=f"ctime={ZERO} start={ZERO + 60} exec_host=n1/0*8"),
+        line("R", second=3660),
+        line("S", second=4000, text=f"ctime={ZERO} start={ZERO + 4000} exec_host=n1/0*8"),
+        ended(start=4000, end=7600, more="exec_host=n1/0*8"),
+    )
+    trace = read(*lines)
+    assert left_out(trace) == {"start records (S)": 2, "earlier attempts of requeued jobs": 1}
+    assert executions_of(trace)[["outcome", "run", "procs"]].to_numpy().tolist() == [
+        ["requeued", 3600, 8],
+        ["completed", 3600, 8],
+    ]
+
+
+def test_without_hosts_and_run_time_a_job_never_started():
+    deleted = ended(start=360, end=360).replace("Exit_status=0", "Exit_status=271")
+    trace = read(deleted)
+    assert trace.jobs[["wait", "status"]].to_numpy().tolist() == [[360, 5]]
+    assert trace.jobs[["run", "procs"]].isna().all(axis=None)
+    assert {r.kind for r in trace.intake.noted} == {"without nodes and run time: never started"}
+    assert read(f"{deleted} exec_host=n1/0").jobs["run"].tolist() == [0]
+
+
+def test_runs_of_one_id_that_overlap_are_separate_jobs():
+    hosts = "exec_host=n1/0*4"
+    trace = read(ended(start=60, end=100, more=hosts), ended(start=90, end=360, more=hosts))
+    assert trace.jobs["run"].tolist() == [40, 270]
+    assert {r.kind: r.count for r in trace.intake.noted} == {
+        "one id, with runs that overlap: separate jobs": 2
+    }
 
 
 def test_several_ends_of_one_id_are_attempts():

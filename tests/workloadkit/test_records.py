@@ -160,18 +160,18 @@ def test_an_unfinished_job_ends_killed():
 
 
 def test_partial_lines_have_what_their_attempts_used():
-    """The second begins before the first ends, and so waits for nothing; the third never ran."""
+    """The second begins as the first ends, and so waits for nothing; the third never ran."""
     log = log_of(
         {"id": "7", "start": 5, "end": 50, "run": 45, "procs": 2, "cpu": 30, "memory": 700},
-        {"id": "7", "start": 40, "end": 90, "run": 50, "procs": 8, "cpu": 20, "memory": 600},
+        {"id": "7", "start": 50, "end": 100, "run": 50, "procs": 8, "cpu": 20, "memory": 600},
         {"id": "7", "end": 120, "status": 5},
         attempts=True,
     )
     used = ["procs", "cpu", "memory"]
     assert log.bursts[used].iloc[:2].to_numpy().tolist() == [[2, 30, 700], [8, 20, 600]]
-    assert log.bursts["wait"].tolist() == [5, 0, 30]
+    assert log.bursts["wait"].tolist() == [5, 0, 20]
     assert log.bursts["run"].isna().tolist() == [False, False, True]
-    assert [column(log, name) for name in ("run", *used)] == [[95], [8], [50], [600]]
+    assert [column(log, name) for name in ("run", *used)] == [[95], [8], [27.5], [600]]
     kind = "attempts of requeued jobs combined into one job"
     assert log.intake.left_out == (Repair(kind, 2, 2),)
 

@@ -168,7 +168,7 @@ def test_a_folder_that_was_not_there_goes_if_nothing_comes_of_it(tmp_path, exist
     folder = tmp_path / "many"
     if exists:
         folder.mkdir()
-    with pytest.raises(ZeroDivisionError), files.whole_folder(folder):
+    with pytest.raises(ZeroDivisionError), files.whole_folder(folder, {}):
         raise ZeroDivisionError
     assert folder.exists() == exists
     assert not [*tmp_path.rglob(".*")]
@@ -176,11 +176,11 @@ def test_a_folder_that_was_not_there_goes_if_nothing_comes_of_it(tmp_path, exist
 
 def test_whole_logs_of_a_command_that_fails_stay_hidden(tmp_path):
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError), files.whole_folder(tmp_path / "many") as place:
+        with pytest.raises(ZeroDivisionError), files.whole_folder(tmp_path / "many", {}) as place:
             (place / "0001.swf.gz").write_text("whole")
             raise ZeroDivisionError
         assert [path.name for path in (tmp_path / "many").iterdir()] == [".unfinished"]
-    with files.whole_folder(tmp_path / "many"):
+    with files.whole_folder(tmp_path / "many", {}):
         pass
     assert [path.name for path in (tmp_path / "many").iterdir()] == ["0001.swf.gz"]
 

@@ -272,6 +272,16 @@ def test_a_job_that_never_started(failed, status):
     assert noted(trace) == {"never started": 1, "neither start nor end recorded: wait unknown": 1}
 
 
+def test_without_a_queue_a_job_never_started():
+    """Some versions write the time of the deletion as start and end."""
+    nowhere = {"qname": "UNKNOWN", "hostname": "UNKNOWN", "failed": 100, "exit_status": 137}
+    trace = read(line(start_time=360, **nowhere))
+    assert trace.jobs[["wait", "status", "queue"]].to_numpy().tolist() == [[360, 5, -1]]
+    assert trace.jobs[["run", "procs"]].isna().all(axis=None)
+    assert noted(trace) == {"never started": 1}
+    assert read(line(start_time=360)).jobs["run"].tolist() == [0]  # on a host, for less than 1 s
+
+
 # Several lines of one job
 
 

@@ -97,12 +97,56 @@ def test_cancelled_while_pending_with_its_end_for_a_start():
     trace = read_rows({**PENDING, "Start": end, "State": "CANCELLED by 12"})
     assert column(trace, "run") == [None]
     assert column(trace, "wait") == [3660]
-    assert "cancelled without processors: never started" in noted(trace)
+    assert noted(trace) == {"without nodes and run time: never started": 1}
 
 
-def test_cancelled_as_it_started_it_ran_for_0_s_if_it_had_processors():
-    trace = read_rows({"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"})
+NO_TIME = {"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"}
+NEVER = "without nodes and run time: never started"
+TAKEN_AS_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
+
+
+def test_cancelled_in_its_first_second_a_job_with_nodes_did_start():
+    trace = read_rows({**NO_TIME, "NodeList": "n[1-2]"})
     assert [column(trace, name) for name in ("wait", "run", "procs")] == [[60], [0], [8]]
+    assert noted(trace) == {}
+
+
+@pytest.mark.parametrize("state", ["CANCELLED", "FAILED", "TIMEOUT", "DEADLINE", "NODE_FAIL"])
+@pytest.mark.parametrize("start", ["08:01:00", "08:07:00"])  # the end, or the planned start
+def test_without_nodes_and_run_time_a_job_never_started(state, start):
+    """Slurm before 21.08 prints the requested processors of such jobs as allocated ones."""
+    row = {**NO_TIME, "State": state, "NodeList": "None assigned", "AllocTRES": "cpu=8,node=2"}
+    trace = read_rows({**row, "Start": f"2024-05-01T{start}"}, {"JobID": "8", "NodeList": "n1"})
+    wait = column(trace, "wait")
+    assert [column(trace, name)[0] for name in ("run", "procs")] == [None, None]
+    assert (wait[0], column(trace, "requested_procs")[0]) == (60, 8)
+    assert noted(trace) == {NEVER: 1}
+
+
+def test_a_job_that_ran_on_nodes_that_are_not_named_did_start():
+    for row in ({}, {**NO_TIME, "State": "COMPLETED"}):
+        trace = read_rows({**row, "NodeList": "None assigned"})
+        assert column(trace, "procs") == [8]
+
+
+@pytest.mark.parametrize(
+    ("state", "run"), [("CANCELLED", None), ("DEADLINE", None), ("REVOKED", None), ("FAILED", 0)]
+)
+@pytest.mark.parametrize("nodes", [{}, {"NodeList": ""}])  # no such column, or made anonymous
+def test_where_no_nodes_are_exported_what_was_cancelled_in_no_time_never_started(state, run, nodes):
+    trace = read_rows({**NO_TIME, "State": state, **nodes})
+    assert column(trace, "run") == [run]
+    assert column(trace, "procs") == [8 if run == 0 else None]
+    assert noted(trace) == ({} if run == 0 else {TAKEN_AS_NEVER: 1})
+
+
+def test_a_job_with_steps_did_start():
+    trace = read_rows(NO_TIME, {**NO_TIME, "JobID": "7.batch"}, {**NO_TIME, "JobID": "8"})
+    assert column(trace, "run") == [0, None]
+    assert (
+        np.isnan(sidecar(trace, "requested_nodes")[0]) and sidecar(trace, "requested_nodes")[1] == 2
+    )
+    assert noted(trace) == {TAKEN_AS_NEVER: 1}
 
 
 def test_what_ran_on_no_processor_ran_on_unknown_ones():
@@ -529,13 +573,10 @@ def test_what_is_refused():
         ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line with the column names of sacct"),
         ("JobID      JobName\n------ ----------\n7  a\n", "columns have a fixed width"),
         (
-            "JobID|Submit|NCPUS|Elapsed|Start\n",
-            r"line 1: a column is missing: State \(final state\); export with: TZ=UTC",
+            "JobID|Submit|NCPUS|State|Start\n",
+            r"line 1: a column is missing: End or ElapsedRaw \(end time\); export with: TZ=UTC",
         ),
-        (
-            "JobID|User\n",
-            r"Submit \(.*\), Start \(.*\), End or ElapsedRaw \(.*\), State \(.*AllocCPUS",
-        ),
+        ("JobID|User\n", r"missing: Start \(start time\), End or ElapsedRaw \(end time\);"),
         ("JobID|State|NCPUS|Elapsed|Start|Submit\n", "the Slurm accounting contains no job"),
     ):
         with pytest.raises(wk.FormatError, match=message) as error:
@@ -602,9 +643,20 @@ def test_numbers_that_cannot_be_read_are_noted_and_unknown():
     }
 
 
-def test_a_row_without_a_time_of_submission_is_left_out():
-    trace = read_rows({}, {"JobID": "8", "Submit": "Unknown"}, {"JobID": "x"})
+def test_eligible_else_start_stands_for_a_submission_that_a_row_lacks():
+    lacks = {"Submit": "Unknown"}
+    start_alone = {"JobID": "9", **lacks, "Eligible": "", "Start": "2024-05-01T08:02:00"}
+    never = {"JobID": "10", **PENDING, **lacks, "Eligible": "Unknown"}
+    trace = read_rows({}, {"JobID": "8", **lacks}, start_alone, never, {"JobID": "x"})
     assert left_out(trace) == {"without a submit time": 1, "not a job id": 1}
+    assert sidecar(trace, "submit_by") == ["", "eligible", "start"]
+    assert column(trace, "submit") == [0, 0, 120]
+    assert column(trace, "wait") == [60, 60, None]
+    assert noted(trace) == {
+        "no Submit: Eligible used instead": 1,
+        "no Submit: Start used instead": 1,
+        "End − Start shorter than Elapsed: Elapsed used": 1,
+    }
 
 
 def test_times_are_of_the_zone_unless_they_say_another():
@@ -809,7 +861,7 @@ def test_edge_cases():
 
 @needs_formats
 def test_exports_without_needed_columns():
-    with pytest.raises(wk.FormatError, match=r"Submit \(submit time\), Start \(start time\);"):
+    with pytest.raises(wk.FormatError, match=r"missing: Start \(start time\);"):
         read_slurm(format_path("slurm_reportseff_steps.sacct"))
 
 

@@ -89,7 +89,7 @@ def test_a_file_that_names_its_columns_knows_better():
     [
         ("a|b", wk.ParameterError, r"columns is 'a\|b'; it must list the columns of sacct"),
         ("", wk.ParameterError, "columns is ''"),
-        ("JobID|Submit|Start|End|State", FormatError, "a column is missing: AllocCPUS"),
+        ("JobID|Submit|End|State|NCPUS", FormatError, "a column is missing: Start"),
         ("JobID|Submit|Start|End|State|NCPUS|User", FormatError, "wrong number of fields"),
     ],
 )

@@ -19,6 +19,13 @@ from workloadkit.io.unfinished_files import unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROGRAM = (sys.executable, "-m", "workloadkit")
+#: The program, which states from when on it handles signals.
+BEGINS = """
+from workloadkit import __main__, signals
+signals.handle(signals.end_at_once)
+print("begun", flush=True)
+__main__.main()
+"""
 COMMANDS = {
     "simulate": ("--users", "fluid", "--seed", "1", "-o", "out.swf.gz", "--json", "out.json"),
     "sweep": ("--runs", "6", "--workers", "2", "-o", "out.csv"),
@@ -56,10 +63,10 @@ def stop_one(seed, folder):
     work, cache = folder / str(seed), folder / (f"cache {seed}" if is_cold else "cache")
     work.mkdir()
     process = subprocess.Popen(
-        [*PROGRAM, name, *COMMANDS[name]],
+        [sys.executable, "-c", BEGINS, name, *COMMANDS[name]],
         cwd=work,
         env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -70,12 +77,10 @@ def stop_one(seed, folder):
             process.send_signal(number)
         else:  # a terminal sends it to all processes of a command
             os.killpg(process.pid, number)
-        _, err = process.communicate(timeout=60)
-        # else Python itself was still starting, or looking for the program
-        begun = "runpy" not in err and "Fatal Python error: init" not in err
-        # before the program begins there is nothing to put in order
-        assert process.returncode in (0, 128 + number, -number) or not begun, (name, seed, err)
-        assert "Traceback" not in err or not begun, err
+        out, err = process.communicate(timeout=60)
+        if "begun" in out:  # else Python itself was starting
+            assert process.returncode in (0, 128 + number), (name, seed, err)
+            assert "Traceback" not in err, err
         assert "Exception ignored" not in err
         assert ends(lambda: not processes_of(process.pid)), processes_of(process.pid)
         found = {path.relative_to(work).parts[0] for path in work.rglob("*")}
@@ -263,6 +268,109 @@ def test_a_signal_that_comes_again_while_the_program_ends_is_ignored():
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         said = "interrupted\n" if number == signal.SIGINT else ""
         assert (done.returncode, done.stdout, done.stderr) == (128 + number, "whole\n", said)
+
+
+WHILE_LOADING = """
+    import os, signal, sys
+    from workloadkit.__main__ import main
+
+    class Import:
+        def find_spec(self, name, path, target=None):
+            if name == "workloadkit.cli":
+                os.kill(os.getpid(), signal.{name})
+                print("not reached")
+
+    sys.meta_path.insert(0, Import())
+    main()
+"""
+
+
+def test_a_signal_while_the_program_is_loading_has_its_exit_code():
+    for number in SIGNALS:
+        code = textwrap.dedent(WHILE_LOADING).format(name=number.name)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        said = "interrupted\n" if number == signal.SIGINT else ""
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
+
+
+WHILE_CLEANING_UP = """
+    import os, signal, sys
+    from workloadkit import cli
+
+    class AtTheVeryEnd:
+        def __init__(self):
+            self.kill = os.kill, os.getpid()
+
+        def __del__(self):
+            self.kill[0](self.kill[1], {number})
+
+    def run():
+        try:
+            if {stop}:
+                os.kill(os.getpid(), {number})
+        finally:
+            if {stop}:
+                os.kill(os.getpid(), {number})
+            print("cleaned up", flush=True)
+
+    cli._run, sys.kept = run, AtTheVeryEnd()
+    cli.main()
+"""
+
+
+def test_signals_while_the_program_cleans_up_and_python_shuts_down_change_nothing():
+    for number in SIGNALS:
+        for stop in (True, False):
+            code = textwrap.dedent(WHILE_CLEANING_UP).format(number=int(number), stop=stop)
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            said = "interrupted\n" if stop and number == signal.SIGINT else ""
+            expected = 128 + number if stop else 0, "cleaned up\n", said
+            assert (done.returncode, done.stdout, done.stderr) == expected
+
+
+WITH_WORKERS = """
+    import os, signal
+    from multiprocessing import active_children, forkserver, resource_tracker
+    from workloadkit import cli
+    from workloadkit.cli.executors import executor
+    from workloadkit.cli.messages import write_message
+    from workloadkit.errors import WorkloadError
+    from workloadkit.executors import each_done
+
+    def kill(process):
+        os.kill(process, signal.SIGKILL)
+
+    def run():
+        try:
+            with executor(2) as pool:
+                if "{when}" == "after":
+                    assert list(each_done(abs, [-1], pool)) == [(-1, 1)]
+                kill(resource_tracker._resource_tracker._pid)
+                if "{who}" == "all":
+                    kill(forkserver._forkserver._forkserver_pid)
+                for process in active_children():
+                    kill(process.pid)
+                print(list(each_done(abs, [-2], pool)))
+        except WorkloadError as error:
+            write_message(str(error))
+
+    cli._run = run
+    if __name__ == "__main__":
+        cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forks of a server on Linux only")
+@pytest.mark.parametrize("who", ["tracker", "all"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_processes_of_python_are_one_line(who, when, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(WITH_WORKERS).format(who=who, when=when))
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) in (
+        (0, "[(-2, 2)]\n", ""),
+        (0, "", "a worker ended before its task was done; it may have run out of memory\n"),
+    )
 
 
 HALF_MADE = """

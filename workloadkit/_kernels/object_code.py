@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 import pickle
-import stat
 import sys
 import tempfile
 import warnings
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit._kernels.memory import struct_of, text_of, unpack
+from workloadkit._kernels.trust import UntrustedError, own_folder, read_own
 from workloadkit.errors import WorkloadWarning
 
 #: Folders of the package with compiled code.
@@ -31,6 +31,8 @@ COMPILED = ("_kernels", "metasystem/kernels", "simulation")
 reports: list[Callable[[], object]] = []
 
 _SUFFIX = ".kernel"
+_LONGEST = 1 << 26  # of a file [bytes], a hundred times the longest known
+_has_warned = False
 _SUCCESS = (0, -2)  # statuses of the compiler's calling convention
 _MEMORY = "numba.core.runtime._nrt_python"
 #: The compiler's modules with functions that compiled code calls, by the prefix of these.
@@ -169,59 +171,46 @@ def _platform() -> str:
     return repr((sys.version, packages, llvm.get_process_triple(), processor, settings))
 
 
-@cache
-def kept_in() -> str:
-    """Return the directory of the cache; empty if that is unsafe or impossible.
-
-    Code in it is executed: it must belong to this user, independent of the working directory.
-    """
-    directory = Path(cache_directory())
-    problem = _problem(directory)
-    if problem:
-        _warn_of(f"{directory} {problem}")
-    return "" if problem else str(directory)
+def _folder() -> Path:
+    """Return the folder of the cache, examined again for each file, as it may have changed."""
+    folder = Path(cache_directory())
+    if not folder.is_absolute():
+        raise UntrustedError(f"{folder} is relative to the working directory")
+    return own_folder(folder.parent, folder.name)
 
 
-def _problem(directory: Path) -> str:
-    """Return why a directory cannot hold compiled code; empty if it can."""
-    if not directory.is_absolute():
-        return "is relative to the working directory"
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folders = [(folder, folder.stat()) for folder in (directory, *directory.parents)]
-    except OSError as error:
-        return f"cannot be created: {error.strerror}"
-    if os.name != "posix":
-        return ""
-    if folders[0][1].st_uid != os.geteuid():
-        return "belongs to another user"
-    for folder, found in folders:
-        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-            return f"is not safe: others may write to {folder}"
-    return ""
+def _warn(problem: str) -> None:
+    """Warn of the cache, once in a process."""
+    global _has_warned
+    if not _has_warned:
+        _has_warned = True
+        warnings.warn(problem, WorkloadWarning, stacklevel=2)
 
 
-@cache
-def _warn_of(problem: str) -> None:
+def _warn_without(problem: Exception) -> None:
     """Warn that compiled code is not cached."""
-    warnings.warn(
-        f"compiled code is not cached, and each process compiles again: {problem}",
-        WorkloadWarning,
-        stacklevel=2,
-    )
+    why: object = problem
+    if isinstance(problem, OSError):
+        why = f"{problem.filename} cannot be used: {problem.strerror}"
+    _warn(f"compiled code is not cached, and each process compiles again: {why}")
 
 
 def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) -> Code:
-    """Return the code of a function from the cache, or make and cache it."""
-    directory = kept_in()
-    if not directory:
-        return make()
+    """Return the code of a function from the cache, or make and cache it.
+
+    Code of the cache is executed: it is taken only from where no other user can have written. Its
+    digest guards against damage, not against attackers, who can compute it as well.
+    """
     name = f"{function.__module__}.{function.__qualname__}"
     digest = hashlib.sha256(text_of(layout).encode())
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
-    path = Path(directory) / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
-    code = _read(path)
+    try:
+        path = _folder() / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
+        code = _read(path)
+    except (OSError, UntrustedError) as problem:
+        _warn_without(problem)
+        return make()
     if code is None:
         code = make()
         _write(path, code)
@@ -231,17 +220,16 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
 def _read(path: Path) -> Code | None:
     """Load a file of the cache; None if there is none that can be loaded."""
     try:
-        first, end, rest = path.read_bytes().partition(b"\n")
+        first, end, rest = read_own(path, _LONGEST).partition(b"\n")
     except FileNotFoundError:
         return None
-    except OSError as error:
-        _warn_of(f"{path} cannot be read: {error.strerror}")
-        return None
-    if first + end != digest_line(rest):
-        return None
-    head, _, content = rest.partition(b"\n")
-    about = json.loads(head)
-    return load(content, about["name"], about["needs"], _from_json(about["result"]))
+    if first + end == digest_line(rest):
+        head, _, content = rest.partition(b"\n")
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            about = json.loads(head)
+            return load(content, about["name"], about["needs"], _from_json(about["result"]))
+    _warn(f"{path} is damaged: its code is compiled again")
+    return None
 
 
 def _write(path: Path, code: Code) -> None:
@@ -263,7 +251,7 @@ def _write(path: Path, code: Code) -> None:
                 Path(name).unlink()
             raise
     except OSError as error:
-        _warn_of(f"{path} cannot be written: {error.strerror}")
+        _warn_without(OSError(error.errno, error.strerror, str(path)))
 
 
 def digest_line(rest: bytes) -> bytes:

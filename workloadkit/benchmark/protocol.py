@@ -53,6 +53,7 @@ from threading import Timer
 from typing import Any, Self
 
 from workloadkit.errors import ParameterError, WorkloadError, shorten
+from workloadkit.io.files import is_file
 from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
 
@@ -244,16 +245,9 @@ def identity_of_command(command: str) -> dict[str, Any]:
         raise ParameterError(f"the command is {shorten(command)}: {error}") from None
     for place, word in enumerate(words):
         found = shutil.which(word) if not place else word
-        if found and _is_file(found):
+        if found and is_file(found):
             try:
                 files[word] = hashlib.sha256(Path(found).read_bytes()).hexdigest()
             except OSError as error:
                 raise WorkloadError(f"{found}: cannot be read: {error.strerror}") from None
     return {"command": command, "files": files}
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return Path(word).is_file()
-    except OSError:  # longer than the name of a file can be
-        return False

@@ -28,6 +28,11 @@ from workloadkit.cli.stopping import (
     report_interrupt,
     stop_at_signals,
 )
+from workloadkit.io.standard_output import (
+    StandardOutput,
+    StandardOutputError,
+    name_errors_of_stdout,
+)
 
 
 def _version(wanted: bool) -> None:
@@ -144,12 +149,14 @@ _ALLOCATED = 100_000
 
 def main() -> None:
     """Run the command that the arguments name."""
-    stop_at_signals()
-    gc.set_threshold(_ALLOCATED)
-    if sys.stdout is None:  # it is closed: writing to it is an error
-        nowhere = io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")
-        sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
     try:
+        stop_at_signals()
+        gc.set_threshold(_ALLOCATED)
+        if sys.stdout is None:  # it is closed: writing to it is an error
+            nowhere = StandardOutput(os.open(os.devnull, os.O_RDONLY), "w")
+            sys.stdout = io.TextIOWrapper(nowhere, write_through=True)
+        else:
+            name_errors_of_stdout()
         _run()
     except BaseException as end:
         code = exit_code()
@@ -165,10 +172,13 @@ def main() -> None:
 def _run() -> None:
     try:
         program(*sys.argv[1:2])(prog_name="workloadkit")
-    except OSError as error:  # of standard output: other files are named in their errors
+    except OSError as error:
         if exit_code():
             raise
-        write_message(f"error: standard output cannot be written: {error.strerror}")
-        # so that Python can flush the rest at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = error.filename
+        if isinstance(error, StandardOutputError):
+            what = "standard output cannot be written"
+            # so that Python can flush the rest at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_message(f"error: {what}: {error.strerror}" if what else f"error: {error}")
         sys.exit(1)

@@ -147,14 +147,15 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False, whole: bool 
 
 def _read(path: Path, *, strict: bool) -> "Trace":
     """Read a log; of a file in another format, report which."""
+    from workloadkit.io.files import is_file
     from workloadkit.io.formats import looks_like, read_native
     from workloadkit.io.known_formats import TITLES
 
     try:
         return read_native(str(path), strict=strict)
     except FormatError:
-        is_file = path.is_file()  # a pipe cannot be read again
-        kind = looks_like(path) if is_file else "swf"
+        # a pipe cannot be read again
+        kind = looks_like(path) if is_file(path) else "swf"
         if kind in ("swf", "wkt"):
             raise
         raise WorkloadError(
@@ -186,7 +187,7 @@ def check_outputs(
     another kind of result or one that cannot be written, and a result that would overwrite an
     input.
     """
-    from workloadkit.io.files import check_suffix
+    from workloadkit.io.files import check_suffix, is_folder
 
     kinds = {"log": log, "page": page, "table": table, "json": json}
     named = [str(target) for target in (*kinds.values(), *others) if target]
@@ -196,7 +197,7 @@ def check_outputs(
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)
-        if not Path(target).parent.is_dir():
+        if not is_folder(Path(target).parent):
             raise WorkloadError(f"{target}: cannot be written: No such file or directory")
         for source in inputs:
             if source and _same_file(source, target):
@@ -236,8 +237,10 @@ def _check_log_name(output: Path) -> None:
 
 def _same_file(source: Path, target: str) -> bool:
     """Whether a result would overwrite an input; devices and pipes are not overwritten."""
+    from workloadkit.io.files import is_file
+
     with suppress(OSError):  # reading and writing report what is wrong
-        if target == "-" or not Path(target).is_file():
+        if target == "-" or not is_file(target):
             return False
         return Path("/dev/stdin" if str(source) == "-" else source).samefile(target)
     return False

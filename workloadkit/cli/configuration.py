@@ -79,12 +79,12 @@ def _check(file: Path, table: dict[str, Any], command: Any, path: str) -> None:
         if isinstance(value, dict):
             if key not in commands:
                 raise ParameterError(
-                    f"{where}: unknown command {quoted(key)}; {among(key, commands)}"
+                    f"{where}: unknown command {quoted(key, 40)}; {among(key, commands)}"
                 )
             _check(file, value, commands[key], f"{path}.{key}".strip("."))
         elif key not in options:
             raise ParameterError(
-                f"{where}: unknown option {quoted(key)}; {among(key, sorted(options))}"
+                f"{where}: unknown option {quoted(key, 40)}; {among(key, sorted(options))}"
             )
 
 

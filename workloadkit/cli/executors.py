@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -64,8 +64,8 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
     On Linux they are forks of one server process, which loads the program while this one reads its
     input.
     """
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, forkserver, get_context, resource_tracker
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+    from multiprocessing import active_children, forkserver, get_context
 
     from workloadkit.cli.stopping import undisturbed
 
@@ -74,10 +74,13 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
 
         def submit(self, /, *call: Any, **keywords: Any) -> "Future[Any]":
             with undisturbed():
-                return super().submit(*call, **keywords)
+                try:
+                    return super().submit(*call, **keywords)
+                except (EOFError, OSError) as error:  # the server was killed
+                    raise BrokenExecutor from error
 
     with undisturbed():
-        resource_tracker.ensure_running()  # first, as it unblocks Ctrl-C
+        _start_tracker()  # first, as it unblocks Ctrl-C
     context: Any = get_context("spawn")
     if sys.platform == "linux":
         context = get_context("forkserver")
@@ -93,6 +96,29 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _start_tracker() -> None:
+    """Start the process of Python that cleans up after killed ones, once.
+
+    Python would start it again if it is killed. The new one would then print an error for each
+    thing that the first one was to clean up.
+    """
+    from multiprocessing import resource_tracker
+
+    tracker: Any = resource_tracker._resource_tracker
+    if "_send" in vars(tracker):
+        return
+    tracker.ensure_running()
+    send = tracker._send
+
+    def send_if_it_runs(*message: str) -> None:
+        with suppress(OSError):
+            os.write(tracker._fd, b"PROBE:0:noop\n")
+            send(*message)
+
+    tracker._send = send_if_it_runs
+    tracker.ensure_running = resource_tracker.ensure_running = lambda: None
 
 
 @contextmanager

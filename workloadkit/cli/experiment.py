@@ -77,6 +77,14 @@ def run(
             "`experiment merge`.",
         ),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            rich_help_panel=RARE,
+            help="Import the modules of custom parts that FILE.toml names: their code runs.",
+        ),
+    ] = False,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     json: JsonOption = None,
@@ -92,7 +100,7 @@ def run(
 
     check_outputs(json=json, inputs=[file])
     with executor(workers, dask=dask) as pool:
-        experiment = read_experiment(file, strict=strict)
+        experiment = read_experiment(file, strict=strict, trust=trust)
         with progress("simulations") as count:
             results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=count)
     note(f"{out}: {len(results.runs):,} of {plural(results.size, 'simulation')}")

@@ -79,10 +79,11 @@ def metasystem(
     goes to stdout. By default the seed is that of the description.
     """
     from workloadkit.experiments.custom_parts import meta_scheduler_named
+    from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
     check_outputs(json=json, inputs=[description])
-    if output is not None and not output.parent.is_dir():
+    if output is not None and not is_folder(output.parent):
         raise WorkloadError(f"{output}: cannot be written: No such file or directory")
     policies: dict[str, Any] = {}
     for word in policy or ():

@@ -78,6 +78,7 @@ def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any
     asked = [name for name in _NEXT_TO_LOG if str(values.get(name)) == "log"]
     if not asked:
         return {}
+    from workloadkit.io.files import is_file
     from workloadkit.io.machine import machine_path
     from workloadkit.io.outages import outages_path
     from workloadkit.io.reservations import reservations_path
@@ -88,7 +89,7 @@ def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any
         if trace is None or str(trace) == "-":
             raise ParameterError(f"--{name} log requires TRACE, the file of a log")
         found[name] = paths[name](trace)
-        if not found[name].is_file():
+        if not is_file(found[name]):
             raise WorkloadError(f"{found[name]}: no such file; --{name} log requires it")
     return {name: path for name, path in found.items() if name != "machine"}
 

@@ -1,5 +1,6 @@
 """`workloadkit resample`: new logs, resampled from the users of an old one."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,6 +155,7 @@ def _write_many(
     from workloadkit.experiments.mapped import Mapped
     from workloadkit.provenance import seed_of
     from workloadkit.resample.files import (
+        made_by,
         runs_there,
         unfinished_seed,
         whole_folder,
@@ -167,7 +169,7 @@ def _write_many(
         note(f"{folder}: continuing with {len(there):,} of {count:,} logs that are there")
     with (
         progress("resampling") as count_done,
-        whole_folder(folder) as place,
+        whole_folder(folder, made_by(resampling, seed, count)) as place,
         TemporaryDirectory() as temporary,
         executor(min(workers, count)) as pool,
     ):
@@ -208,11 +210,12 @@ def _compare(
 
 def _check_folder(folder: Path) -> None:
     """Check the folder of new logs before anything is read."""
+    from workloadkit.io.files import is_folder
     from workloadkit.resample.files import check_has_none
 
     if str(folder) == "-":
         raise ParameterError("--count writes files; name their folder with -o")
-    if folder.exists() and not folder.is_dir():
+    if os.path.lexists(folder) and not is_folder(folder):
         raise WorkloadError(f"{folder}: is a file; with --count, -o names a folder")
     check_outputs(folder)
     check_has_none(folder)

@@ -11,29 +11,30 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from workloadkit.cli.messages import write_message
-
-#: Signals that stop the program; its exit code is 128 more.
-_NUMBERS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+from workloadkit.signals import STOPPING, handle
 
 #: Signals that a terminal sends to all processes of a command.
-_OF_TERMINAL = [number for number in _NUMBERS if number != signal.SIGTERM]
+_OF_TERMINAL = [number for number in STOPPING if number != signal.SIGTERM]
 
 _AGAIN = 0.05  # [s]
 _COMPILER = str(Path("llvmlite", "binding"))
 
 _stopped_by = 0  # the first signal received
 _waits = False
+_is_due = True  # whether a signal raises Stop: the first one, and one that is sent again
 _is_handled = False
 
 
 class Stop(KeyboardInterrupt):
-    """A signal was received: the program unwinds.
+    """A signal was received: the program unwinds, and further signals do not disturb this.
 
     Some compiled code discards exceptions, or prints them. Then this one is deleted before it is
     handled, and the signal is sent again.
     """
+
+    def __init__(self) -> None:
+        global _is_due
+        _is_due = False
 
     def __del__(self) -> None:
         if not (_is_handled or sys.is_finalizing()):
@@ -42,9 +43,7 @@ class Stop(KeyboardInterrupt):
 
 def stop_at_signals() -> None:
     """Install the handlers of signals."""
-    for number in _NUMBERS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
-            signal.signal(number, _stop)
+    handle(_stop)
     sys.unraisablehook, sys.excepthook = _complain, _print
     threading.excepthook = _complain_in_a_thread
 
@@ -64,7 +63,7 @@ def undisturbed() -> Iterator[None]:
     finally:
         mask(getattr(signal, "SIG_SETMASK", 0), before)
         _waits = False
-    if _stopped_by:
+    if _stopped_by and _is_due:
         raise Stop
 
 
@@ -74,9 +73,12 @@ def exit_code() -> int:
 
 
 def ignore_signals() -> None:
-    """Let the program end: from now on no signal, a repeated one neither, stops it."""
+    """Let the program end: from now on no signal stops it, not even while Python shuts down."""
     global _is_handled
     _is_handled = True
+    for number in STOPPING:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def report_interrupt() -> None:
@@ -106,7 +108,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _is_handled:
         return
     _stopped_by = _stopped_by or number
-    if _waits:
+    if _waits or not _is_due:
         return
     if _is_in_compiler(frame):
         _send_again()
@@ -125,7 +127,13 @@ def _is_in_compiler(frame: FrameType | None) -> bool:
 
 def _send_again() -> None:
     """Send the signal again in a moment."""
-    again = threading.Timer(_AGAIN, os.kill, (os.getpid(), _stopped_by))
+
+    def send() -> None:
+        global _is_due
+        _is_due = True
+        os.kill(os.getpid(), _stopped_by)
+
+    again = threading.Timer(_AGAIN, send)
     again.daemon = True
     again.start()
 

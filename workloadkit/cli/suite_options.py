@@ -103,13 +103,11 @@ def _kind(option: str, what: str) -> "Kind":
     """Return the kind of an entry that an option names."""
     if option == "--process":
         return "process"
-    try:
-        is_folder = Path(what).is_dir()
-    except OSError:  # longer than the name of a folder can be
-        is_folder = False
+    from workloadkit.io.files import is_folder
+
     if option == "--meta":
-        return "meta-schedules" if is_folder else "meta-process"
-    if not is_folder:
+        return "meta-schedules" if is_folder(what) else "meta-process"
+    if not is_folder(what):
         raise WorkloadError(f"{what}: is not a folder")
     return "schedules"
 
@@ -117,8 +115,9 @@ def _kind(option: str, what: str) -> "Kind":
 def chosen_cases(only: Sequence[str] | None, logs: Path | None) -> "list[Case]":
     """Return the cases that the options choose."""
     from workloadkit.benchmark import cases
+    from workloadkit.io.files import is_folder
 
-    if logs is not None and not logs.is_dir():
+    if logs is not None and not is_folder(logs):
         raise WorkloadError(f"{logs}: is not a folder")
     with progress("preparing the suite"):
         found = cases(logs, only or ())

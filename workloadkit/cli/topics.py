@@ -304,10 +304,10 @@ _CUSTOM = """
 --metric module:function          a function of a schedule that returns a
                                   number (sweep, and files of experiment)
 
-simulate, sweep, site and the files of experiment take them. The module is
-installed, or a .py file in the working directory; of such a file only the
-source is read, no compiled code. The provenance records the digest of the
-source. On a Dask cluster, modules must be installed.
+simulate, sweep and site take them, and files of experiment with --trust. The
+module is installed, or a .py file in the working directory; of such a file
+only the source is read, no compiled code. The provenance records the digest
+of the source. On a Dask cluster, modules must be installed.
 """
 
 _EXIT = """

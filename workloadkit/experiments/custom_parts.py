@@ -10,16 +10,19 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.machinery import FileFinder, ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError, among, quoted
+from workloadkit.errors import ParameterError, WorkloadError, among, quoted, shorten
 from workloadkit.parameters import read_choice
 
 _FORM = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_]\w*)(?::(.*))?", re.ASCII)
+
+_trusts: ContextVar[bool] = ContextVar("trusts", default=True)
 
 #: The modules that were imported, which workers need as well.
 IMPORTED: list[str] = []
@@ -117,6 +120,16 @@ def metric_named(word: str) -> Any:
     return _named("metric", word, KNOWN)
 
 
+@contextmanager
+def built_in_alone(*, trust: bool) -> Iterator[None]:
+    """Refuse the modules that words name, unless `trust`: those of a file may be another user's."""
+    before = _trusts.set(trust)
+    try:
+        yield
+    finally:
+        _trusts.reset(before)
+
+
 def import_modules(names: Iterable[str]) -> None:
     """Import custom modules, also from the working directory."""
     with _working_directory():
@@ -129,13 +142,15 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
     if match is None or match[1] in known:
         return text
     module, name, settings = match.groups()
+    if not _trusts.get():
+        raise ParameterError(f"{kind} {shorten(text)}: a module is imported with --trust only")
     try:
         import_modules([module])
     except Exception as error:  # whatever the module raises
         missing = isinstance(error, ModuleNotFoundError) and error.name
         if missing and f"{module}.".startswith(f"{missing}."):
             raise ParameterError(
-                f"unknown {kind} {quoted(module)}, and no module of this name; "
+                f"unknown {kind} {quoted(module, 40)}, and no module of this name; "
                 f"{among(module, known)}"
             ) from None
         why = f"{type(error).__name__}: {error}"

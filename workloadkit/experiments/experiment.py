@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, check_number, quoted
 from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.checkpoints import Checkpoints
-from workloadkit.experiments.grid import AXES, Cell, Grid, GridTask
+from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
 from workloadkit.experiments.mapped import Mapped, mapping_folder
 from workloadkit.experiments.measuring import Metric, identities, named_metrics
 from workloadkit.experiments.merging import results_of
@@ -33,6 +34,7 @@ from workloadkit.experiments.results_file import (
 )
 from workloadkit.experiments.tasks import Call, simulate_task, without
 from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
+from workloadkit.io.files import is_file
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
@@ -51,9 +53,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
-
-#: Columns of the results next to those of the metrics.
-_COLUMNS = (*AXES, "saturated", "runs")
 
 #: Settings that are the same for all readings of an experiment.
 COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
@@ -124,8 +123,14 @@ class Experiment(Displayed):
             if not values:
                 raise ParameterError(f"no {name} given")
         _check_loads(loads)
+        size = prod(map(len, given.values())) * self.settings.runs
+        if size > MOST_SIMULATIONS:
+            raise ParameterError(
+                f"runs is {quoted(self.settings.runs)}: an experiment of {size:,} simulations "
+                f"is too large; the most are {MOST_SIMULATIONS:,}"
+            )
         for name in self._metrics:
-            if name in _COLUMNS:
+            if name in COLUMNS:
                 raise ParameterError(f"a metric is named {name}, as is a column of the results")
         for scheduler in self.named_schedulers.values():
             if isinstance(scheduler, str):
@@ -324,7 +329,7 @@ class Experiment(Displayed):
 
     def _known(self, file: Path | None) -> tuple[Grid, dict[Cell, dict[str, Any]]]:
         """Return the grid and the existing results."""
-        if file is None or not file.exists():
+        if file is None or not is_file(file):
             return self.grid(seed_of(self.settings.rng)), {}
         there, found = read_file(file)
         rng = there.common["seed"] if self.settings.rng is None else self.settings.rng
@@ -376,7 +381,7 @@ def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, An
     """Return the checkpoints of a results file, if there is one."""
     if file is None:
         return Checkpoints(lambda: None)
-    return Checkpoints(lambda: write_results(file, grid, rows), is_written=file.exists())
+    return Checkpoints(lambda: write_results(file, grid, rows), is_written=is_file(file))
 
 
 def _check_loads(loads: Sequence[float | None]) -> None:

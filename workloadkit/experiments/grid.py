@@ -1,15 +1,27 @@
 """The grid of an experiment: its simulations."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
+from math import inf
 from typing import Any, NamedTuple
 
-from workloadkit.errors import ParameterError, plural
+from workloadkit.errors import FormatError, ParameterError, plural, quoted
+from workloadkit.io.strict_json import read_json
 
 #: The axes; the last one varies fastest.
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
+
+#: Columns of the results next to those of the metrics.
+COLUMNS = (*AXES, "saturated", "runs")
+
+#: Largest number of simulations of an experiment.
+MOST_SIMULATIONS = 10_000_000
+
+NOT_RESULTS = "not a file of an experiment's results"
+
+_MOST_SHOWN = 80  # characters of a value in a message
 
 
 class Cell(NamedTuple):
@@ -89,9 +101,30 @@ class Grid:
         return json.dumps({field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
-    def from_json(cls, text: str) -> "Grid":
-        """Parse the output of `to_json`."""
-        return cls(**json.loads(text))
+    def from_json(cls, text: str | bytes, where: str) -> "Grid":
+        """Parse the output of `to_json`.
+
+        Parameters
+        ----------
+        text : str or bytes
+        where : str
+            The file, for messages.
+
+        Raises
+        ------
+        FormatError
+        """
+        data = read_json(text, where)
+        names = [field.name for field in fields(cls)]
+        if not isinstance(data, dict) or sorted(data) != sorted(names):
+            raise FormatError(where, f"{NOT_RESULTS}: its grid has not the parts {names}")
+        for name, is_valid in _VALID.items():
+            if not is_valid(data[name]):
+                raise FormatError(where, f"{NOT_RESULTS}: {name} is {quoted(data[name])}")
+        grid = cls(**data)
+        if grid.size > MOST_SIMULATIONS:
+            raise FormatError(where, f"{NOT_RESULTS}: {quoted(grid.size)} simulations")
+        return grid
 
     def check_contains(self, other: "Grid", where: object) -> None:
         """Check that all simulations of another grid are part of this one.
@@ -131,4 +164,44 @@ class Grid:
 
 
 def _shown(value: Any) -> str:
-    return "by default" if value is None else value if isinstance(value, str) else json.dumps(value)
+    if value is None:
+        return "by default"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
+
+
+def _is_axis(value: Any) -> bool:
+    """Whether names have identities."""
+    return isinstance(value, dict) and len(value) > 0
+
+
+def _is_load(value: Any) -> bool:
+    """Whether all are different loads, or the log's own."""
+    return (
+        isinstance(value, list)
+        and all(x is None or (type(x) in (int, float) and 0 < x < inf) for x in value)
+        and 0 < len(set(value)) == len(value)
+    )
+
+
+def _is_common(value: Any) -> bool:
+    """Whether the common settings have a seed and the names of metrics."""
+    if not isinstance(value, dict):
+        return False
+    seed, metrics = value.get("seed"), value.get("metrics")
+    return (
+        type(seed) is int
+        and seed >= 0
+        and isinstance(metrics, list | dict)
+        and all(isinstance(name, str) for name in metrics)
+        and 0 < len(set(metrics)) == len(metrics)
+        and not {*metrics} & {*COLUMNS}
+    )
+
+
+_VALID: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("log", "users", "reading", "scheduler"), _is_axis),
+    "load": _is_load,
+    "runs": lambda value: type(value) is int and value > 0,
+    "common": _is_common,
+}

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from workloadkit.errors import ParameterError
 
 
+@np.errstate(over="ignore", invalid="ignore")  # an infinite value gives an infinite mean
 def mean_interval(
     values: ArrayLike, *, confidence: float = 0.95, positive: bool = False
 ) -> tuple[float, float, float]:
@@ -57,6 +58,7 @@ def mean_interval(
     return mean, mean - half, mean + half
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def ratio_interval(
     values: ArrayLike, others: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[float, float, float]:

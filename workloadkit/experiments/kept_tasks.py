@@ -10,15 +10,36 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.executors import each_done
+from workloadkit.experiments.as_data import NotDataError, decoded, encoded
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.io.files import writing
+from workloadkit.io.parquet import reading_parquet
+from workloadkit.io.strict_json import read_json
+from workloadkit.io.unfinished_files import check_continues
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import pyarrow as pa
+
 _MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metadata
+
+
+class Live(NamedTuple):
+    """A result that cannot be written as data; it is not stored.
+
+    Parameters
+    ----------
+    value : object
+    """
+
+    value: Any
+
+
+#: A result: as text, see `as_data`, or as it is.
+Kept = str | Live
 
 
 class KeptTasks:
@@ -32,9 +53,9 @@ class KeptTasks:
         None: nothing is stored.
     made_by : mapping of str to object
         Everything that results depend on: version, seed and so on, for JSON.
-    results : dict of str to bytes
-        The existing results, pickled, by the digest of the task.
-    done : dict of str to bytes
+    results : dict of str to str
+        The existing results, as text, by the digest of the task.
+    done : dict of str to str or Live
         Such results of several programs, which share equal tasks; grows.
     """
 
@@ -42,10 +63,11 @@ class KeptTasks:
         self,
         file: Path | None,
         made_by: Mapping[str, Any],
-        results: dict[str, bytes],
-        done: dict[str, bytes],
+        results: Mapping[str, str],
+        done: dict[str, Kept],
     ) -> None:
-        self._file, self._made_by, self._results, self._of_all = file, made_by, results, done
+        self._file, self._made_by, self._of_all = file, made_by, done
+        self._results: dict[str, Kept] = dict(results)
         self._checkpoints = Checkpoints(self._write)
         self._total = 0
         self._done = 0
@@ -86,7 +108,7 @@ class KeptTasks:
             if progress is not None:
                 progress(self._done, self._total)
         self._of_all |= {key: self._results[key] for key in calls}
-        return [pickle.loads(self._results[key]) for key in keys]
+        return [_value(self._results[key]) for key in keys]
 
     def _write(self) -> None:
         import pyarrow as pa
@@ -95,8 +117,9 @@ class KeptTasks:
         if self._file is None:
             return
         metadata = {_MADE_BY: json.dumps(self._made_by).encode()}
-        schema = pa.schema([("task", pa.string()), ("result", pa.binary())], metadata=metadata)
-        columns = [list(self._results), list(self._results.values())]
+        schema = _schema().with_metadata(metadata)
+        stored = {key: kept for key, kept in self._results.items() if isinstance(kept, str)}
+        columns = [list(stored), list(stored.values())]
         buffer = io.BytesIO()
         pq.write_table(pa.table(columns, schema=schema), buffer)
         with writing(self._file) as stream:
@@ -125,12 +148,20 @@ def _digest(function: Callable[..., Any], task: tuple[Any, ...]) -> str:
     return sha256(pickle.dumps(named)).hexdigest()
 
 
-def _done(call: _Call) -> bytes:
-    return pickle.dumps(call.function(*call.arguments))
+def _done(call: _Call) -> Kept:
+    value = call.function(*call.arguments)
+    try:
+        return encoded(value)
+    except NotDataError:
+        return Live(value)
+
+
+def _value(kept: Kept) -> Any:
+    return decoded(kept) if isinstance(kept, str) else kept.value
 
 
 def kept_tasks(
-    file: Path | None, made_by: Mapping[str, Any], done: dict[str, bytes] | None = None
+    file: Path | None, made_by: Mapping[str, Any], done: dict[str, Kept] | None = None
 ) -> KeptTasks:
     """Return the tasks of a program, with the results of an interrupted one from a file.
 
@@ -142,7 +173,7 @@ def kept_tasks(
         None: nothing is stored.
     made_by : mapping of str to object
         Everything that results depend on, for JSON.
-    done : dict of str to bytes, optional
+    done : dict of str to str or Live, optional
         Results of several programs, which share equal tasks; grows.
 
     Raises
@@ -150,25 +181,24 @@ def kept_tasks(
     ParameterError
         If the results in the file have other dependencies.
     WorkloadError
-        If the file cannot be read, or if others can write to it, because results are unpickled.
+        If the file cannot be read, is not one of unfinished tasks, or others can write to it.
     """
     done = {} if done is None else done
-    there = read_kept(file) if file is not None else None
-    if there is None:
+    there = None if file is None else read_kept(file)
+    if file is None or there is None:
         return KeptTasks(file, made_by, {}, done)
     other, results = there
-    for name, value in made_by.items():
-        if other.get(name) != value:
-            raise ParameterError(
-                f"{file}: left by a command with {name} {other.get(name)}, not {value}; remove it, "
-                "or use another folder"
-            )
+    check_continues(file, other, json.loads(json.dumps(made_by)))
     return KeptTasks(file, made_by, results, done)
 
 
-def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, bytes]] | None:
-    """Return the dependencies of the results in a file, and the results; None without a file."""
-    import pyarrow as pa
+def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
+    """Return the dependencies of the results in a file, and the results; None without a file.
+
+    Raises
+    ------
+    WorkloadError
+    """
     import pyarrow.parquet as pq
 
     try:
@@ -177,12 +207,24 @@ def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, bytes]] | None:
         return None
     if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise WorkloadError(f"{file}: others can write to it; remove it")
+
+    name = str(file)
     try:
-        table = pq.read_table(io.BytesIO(file.read_bytes()))
-        made_by = json.loads((table.schema.metadata or {})[_MADE_BY])
-        keys, results = (table.column(name).to_pylist() for name in ("task", "result"))
-        return made_by, dict(zip(keys, results, strict=True))
-    except OSError as error:
-        raise WorkloadError(f"{file}: cannot be read: {error.strerror}") from error
-    except (pa.ArrowInvalid, KeyError, ValueError):
-        raise WorkloadError(f"{file}: not a file of unfinished tasks; remove it") from None
+        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(file.read_bytes())))
+        reading_parquet(name, lambda: table.validate(full=True))
+        made_by = read_json((table.schema.metadata or {})[_MADE_BY], name)
+        if not isinstance(made_by, dict) or table.schema != _schema():
+            raise NotDataError("its columns are others")
+        results = dict(zip(*table.to_pydict().values(), strict=True))
+        for text in results.values():
+            decoded(text)
+    except (FormatError, KeyError, NotDataError):
+        raise WorkloadError(f"{name}: not a file of unfinished tasks; remove it") from None
+    return made_by, results
+
+
+def _schema() -> "pa.Schema":
+    """Return the columns of the file."""
+    import pyarrow as pa
+
+    return pa.schema([("task", pa.string()), ("result", pa.string())])

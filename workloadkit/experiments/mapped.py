@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,12 @@ class Mapped:
     Parameters
     ----------
     path : Path
+    digest : bytes
+        SHA-256 of the pickle in the file, so that no other one is read.
     """
 
     path: Path
+    digest: bytes
 
     @classmethod
     def write(cls, value: Any, path: Path) -> "Mapped":
@@ -36,7 +40,6 @@ class Mapped:
         ----------
         value : object
         path : Path
-            In a folder that only its owner can write to, because objects are unpickled from it.
         """
         arrays: list[pickle.PickleBuffer] = []
         data = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
@@ -47,7 +50,7 @@ class Mapped:
             for part in parts:
                 stream.write(bytes(-stream.tell() % _ALIGNED))
                 stream.write(part)
-        return cls(path.resolve())
+        return cls(path.resolve(), sha256(data).digest())
 
     def read(self) -> Any:
         """Return the object; the last few are cached.
@@ -55,13 +58,14 @@ class Mapped:
         Raises
         ------
         WorkloadError
-            If the file does not exist, such as on another machine.
+            If the file does not exist, such as on another machine, or has changed.
         """
-        return _read(self.path)
+        return _read(self)
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path) -> Any:
+def _read(mapped: Mapped) -> Any:
+    path = mapped.path
     try:
         with path.open("rb") as stream:
             # copy-on-write: pages are copied only when written to
@@ -70,14 +74,25 @@ def _read(path: Path) -> Any:
         raise WorkloadError(
             f"{path}: {error.strerror}; all machines of an experiment must share its output folder"
         ) from error
+    try:
+        parts = list(_parts(view))
+    except struct.error:
+        parts = [view]
+    data = bytes(parts[0])  # a copy, which cannot change any more
+    if sha256(data).digest() != mapped.digest:
+        raise WorkloadError(f"{path}: changed while the experiment runs")
+    return pickle.loads(data, buffers=parts[1:])
+
+
+def _parts(view: memoryview) -> Iterator[memoryview]:
+    """Yield the pickle, and the arrays that it refers to."""
     n_parts = _SIZE.unpack_from(view)[0]
-    place, parts = _SIZE.size * (n_parts + 1), []
+    place = _SIZE.size * (n_parts + 1)
     for i in range(n_parts):
         place += -place % _ALIGNED
         size = _SIZE.unpack_from(view, _SIZE.size * (i + 1))[0]
-        parts.append(view[place : place + size])
+        yield view[place : place + size]
         place += size
-    return pickle.loads(parts[0], buffers=parts[1:])
 
 
 @contextmanager

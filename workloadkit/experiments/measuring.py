@@ -92,7 +92,7 @@ def named_metrics(metrics: Metrics) -> dict[str, str | Metric]:
     for name, metric in named.items():
         if isinstance(metric, str):
             if metric not in KNOWN:
-                raise ParameterError(f"unknown metric {quoted(metric)}; {among(metric, KNOWN)}")
+                raise ParameterError(f"unknown metric {quoted(metric, 40)}; {among(metric, KNOWN)}")
         elif not callable(metric) or not isinstance(name, str):
             raise ParameterError(
                 f"metric {quoted(name)} is {quoted(metric)}; give a name, or a mapping of names to "

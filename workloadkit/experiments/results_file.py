@@ -5,14 +5,19 @@ interruptions and of the processes that ran them.
 """
 
 import io
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workloadkit.errors import WorkloadError
-from workloadkit.experiments.grid import AXES, Cell, Grid
+from workloadkit.errors import FormatError, WorkloadError, quoted
+from workloadkit.experiments.grid import AXES, NOT_RESULTS, Cell, Grid
+from workloadkit.io.parquet import reading_parquet
+from workloadkit.io.unfinished_files import locked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Name of the file in its folder.
 RESULTS = "results.parquet"
@@ -40,17 +45,46 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
     WorkloadError
         If the file cannot be read or is not a results file.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    name = str(path)
     try:
-        table = pq.read_table(io.BytesIO(path.read_bytes()))
-        text = (table.schema.metadata or {})[_GRID].decode()
-        return Grid.from_json(text), table.to_pylist()
+        data = path.read_bytes()
     except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
-    except (pa.ArrowInvalid, KeyError, ValueError, TypeError):
-        raise WorkloadError(f"{path}: not a file of an experiment's results") from None
+        raise WorkloadError(f"{name}: cannot be read: {error.strerror}") from error
+    try:
+        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(data)))
+        reading_parquet(name, lambda: table.validate(full=True))
+    except FormatError:
+        raise FormatError(name, NOT_RESULTS) from None
+    text = (table.schema.metadata or {}).get(_GRID)
+    if text is None:
+        raise FormatError(name, NOT_RESULTS)
+    grid = Grid.from_json(text, name)
+    for column, expected in zip_longest(map(_named, table.schema), map(_named, _schema(grid))):
+        if column != expected:
+            raise FormatError(name, f"{NOT_RESULTS}: a column {column}, not {expected}")
+    cells = set()
+    rows = table.to_pylist()
+    for row in rows:
+        cell = cell_of(row)
+        fault = _fault(grid, row, cell)
+        if fault or cell in cells:
+            raise FormatError(name, f"{NOT_RESULTS}: {fault or f'two rows of {quoted(cell[:])}'}")
+        cells.add(cell)
+    return grid, rows
+
+
+def _named(column: Any) -> str:
+    return f"{quoted(column.name)} of type {column.type}"
+
+
+def _fault(grid: Grid, row: Row, cell: Cell) -> str:
+    """Return what is wrong with a row; empty if nothing is."""
+    for axis, value in zip(AXES, cell, strict=True):
+        if value not in (range(grid.runs) if axis == "run" else getattr(grid, axis)):
+            return f"{axis} is {quoted(value)}"
+    return next((f"no {x}" for x in grid.common["metrics"] if row[x] is None), "")
 
 
 def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
@@ -60,13 +94,7 @@ def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
 
     from workloadkit.io.files import writing
 
-    types = {"load": pa.float64(), "run": pa.int64(), "saturated": pa.bool_()}
-    columns = [(axis, types.get(axis, pa.string())) for axis in AXES]
-    columns += [
-        ("saturated", types["saturated"]),
-        *((name, pa.float64()) for name in grid.common["metrics"]),
-    ]
-    schema = pa.schema(columns, metadata={_GRID: grid.to_json().encode()})
+    schema = _schema(grid).with_metadata({_GRID: grid.to_json().encode()})
     ordered = [rows[cell] for cell in grid.cells if cell in rows]
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(ordered, schema), buffer)
@@ -74,33 +102,14 @@ def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
         stream.write(buffer.getvalue())
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for this process, if the file system supports it.
+def _schema(grid: Grid) -> "pa.Schema":
+    """Return the columns of the results of a grid."""
+    import pyarrow as pa
 
-    Raises
-    ------
-    WorkloadError
-        If another process writes results to the folder.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not available on this system
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkloadError(
-                f"{folder}: another process writes results to it; use one folder per shard"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-    finally:
-        os.close(handle)
+    types = {"load": pa.float64(), "run": pa.int64()}
+    columns = [(axis, types.get(axis, pa.string())) for axis in AXES]
+    metrics = ((name, pa.float64()) for name in grid.common["metrics"])
+    return pa.schema([*columns, ("saturated", pa.bool_()), *metrics])
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.experiments.custom_parts import (
+    built_in_alone,
     metric_named,
     metrics_named,
     scheduler_named,
@@ -32,7 +33,9 @@ _CHOICE = {"where": "expression", "since": "since", "until": "until"}
 _RENAMED = {"seed": "rng"}
 
 
-def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Experiment:
+def read_experiment(
+    path: str | os.PathLike[str], *, strict: bool = False, trust: bool = True
+) -> Experiment:
     """Read an experiment from a TOML file.
 
     The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
@@ -46,6 +49,8 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     path : path
     strict : bool, default False
         Whether to stop at the first violation of the SWF standard in a log.
+    trust : bool, default True
+        Whether to import the modules of custom parts that the file names, which runs their code.
 
     Returns
     -------
@@ -66,7 +71,8 @@ def read_experiment(path: str | os.PathLike[str], *, strict: bool = False) -> Ex
     place = Path(path)
     keys = read_toml(place)
     try:
-        return _experiment(keys, place.parent, strict=strict)
+        with built_in_alone(trust=trust):
+            return _experiment(keys, place.parent, strict=strict)
     except ParameterError as error:
         raise ParameterError(f"{place}: {error}") from None
 
@@ -149,7 +155,7 @@ def _settings(
         name = names.get(key)
         if name is None:
             raise ParameterError(
-                f"unknown key {quoted(key)}; {among(key, sorted((*known, *names)))}"
+                f"unknown key {quoted(key, 40)}; {among(key, sorted((*known, *names)))}"
             )
         if name in declared and declared[name].type is Duration and isinstance(value, str):
             try:

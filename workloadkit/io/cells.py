@@ -183,6 +183,18 @@ class Cells:
         cells.order = order
         return cells
 
+    def with_column(self, name: str, texts: Sequence[str]) -> "Cells":
+        """Return the fields with another one, given as texts in the order of the records."""
+        order = np.arange(self.n_records) if self.order is None else self.order
+        encoded = np.empty(self.n_records, object)
+        encoded[order] = [text.encode() for text in texts]
+        ends = len(self.data) + np.cumsum([0, *map(len, encoded)])
+        data = b"".join([self.data, *encoded, bytes(PAD)])
+        begin, end = {**self.begin, name: ends[:-1]}, {**self.end, name: ends[1:]}
+        cells = Cells(data, begin, end, self.n_records)
+        cells.order = self.order
+        return cells
+
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which records lack a field."""
         if name not in self.begin:
@@ -283,6 +295,23 @@ class Cells:
         number, plain = self._decimals(self.begin[name], self.end[name])
         number[~plain] = np.nan
         return self._ordered(number), self._ordered(plain)
+
+    def has_suffix(self, name: str, suffix: bytes) -> NDArray[np.bool_]:
+        """Return which texts of a field end with a suffix."""
+        begin, end = self.begin[name], self.end[name]
+        has = end - begin >= len(suffix)
+        for i, char in enumerate(suffix):
+            has &= self._chars[end - len(suffix) + i] == char
+        return self._ordered(has)
+
+    def without_suffix(self, name: str, suffix: bytes) -> "Cells":
+        """Return the fields without the suffix of one, where it has it."""
+        begin, end = self.begin[name], self.end[name]
+        has = Cells(self.data, {name: begin}, {name: end}, end.size).has_suffix(name, suffix)
+        shorter = {**self.end, name: end - len(suffix) * has}
+        cells = Cells(self.data, self.begin, shorter, self.n_records)
+        cells.order = self.order
+        return cells
 
     def lengths(self, name: str) -> NDArray[np.int64]:
         """Return the lengths of the texts of a field, in bytes."""

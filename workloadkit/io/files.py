@@ -5,15 +5,17 @@ are the same everywhere, and no incomplete file is left behind.
 """
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from errno import EACCES
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -24,6 +26,7 @@ from workloadkit.errors import (
     WorkloadError,
     printable,
 )
+from workloadkit.io.standard_output import StandardOutputError
 from workloadkit.io.unfinished_files import remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
@@ -40,6 +43,7 @@ _NOT_WRITTEN = (".7z", ".br", ".lz", ".lz4", ".lzma", ".rar", ".tar", ".tgz", ".
 # Compressed logs expand about tenfold: a longer expansion is refused as a decompression bomb.
 _MUCH = 1 << 26  # [bytes]
 _MOST_TIMES = 300
+_BINARY = "is a binary file, not text"
 _CORRUPT = "its compressed data are corrupt"
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -52,6 +56,19 @@ _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")  # of an archive, and of an empty one
 
 #: A zip archive is read from its end; longer ones wait in a temporary file. [bytes]
 _LONGEST_IN_MEMORY = 1 << 24
+
+# Characters that text does not contain; a file with more of them is binary.
+_CONTROLS = bytes({*range(32), 127} - {*b"\0\b\t\n\v\f\r\x1b"})
+_FEW_CONTROLS = 1 / 20
+
+# UTF-32 first: its mark begins with that of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_HEAD = 64  # bytes that show UTF-16 without a mark
 
 # A block of zstd has at least 4 bytes and at most 128 KiB of text: 512 bytes give at most 16 MiB.
 _ZSTD_STEP = 512
@@ -82,8 +99,12 @@ def log_name(path: str) -> str:
     return "standard input" if path == "-" else printable(Path(path).name)
 
 
-def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> Iterator[bytes]:
+def text_chunks(
+    source: Source, *, size: int = CHUNK, binary: bool = False, nuls: bool = False
+) -> Iterator[bytes]:
     """Yield the text of `source` in chunks of about `size` bytes, decompressed, not decoded.
+
+    UTF-16 and UTF-32, as some shells write them, become UTF-8.
 
     Parameters
     ----------
@@ -94,23 +115,86 @@ def text_chunks(source: Source, *, size: int = CHUNK, binary: bool = False) -> I
         Minimum size of every chunk but the last.
     binary : bool, default False
         Whether the file may be binary.
+    nuls : bool, default False
+        Whether the text may contain NUL characters, which file systems leave after a crash; they
+        stay in the chunks.
 
     Raises
     ------
     FormatError
-        If the file cannot be opened, is truncated, corrupt or binary, or expands to hundreds of
-        times its size.
+        If the file cannot be opened, is truncated, corrupt or binary, contains NUL characters, or
+        expands to hundreds of times its size.
     """
     path = source_path(source)
     with _naming(path), ExitStack() as stack:
-        for chunk in _decompressed(_opened(source, path, stack), size):
-            if not binary and b"\0" in chunk:
-                raise FormatError(path, "is a binary file, not text")
+        chunks = _decompressed(_opened(source, path, stack), size)
+        if binary:
+            yield from chunks
+            return
+        has_nuls = has_text = False
+        line = 1
+        for chunk in as_utf8(chunks):
+            if b"\0" in chunk:
+                has_nuls = True
+                if not _is_text(chunk):
+                    raise FormatError(path, _BINARY)
+                if not nuls and (has_text or chunk.strip(b"\0")):
+                    line += chunk.count(b"\n", 0, chunk.index(b"\0"))
+                    raise FormatError(path, "contains NUL characters", line=line)
+            elif not nuls:
+                line += chunk.count(b"\n")
+            has_text = has_text or bool(chunk.strip(b"\0"))
             yield chunk
+        if has_nuls and not has_text:
+            raise FormatError(path, _BINARY)
+
+
+def as_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield text as UTF-8 if it begins as UTF-16 or UTF-32, else as it is.
+
+    Examples
+    --------
+    >>> b"".join(as_utf8(["a|b".encode("utf-16")])), b"".join(as_utf8([b"a|b"]))
+    (b'a|b', b'a|b')
+    """
+    chunks = iter(chunks)
+    first = next(chunks, b"")
+    encoding = _encoding(first)
+    if encoding is None:
+        yield from chain([first] * bool(first), chunks)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    yield decoder.decode(first).removeprefix("\ufeff").encode()
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode()
+
+
+def _encoding(head: bytes) -> str | None:
+    """Return the encoding of a text of two or four bytes per character; None for any other."""
+    for mark, encoding in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    head = head[:_HEAD]
+    for encoding, chars, others in (
+        ("utf-16-le", head[::2], head[1::2]),
+        ("utf-16-be", head[1::2], head[::2]),
+    ):
+        if len(others) > 2 and all(chars) and not any(others):
+            return encoding
+    return None
+
+
+def _is_text(chunk: bytes) -> bool:
+    """Whether few characters other than NUL are control characters."""
+    n_chars = len(chunk) - chunk.count(b"\0")
+    n_controls = len(chunk) - len(chunk.translate(None, _CONTROLS))
+    return n_controls <= _FEW_CONTROLS * n_chars
 
 
 def digested_chunks(source: Source, digest: Any, *, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the chunks of `text_chunks`, and digest them; another thread reads long files ahead.
+
+    They may contain NUL characters.
 
     Parameters
     ----------
@@ -120,7 +204,7 @@ def digested_chunks(source: Source, digest: Any, *, size: int = CHUNK) -> Iterat
     size : int, default 256 KiB
         Minimum size of every chunk but the last. [bytes]
     """
-    chunks = text_chunks(source, size=size)
+    chunks = text_chunks(source, size=size, nuls=True)
 
     def take() -> bytes:
         chunk = next(chunks, b"")
@@ -146,6 +230,22 @@ def file_size(source: Source) -> int:
         return 0 if path == "-" else Path(path).stat().st_size
     except (OSError, ValueError):
         return 0
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a file; one with a name too long for any file is none."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder; see `is_file`."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -244,7 +344,7 @@ def writing(
             target = Path(os.path.realpath(name))
             with _replacing(target, companion) as raw, _compressed(raw, name) as stream:
                 yield stream
-    except BrokenPipeError:  # the reader has closed the pipe, which is not an error of the file
+    except (BrokenPipeError, StandardOutputError):  # not of a file
         raise
     except OSError as error:
         raise WorkloadError(f"{name}: cannot be written: {error.strerror or error}") from error

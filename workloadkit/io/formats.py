@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice
-from workloadkit.io.files import COMPRESSED, Rejoined, Source, source_path, text_chunks
+from workloadkit.io.files import (
+    COMPRESSED,
+    Rejoined,
+    Source,
+    as_utf8,
+    is_file,
+    source_path,
+    text_chunks,
+)
 from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
@@ -61,7 +69,11 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
             format = "slurm"  # noqa: A001
         if format is None:
             sources[0], format = _seen(sources[0], stack)  # noqa: A001
-        return _read_as(format, sources, options)
+        if format is None and (given := sorted(_given(options).keys() - {"strict"})):
+            names = ", ".join(given)
+            reason = f"the format is not recognized; to use {names}, name it (--from, format=)"
+            raise FormatError(source_path(sources[0]), reason)
+        return _read_as(format or "swf", sources, options)
 
 
 def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trace:
@@ -90,7 +102,7 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
         stream: Any = sys.stdin and sys.stdin.buffer
         return hasattr(stream, "peek") and stream.peek(4).startswith(MAGIC)
     with suppress(FormatError):  # the reader reports the error
-        if Path(source).is_file():  # a pipe can be read only once
+        if is_file(source):  # a pipe can be read only once
             return next(text_chunks(source, size=4, binary=True), b"").startswith(MAGIC)
     return False
 
@@ -98,15 +110,14 @@ def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
 def looks_like(path: str | os.PathLike[str]) -> Format:
     """Return the format recognized from a file; the Standard Workload Format if there is none."""
     with ExitStack() as stack:
-        return _seen(path, stack)[1]
+        return _seen(path, stack)[1] or "swf"
 
 
 def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> Trace:  # noqa: A002
     check_choice("format", format, Format)
     known = [f.name for f in fields(ImportOptions)] if format in ACCOUNTING else []
     known += {"swf": ["strict"], "slurm": ["columns"]}.get(format, [])
-    given = {name: v for name, v in options.items() if v is not None and v is not False}
-    given.pop("tz", None) if given.get("tz") == "UTC" else None
+    given = _given(options)
     if unknown := set(given) - set(known):
         raise ParameterError(f"{', '.join(sorted(unknown))}: not supported for {TITLES[format]}")
     if format in ACCOUNTING:
@@ -114,6 +125,13 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     if len(sources) > 1:
         raise ParameterError(f"{len(sources)} files given; {TITLES[format]} is read from one file")
     return _reader(format)(sources[0], **given)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    given = {name: v for name, v in options.items() if v is not None and v is not False}
+    given.pop("tz", None) if given.get("tz") == "UTC" else None
+    return given
 
 
 def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
@@ -183,8 +201,8 @@ def _reader(name: Format) -> Callable[..., Trace]:
     return getattr(import_module(f"workloadkit.io.{name}"), f"read_{name}")
 
 
-def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
-    """Return the complete source and its recognized format."""
+def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format | None]:
+    """Return the complete source and its recognized format, if any."""
     path = source_path(source)
     stream: Any = None
     if path == "-":
@@ -207,9 +225,9 @@ def _seen(source: Source, stack: ExitStack) -> tuple[Source, Format]:
         lines = _first_lines(io.BytesIO(head))
         source = _Named(Rejoined(head, stream), path)
     for name in get_args(Format):
-        if name != "swf" and import_module(f"workloadkit.io.{name}").looks_like(lines):
+        if import_module(f"workloadkit.io.{name}").looks_like(lines):
             return source, name
-    return source, "swf"  # the SWF reader reports errors
+    return source, None
 
 
 class _Named(io.BufferedReader):
@@ -235,5 +253,6 @@ def _first_lines(source: Source) -> list[str]:
     except FormatError:
         if isinstance(source, str | os.PathLike):
             raise
+    text = b"".join(as_utf8([text])).replace(b"\0", b"")
     lines = text.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n")
     return lines[:_N_LINES]

@@ -3,7 +3,8 @@
 import gc
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple
@@ -16,12 +17,20 @@ from workloadkit.io.files import Source, source_path, text_chunks
 #: Input of line-based readers: one file or several, in order.
 Sources = Source | Sequence[Source]
 
-#: Longest accepted line. [bytes]
-LONGEST_LINE = 1 << 20
+#: Counts lines: of a kind, the first one, how many.
+Count = Callable[[str, int, int], object]
+
+#: Longest accepted line; the hosts of a large job take some MiB. [bytes]
+LONGEST_LINE = 1 << 24
+TOO_LONG = "a line of more than 16 MiB"
+
+#: What is counted of NUL characters.
+NULS = "NUL characters left out"
 
 #: Size of a block of text. [bytes]
 BLOCK = 1 << 22
 
+_TORN = re.compile(rb"(?<=[^\n\0])\0\0+\n?")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -71,7 +80,13 @@ def list_of_sources(sources: Sources) -> list[Source]:
     return list(sources)
 
 
-def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
+def line_blocks(
+    sources: Sources,
+    digest: Any = None,
+    *,
+    note: Count | None = None,
+    leave_out: Count | None = None,
+) -> Iterator[Block]:
     r"""Yield the lines of files in blocks.
 
     Lines end in ``\n`` or ``\r\n``. Lines that are not valid UTF-8 are decoded as Latin-1; a byte
@@ -83,11 +98,16 @@ def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
         ``-`` is standard input; compression is recognized from the content.
     digest : hash, optional
         Of `hashlib`; updated with the whole text.
+    note : callable, optional
+        Counts the NUL characters that are left out, with the first line; without it they are an
+        error. Several NULs end a line that they follow, as it is torn.
+    leave_out : callable, optional
+        Counts each line of more than 16 MiB, which is left out; without it such a line is an error.
 
     Raises
     ------
     FormatError
-        If a file cannot be read, is binary, or has a line of more than 1 MiB.
+        If a file cannot be read or is binary.
 
     Examples
     --------
@@ -97,35 +117,67 @@ def line_blocks(sources: Sources, digest: Any = None) -> Iterator[Block]:
     """
     digest = digest or hashlib.sha256()
     with _collector_off():
-        yield from _blocks(sources, digest)
+        yield from _blocks(sources, digest, note, leave_out)
 
 
-def _blocks(sources: Sources, digest: Any) -> Iterator[Block]:
+def _blocks(
+    sources: Sources, digest: Any, note: Count | None, leave_out: Count | None
+) -> Iterator[Block]:
     place = 1
     for source in list_of_sources(sources):
         path = source_path(source)
-        line = 1
+        before = place - 1  # lines of earlier files
         rest = b""
+        too_long = False  # whether the begin of the line was left out
         # the final newline ends a last line without one
-        for chunk in chain(text_chunks(source, size=BLOCK), (None,)):
-            if chunk is not None:
+        for chunk in chain(text_chunks(source, size=BLOCK, nuls=note is not None), (None,)):
+            ends = chunk is not None
+            if chunk is None:
+                chunk = b"\n" if rest or too_long else b""
+            else:
                 digest.update(chunk)
-                if line == 1 and not rest:
+                if place == before + 1 and not rest:
                     chunk = chunk.removeprefix(_BYTE_ORDER_MARK)
-            text = rest + (chunk if chunk is not None else b"\n" if rest else b"")
+            if note is not None and b"\0" in chunk:
+                line = place + chunk.count(b"\n", 0, chunk.index(b"\0"))
+                note(NULS, line, chunk.count(b"\0"))
+                chunk = without_nuls(chunk, torn=bool(rest))
+            first = chunk.find(b"\n") + 1
+            if len(rest) + (first - 1 if first else len(chunk)) > LONGEST_LINE:
+                if leave_out is None:
+                    raise FormatError(path, TOO_LONG, line=place - before)
+                rest, too_long = b"", True
+            if too_long:
+                chunk = chunk[first or len(chunk) :]
+                if first and leave_out is not None:
+                    leave_out(TOO_LONG, place, 1)
+                    place += 1
+                    too_long = False
+            text = rest + chunk
             whole = text.rfind(b"\n") + 1
             rest = text[whole:]
-            if len(rest) > LONGEST_LINE:
-                line += text.count(b"\n", 0, whole)
-                raise FormatError(path, "a line of more than 1 MiB", line=line)
             if whole:
-                block = Block(path, line, place, text[:whole], ends=chunk is not None)
-                if _may_be_too_long(block.text):
-                    _check_lengths(path, block.lines, line)
-                yield block
-                n_lines = _line_feeds(block.text)
-                line += n_lines
-                place += n_lines
+                yield Block(path, place - before, place, text[:whole], ends)
+                place += _line_feeds(text[:whole])
+
+
+def without_nuls(text: bytes, *, torn: bool) -> bytes:
+    r"""Leave out NUL characters; several of them end a line that they follow.
+
+    Parameters
+    ----------
+    text : bytes
+    torn : bool
+        Whether the begin of the first line precedes the text.
+
+    Examples
+    --------
+    >>> without_nuls(b"7|a\n8|\0\0\0\0" + b"9|c\n\0\0" + b"10|d\n", torn=False)
+    b'7|a\n8|\n9|c\n10|d\n'
+    """
+    if torn:
+        return _TORN.sub(b"\n", b" " + text).replace(b"\0", b"")[1:]
+    return _TORN.sub(b"\n", text).replace(b"\0", b"")
 
 
 def _line_feeds(text: bytes) -> int:
@@ -169,16 +221,3 @@ def decoded_line(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("latin-1")
-
-
-def _may_be_too_long(text: bytes) -> bool:
-    """Whether there is a stretch without a line feed: a line that is too long contains one."""
-    step = LONGEST_LINE // 2
-    starts = range(0, len(text) - step, step)
-    return any(text.find(b"\n", start, start + step) < 0 for start in starts)
-
-
-def _check_lengths(path: str, lines: list[str], first: int) -> None:
-    if len(lines) and max(map(len, lines)) > LONGEST_LINE:
-        line = first + next(i for i, text in enumerate(lines) if len(text) > LONGEST_LINE)
-        raise FormatError(path, "a line of more than 1 MiB", line=line)

@@ -15,7 +15,7 @@ from warnings import warn
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, among
 from workloadkit.io.companions import Companion
-from workloadkit.io.files import Source, source_path, writing
+from workloadkit.io.files import Source, is_file, source_path, writing
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 
@@ -213,7 +213,7 @@ def with_machine(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     A description that belongs to another log or cannot be read is ignored with a warning.
     """
     file = machine_path(path)
-    if str(path) == "-" or not file.is_file():
+    if str(path) == "-" or not is_file(file):
         return trace
     try:
         machine, data = _read(file)

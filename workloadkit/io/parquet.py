@@ -1,12 +1,12 @@
 """Parquet files with columns of jobs: what the log of this package and the side-car share."""
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workloadkit.errors import FormatError
+from workloadkit.io.strict_json import read_json
 from workloadkit.record_fields import BY_NAME
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def words_of(table: "pd.DataFrame") -> list[str]:
     return [name for name, dtype in table.dtypes.items() if dtype == "category"]
 
 
-def note_of(metadata: dict[bytes, bytes] | None, required: str) -> dict[str, Any] | None:
+def note_of(name: str, metadata: dict[bytes, bytes] | None, required: str) -> dict[str, Any] | None:
     """Return the metadata that this package writes; None without the required key."""
-    note = json.loads((metadata or {}).get(KEY, b"null"))
+    note = read_json((metadata or {}).get(KEY, b"null"), name)
     return note if isinstance(note, dict) and isinstance(note.get(required), str) else None
 
 
@@ -45,6 +45,30 @@ def reading_parquet(name: str, read: Callable[[], Any]) -> Any:
         raise FormatError(name, f"cannot be read: {reason}") from error
 
 
+def check_types(name: str, arrow: Any) -> None:
+    """Check that columns hold numbers, words or times.
+
+    Raises
+    ------
+    FormatError
+    """
+    for column in arrow.schema:
+        if not _is_plain(column.type):
+            kind = str(column.type)[:60]
+            raise FormatError(name, f"has the type {kind}, which is not read", field=column.name)
+
+
+def _is_plain(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+    checks = (types.is_integer, types.is_float32, types.is_float64, types.is_boolean)
+    others = (types.is_string, types.is_large_string, types.is_null, types.is_temporal)
+    return any(check(kind) for check in (*checks, *others))
+
+
 def with_kinds(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
     """Convert the columns that `workloadkit.record_fields` defines to their types.
 
@@ -62,7 +86,10 @@ def with_kinds(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
 def _as_kind(name: str, column: "pd.Series", kind: str) -> "pd.Series":
     try:
         if kind in ("number", "whole"):
-            return column.astype(np.float64 if kind == "number" else np.int64)
+            values = column.astype(np.float64 if kind == "number" else np.int64)
+            if np.isinf(values).any() or (kind == "whole" and (values != column).any()):
+                raise ValueError(kind)
+            return values
         words = column.astype(object).where(column.notna(), "").map(str)
         return words.astype("category") if kind == "word" else words
     except (TypeError, ValueError, OverflowError):

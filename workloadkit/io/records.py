@@ -1,7 +1,7 @@
 """Collect accounting records while files are read."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, plural
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
+from workloadkit.io.lines import Block, Sources, line_blocks
 from workloadkit.record_fields import RECORD_FIELDS, RecordField
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Records:
     rows : int
         Rows read so far, counted by the reader.
     digest : hash
-        Of the whole text, to be passed to `line_blocks`.
+        Of the whole text.
     suspends : bool
         Whether the records state that jobs were suspended.
     opened : float or None
@@ -98,6 +99,7 @@ class Records:
         self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
+        self._arrays = 0, 0, 0  # rows for several tasks, these tasks, the first row
         self._noted_at: dict[str, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
@@ -122,6 +124,15 @@ class Records:
             raise ParameterError(f"not a field of a record: {', '.join(columns)}")
         self._n_records += n_records
 
+    def line_blocks(self, sources: Sources) -> Iterator[Block]:
+        """Yield the lines of files in blocks; digest and count what `lines.line_blocks` does."""
+        yield from line_blocks(sources, self.digest, note=self.note, leave_out=self.leave_out_row)
+
+    def leave_out_row(self, kind: str, line: int, count: int = 1) -> None:
+        """Count rows that are not jobs of the log, and that the reader has not counted as read."""
+        self.rows += count
+        self.leave_out(kind, line, count)
+
     def leave_out(self, kind: str, line: int, count: int = 1) -> None:
         """Count rows that are not jobs of the log."""
         _count(self._left_out, kind, line, count)
@@ -143,6 +154,11 @@ class Records:
             before = self._noted_at.get(kind, np.empty(0, np.int64))
             self._noted_at[kind] = np.append(before, places[odd])
 
+    def note_array(self, place: int, n_tasks: int) -> None:
+        """Count a row for several tasks of an array, which is one job."""
+        rows, tasks, first = self._arrays
+        self._arrays = rows + 1, tasks + n_tasks, first or place
+
     @property
     def left_out(self) -> tuple[Repair, ...]:
         """Rows that are not jobs of the log, most frequent first."""
@@ -152,6 +168,9 @@ class Records:
     def noted(self) -> tuple[Repair, ...]:
         """Oddities in rows of jobs, most frequent first."""
         noted = dict(self._noted)
+        rows, tasks, first = self._arrays
+        kind = f"several tasks of an array in one row: one job ({plural(tasks, 'task')} in total)"
+        _count(noted, kind, first, rows)
         for kind, places in self._noted_at.items():
             _count(noted, kind, int(places.min(initial=LAST_PLACE)), places.size)
         return tuple(sorted(noted.values(), key=lambda r: (-r.count, r.first_line)))

@@ -13,8 +13,8 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.companions import Companion
-from workloadkit.io.files import writing
-from workloadkit.io.parquet import KEY, note_of, reading_parquet, with_kinds, words_of
+from workloadkit.io.files import is_file, writing
+from workloadkit.io.parquet import KEY, check_types, note_of, reading_parquet, with_kinds, words_of
 from workloadkit.job_columns import NUMBERED
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _log_of(path: Path) -> str:
     import pyarrow.parquet as pq
 
     name = os.fspath(path)
-    note = reading_parquet(name, lambda: note_of(pq.read_schema(path).metadata, "log_sha256"))
+    note = reading_parquet(name, lambda: note_of(name, pq.read_schema(path).metadata, "log_sha256"))
     if note is None:
         raise FormatError(name, _NO_SIDECAR)
     digest: str = note["log_sha256"]
@@ -137,7 +137,9 @@ def read_sidecar(
                 raise FormatError(name, "belongs to another log")
             arrow = parquet.read()
             arrow.validate(full=True)  # also checks that texts are valid UTF-8
-            return arrow.to_pandas(), note_of(arrow.schema.metadata, "log_sha256")
+            check_types(name, arrow)
+            origin = note_of(name, arrow.schema.metadata, "log_sha256")
+            return arrow.to_pandas(ignore_metadata=True), origin
 
     table, origin = reading_parquet(name, read)
     if origin is None or "job" not in table or not table.columns.is_unique:
@@ -151,7 +153,7 @@ def with_sidecar(trace: "Trace", path: str | os.PathLike[str]) -> "Trace":
     A side-car that belongs to another log or cannot be read is ignored with a warning.
     """
     sidecar_file = sidecar_path(path)
-    if str(path) == "-" or not sidecar_file.is_file():
+    if str(path) == "-" or not is_file(sidecar_file):
         return trace
     try:
         table, origin = read_sidecar(sidecar_file, n_jobs=trace.n_jobs)

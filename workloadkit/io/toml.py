@@ -1,6 +1,7 @@
 """Read TOML files: experiments, and defaults of options."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,9 @@ from workloadkit.io.files import text_chunks
 
 _LARGEST = 1 << 20  # [bytes]
 _DEEPEST = 20  # tables and lists within one another
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # TOML's integers have 64 bit
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_TOO_LARGE = "an integer of TOML has 64 bit"
+_HUGE = re.compile(r"[+-]?\d[\d_]{4000,}", re.ASCII)
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -28,16 +31,21 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         if len(data) > _LARGEST:
             raise FormatError(name, "not TOML of at most 1 MiB")
     try:
-        keys = tomllib.loads(data.decode())
+        text = data.decode()
+        keys = tomllib.loads(text)
     except RecursionError:
         raise FormatError(name, "not TOML: tables or lists are nested too deeply") from None
-    except ValueError as error:  # also of bytes, dates, and integers of thousands of digits
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(name, f"not TOML: {error}") from None
+    except ValueError:  # of an integer that Python does not convert
+        match = _HUGE.search(text)
+        line = text.count("\n", 0, match.start()) + 1 if match else None
+        raise FormatError(name, _TOO_LARGE, line=line, text=match and match[0]) from None
     for key, value, depth in _values(keys):
         if depth > _DEEPEST:
             raise FormatError(name, f"{key[:80]}: tables or lists are nested too deeply")
         if isinstance(value, int) and not _LEAST <= value <= _MOST:
-            raise FormatError(name, f"{key} is {quoted(value)}; an integer of TOML has 64 bit")
+            raise FormatError(name, f"{key} is {quoted(value)}; {_TOO_LARGE}")
     return keys
 
 

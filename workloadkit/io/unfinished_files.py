@@ -10,11 +10,16 @@ import re
 import secrets
 import shutil
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from workloadkit.errors import ParameterError, WorkloadError
 
 _LONGEST = 100  # maximum number of characters of the original name
+_MOST_SHOWN = 80  # characters of a value in a message
 
 # Process ids are unique on one machine only, and a folder may be shared by several.
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
@@ -41,6 +46,62 @@ def remove_left_over(folder: Path) -> None:
         if match and not _lives(int(match[1])):
             with suppress(OSError):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process, if the file system supports it.
+
+    Raises
+    ------
+    WorkloadError
+        If another process writes results to the folder.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not available on this system
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkloadError(
+                f"{folder}: another process writes results to it; use another folder"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(handle)
+
+
+def check_continues(left: Path, there: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Check that a command may continue with what an interrupted one left.
+
+    Parameters
+    ----------
+    left : Path
+        What it left.
+    there, ours : mapping of str to object
+        Everything that the results of both depend on.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name in dict.fromkeys((*ours, *there)):
+        if there.get(name) != ours.get(name):
+            raise ParameterError(
+                f"{left}: left by a command with {name} {_shown(there.get(name))}, not "
+                f"{_shown(ours.get(name))}; remove it, or use another folder"
+            )
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
 def _lives(process: int) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import WorkloadError, plural, shorten
+from workloadkit.fields import MAX_TIME
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
@@ -280,10 +281,12 @@ def _joined(
     admitted = np.empty((n_sites, n_jobs), np.bool_)
     links = Links(system)
     for m, each in enumerate(sites):
-        factor = at_home / speed[m]
-        run[m] = _times(table["run"], factor, dtype)
-        estimate[m] = np.maximum(_times(table["estimate"], factor, dtype), SHORTEST_ESTIMATE)
-        delay[m] = links.delay(home, m, volume, whole=whole)
+        with np.errstate(over="ignore"):
+            factor = at_home / speed[m]
+            scaled = [_times(table[name], factor, whole=whole) for name in ("run", "estimate")]
+        _check_times(each.site.name, table["job"], *scaled)
+        run[m], delay[m] = scaled[0], links.delay(home, m, volume, whole=whole)
+        estimate[m] = np.maximum(scaled[1], SHORTEST_ESTIMATE)
         admitted[m] = _admits(each, table)
         if each.machine is not None and sources:
             admitted[m] &= _serve(each, sources, table | {"estimate": estimate[m]})[1]
@@ -322,12 +325,22 @@ def _column(parts: Sequence[NDArray], name: str) -> NDArray:
     return np.concatenate([empty, *parts])
 
 
-def _times(values: NDArray, factor: NDArray, dtype: np.dtype) -> NDArray:
+def _times(values: NDArray, factor: NDArray, *, whole: bool) -> NDArray:
     """Multiply times; whole seconds are rounded half up."""
     if (factor == 1).all():
-        return values.astype(dtype)
+        return values
     scaled = values * factor
-    return np.floor(scaled + 0.5).astype(dtype) if dtype.kind == "i" else scaled
+    return np.floor(scaled + 0.5) if whole else scaled
+
+
+def _check_times(site: str, job: NDArray[np.int64], *times: NDArray) -> None:
+    """Check that times of jobs at a site are those that a log can have."""
+    for seconds in times:
+        if (wrong := ~(seconds <= MAX_TIME)).any():
+            raise WorkloadError(
+                f"site {shorten(site)}: by its speed, job {job[wrong][0]} takes more than "
+                f"{float(MAX_TIME):g} s"
+            )
 
 
 def _admits(each: PreparedSite, table: dict[str, NDArray]) -> NDArray[np.bool_]:

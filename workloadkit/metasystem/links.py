@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.errors import WorkloadError, shorten
+from workloadkit.fields import MAX_TIME
 from workloadkit.metasystem.description import Metasystem
 
 
@@ -18,6 +20,7 @@ class Links:
 
     def __init__(self, system: Metasystem) -> None:
         n_sites = len(system.sites)
+        self._names = [site.name for site in system.sites]
         self._latency = np.zeros((n_sites, n_sites))
         self._bandwidth = np.full((n_sites, n_sites), np.inf)
         for link in system.links:
@@ -30,6 +33,13 @@ class Links:
 
         From nowhere, -1, and where there is no link, they take no time.
         """
-        time = self._latency[origin, to] + volume / self._bandwidth[origin, to]
+        with np.errstate(over="ignore"):
+            time = self._latency[origin, to] + volume / self._bandwidth[origin, to]
         time = np.where(origin < 0, 0, time)
+        if (wrong := ~(time <= MAX_TIME)).any():
+            i = int(np.argmax(wrong))
+            ends = " to ".join(shorten(self._names[place]) for place in (origin[i], to))
+            raise WorkloadError(
+                f"from {ends}: {volume[i]:g} bytes take more than {float(MAX_TIME):g} s"
+            )
         return np.ceil(time) if whole else time

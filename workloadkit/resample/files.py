@@ -1,119 +1,176 @@
 """Write many new logs into a folder, in parallel, completely or not at all."""
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterator
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit import __version__
+from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.executors import each_done
-from workloadkit.io.files import text_chunks
+from workloadkit.io.files import is_folder, text_chunks, write_text
+from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.swf import write_swf
-from workloadkit.io.unfinished_files import remove_left_over
+from workloadkit.io.unfinished_files import check_continues, locked, remove_left_over
 from workloadkit.resample.runs import Resampling, own_seed
 from workloadkit.trace import Trace
 
 _UNFINISHED = ".unfinished"  # holds the logs until all are complete
+_MADE_BY = "made_by.json"  # in it: what the command that began depends on
 _OF_SEED = re.compile(r", run \d+ of seed (\d+)")
 _NAME = re.compile(r"\d{4,}\.swf\.gz")
 
 
 def check_has_none(folder: Path) -> None:
-    """Check that a folder contains no new logs, which could not be distinguished later.
+    """Check that a folder contains no new logs, unless an interrupted command was moving them.
 
     Raises
     ------
     WorkloadError
     """
-    names = (file.name for file in (folder.iterdir() if folder.is_dir() else ()))
-    if found := sorted(filter(_NAME.fullmatch, names)):
-        raise WorkloadError(f"{folder}: already contains {found[0]}; use another folder")
+    if not is_folder(folder / _UNFINISHED) and (found := _logs(folder)):
+        raise WorkloadError(f"{folder}: already contains {found[0].name}; use another folder")
+
+
+def made_by(resampling: Resampling, seed: int, count: int) -> dict[str, Any]:
+    """Return everything that the new logs of a command depend on, for JSON."""
+    settings = {name: str(value) for name, value in resampling.parameters.items()}
+    logs = {log.name: log.identity for log in resampling.pools.logs}
+    command = {"workloadkit": __version__, "seed": seed, "count": count, "logs": logs}
+    return command | {"settings": settings}
+
+
+def unfinished_seed(folder: Path) -> int | None:
+    """Return the seed of the logs left by an interrupted command; None if there are none."""
+    logs = _logs_there(folder)
+    left = _left_by(folder)
+    if left is not None and logs:
+        return int(left["seed"])
+    found = (_OF_SEED.search(_beginning(file)) for file in logs)
+    return next((int(seed[1]) for seed in found if seed), None)
+
+
+def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> set[int]:
+    """Return the runs with logs left by the same command, which was interrupted.
+
+    Raises
+    ------
+    ParameterError
+        If another command left the logs.
+    """
+    place = folder / _UNFINISHED
+    logs = _logs_there(folder)
+    command = made_by(resampling, seed, count)
+    left = _left_by(folder)
+    if left is None and not _logs(place):  # the last step was interrupted: all logs are in place
+        left = command | {"count": len(logs)}
+    if logs and left is not None:
+        check_continues(place, left, command)
+    found = set()
+    for file in logs:
+        i = int(file.name.partition(".")[0]) - 1
+        is_ours = left is not None and 0 <= i < count and file.name == _name(i, count)
+        if not is_ours or not _is_of(file, resampling, seed, i):
+            raise ParameterError(
+                f"{folder}: {file} was left by another, interrupted command; remove {place}, or "
+                "use another folder"
+            )
+        found.add(i)
+    return found
+
+
+def _is_of(file: Path, resampling: Resampling, seed: int, i: int) -> bool:
+    """Whether a file is the i-th new log of a seed."""
+    _, note = resampling.label(own_seed(seed, i), of=(i, seed))
+    return f"; Note: {note}\n" in _beginning(file)
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, command: Mapping[str, Any]) -> Iterator[Path]:
     """Fill a folder with new logs, completely or not at all.
 
     Parameters
     ----------
     folder : Path
         Created if necessary.
+    command : mapping of str to object
+        What the logs depend on, see `made_by`.
 
     Yields
     ------
     Path
-        A hidden folder within it. Its files move to `folder` at the end. On any failure or
-        interrupt they stay hidden, and the same command continues with them.
+        A hidden folder within it. Its logs move to `folder` at the end. On any failure or interrupt
+        they stay, and the same command continues with them, also after a kill at any time.
 
     Raises
     ------
     WorkloadError
-        If the folder already contains new logs, or cannot be written to.
+        If the folder already contains new logs, cannot be written to, or is being written to.
     """
     try:
         made = not folder.exists()
         folder.mkdir(exist_ok=True)
-        check_has_none(folder)
-        place = folder / _UNFINISHED
-        place.mkdir(exist_ok=True)
-        remove_left_over(place)
-        try:
-            yield place
-            for file in sorted(place.iterdir()):
-                file.replace(folder / file.name)
-            place.rmdir()
-        except BaseException:
-            with suppress(OSError):
-                whole = _unfinished(folder)
-                for file in set(place.iterdir()).difference(whole):
-                    file.unlink()
-                place.rmdir()  # fails if it still contains a log
-                if made:
-                    folder.rmdir()
-            raise
+        with locked(folder):
+            check_has_none(folder)
+            place = folder / _UNFINISHED
+            place.mkdir(exist_ok=True)
+            remove_left_over(place)
+            write_text(place / _MADE_BY, json.dumps(command))
+            try:
+                yield place
+                for file in _logs(place):
+                    file.replace(folder / file.name)
+                shutil.rmtree(place)  # the last step: until then the same command continues
+            except BaseException:
+                with suppress(OSError):
+                    whole = _logs(place)
+                    for file in {*place.iterdir()}.difference(whole, [place / _MADE_BY]):
+                        file.unlink()
+                    if not whole and not _logs(folder):
+                        shutil.rmtree(place)
+                        if made:
+                            folder.rmdir()
+                raise
     except OSError as error:
         raise WorkloadError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
 
-def unfinished_seed(folder: Path) -> int | None:
-    """Return the seed of the logs left by an interrupted command; None if there are none."""
-    found = (_OF_SEED.search(_beginning(file)) for file in _unfinished(folder))
-    return next((int(seed[1]) for seed in found if seed), None)
+def _left_by(folder: Path) -> dict[str, Any] | None:
+    """Return what the logs of an interrupted command depend on; None if there are none."""
+    file = folder / _UNFINISHED / _MADE_BY
+    with suppress(FormatError):
+        found = read_json_file(file)
+        if isinstance(found, dict) and type(found.get("seed")) is int and found["seed"] >= 0:
+            return found
+    return None
 
 
-def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> set[int]:
-    """Return the runs with logs left by an interrupted command.
-
-    Raises
-    ------
-    ParameterError
-        If a log was made with other settings, or its run is not among the first `count`.
-    """
-    found = set()
-    for file in _unfinished(folder):
-        i = int(file.name.partition(".")[0]) - 1
-        _, note = resampling.label(own_seed(seed, i), of=(i, seed))
-        if i >= count or f"; Note: {note}\n" not in _beginning(file):
-            raise ParameterError(
-                f"{folder}: {file} was left by another, interrupted command; remove "
-                f"{file.parent}, or use another folder"
-            )
-        found.add(i)
-    return found
-
-
-def _unfinished(folder: Path) -> list[Path]:
-    """Return the logs left by an interrupted command."""
+def _logs_there(folder: Path) -> list[Path]:
+    """Return the logs of an interrupted command, hidden or already moved."""
     place = folder / _UNFINISHED
-    files = place.iterdir() if place.is_dir() else ()
+    return [*_logs(place), *_logs(folder)] if is_folder(place) else []
+
+
+def _logs(folder: Path) -> list[Path]:
+    """Return the new logs in a folder."""
+    files = folder.iterdir() if is_folder(folder) else ()
     return sorted(file for file in files if _NAME.fullmatch(file.name))
 
 
+def _name(i: int, count: int) -> str:
+    return f"{i + 1:0{max(4, len(str(count)))}}.swf.gz"
+
+
 def _beginning(file: Path) -> str:
-    """Return the header of a log, and possibly more."""
-    return next(text_chunks(file), b"").decode(errors="replace")
+    """Return the header of a log, and possibly more; nothing of a file that cannot be read."""
+    with suppress(FormatError):
+        return next(text_chunks(file), b"").decode(errors="replace")
+    return ""
 
 
 def write_runs(
@@ -142,9 +199,8 @@ def write_runs(
     None
         After each written log.
     """
-    digits = max(4, len(str(count)))
     runs = (i for i in range(count) if i not in there)
-    tasks = ((i, str(folder / f"{i + 1:0{digits}}.swf.gz")) for i in runs)
+    tasks = ((i, str(folder / _name(i, count))) for i in runs)
     for _ in each_done(partial(_call, write), tasks, executor):
         yield
 

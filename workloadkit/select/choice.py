@@ -1,22 +1,19 @@
 """Choose jobs of a log by an expression and a period."""
 
-import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, shorten
+from workloadkit.errors import ParameterError, quoted, shorten
 from workloadkit.select.conditions import Jobs, period_of, second_of
 from workloadkit.select.kinds import kinds_of
 from workloadkit.select.parser import parse
-from workloadkit.select.values import read_date, read_number
+from workloadkit.select.values import YEAR, read_date, read_number, year_or_second
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
-
-_YEAR = re.compile("(19|20)[0-9][0-9]")
 
 
 class Choice(NamedTuple):
@@ -50,7 +47,10 @@ def choose(
     keep, absent, how = np.ones(trace.n_jobs, bool), [], []
     period = (-inf, inf)
     if expression is not None:
-        condition = parse(expression, what="where:", kinds=kinds_of(trace), coded=False)
+        dated = trace.header.start is not None
+        condition = parse(
+            expression, what="where:", kinds=kinds_of(trace), coded=False, dated=dated
+        )
         jobs = Jobs(trace)
         keep, period = condition.of(jobs).yes, period_of(condition, jobs)
         how = [f"where {condition}"]
@@ -62,7 +62,8 @@ def choose(
             limits[i] = limit_of(trace, name, given)
             how.append(f"{name} {given}")
     if not limits[0] < limits[1]:
-        raise ParameterError(f"until is {str(until)!r}; it must be after since, {str(since)!r}")
+        shown = quoted(str(until)), quoted(str(since))
+        raise ParameterError(f"until is {shown[0]}; it must be after since, {shown[1]}")
     submit = trace.column("submit")
     keep = keep & (submit >= limits[0]) & (submit < limits[1])
     submitted = ""
@@ -78,13 +79,11 @@ def limit_of(trace: "Trace", name: str, given: object) -> float:
     text = str(given)
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
-    if isinstance(given, str) and trace.header.start is not None and _YEAR.fullmatch(text):
-        raise ParameterError(
-            f"{name} is {text!r}; write {text}-01 for a date, or {text}s for a time since second 0"
-        )
+    if isinstance(given, str) and trace.header.start is not None and YEAR.fullmatch(text):
+        raise ParameterError(f"{name} is {text!r}; write {year_or_second(text)}")
     if (number := read_number(text, "time")) is not None:
         return float(number)
     raise ParameterError(
-        f"{name} is {text!r}; it must be a date such as 2024-03, 2024-03-01 or 2024-03-01T12:00, "
-        "or a time since second 0 of the log, such as 2d"
+        f"{name} is {quoted(text)}; it must be a date such as 2024-03, 2024-03-01 or "
+        "2024-03-01T12:00, or a time since second 0 of the log, such as 2d"
     )

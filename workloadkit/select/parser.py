@@ -19,10 +19,12 @@ from workloadkit.select.kinds import ALIASES, COMPARED_WITH, KINDS, Kind
 from workloadkit.select.values import (
     LIKE_A_NUMBER,
     RESERVED,
+    YEAR,
     Range,
     Value,
     read_date,
     read_number,
+    year_or_second,
 )
 
 #: Longest accepted expression. [characters]
@@ -39,6 +41,7 @@ _CONTROLS = r"\x00-\x1f\x7f"
 _QUOTED = rf"\"(?:[^\"{_CONTROLS}]|\"\")*\"|'(?:[^'{_CONTROLS}]|'')*'"
 _WORD = rf"(?:(?!\.\.)[^\s()<>=!,\"'{_CONTROLS}])+"
 _TOKEN = re.compile(rf"{_QUOTED}|[<>=!]+|\.\.|[(),]|{_WORD}|\S")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 
 
@@ -49,6 +52,7 @@ def parse(
     kinds: Mapping[str, Kind] = KINDS,
     coded: bool = True,
     end: int | None = None,
+    dated: bool = False,
 ) -> Condition:
     """Parse an expression.
 
@@ -63,6 +67,8 @@ def parse(
         Whether -1, the code of unknown in a file, is accepted as a value.
     end : int, optional
         Where it ends in the text.
+    dated : bool, default False
+        Whether the log has dates: then a year alone is no time.
 
     Raises
     ------
@@ -84,16 +90,27 @@ def parse(
         raise ParameterError(f"{name} is {text!r}; it must be a string such as 'user=3 and proc=1'")
     if len(text) > MAX_LENGTH:
         raise ParameterError(f"{what} {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
-    return _Parser(text, text[:end], what, kinds, coded).whole()
+    if lone := _SURROGATE.search(text):
+        raise ParameterError(
+            f"{what} {shorten(text)}, character {lone.start() + 1}: no character of UTF-8"
+        )
+    return _Parser(text, text[:end], what, kinds, coded, dated).whole()
 
 
 class _Parser:
     """Recursive-descent parser of a condition: or, and, not, comparison."""
 
     def __init__(
-        self, text: str, condition: str, what: str, kinds: Mapping[str, Kind], coded: bool
+        self,
+        text: str,
+        condition: str,
+        what: str,
+        kinds: Mapping[str, Kind],
+        coded: bool,
+        dated: bool,
     ) -> None:
         self.text, self.what, self.kinds, self.coded = text, what, kinds, coded
+        self.dated = dated
         self.fields = ALIASES | {name.lower(): name for name in reversed([*kinds])}
         self.tokens = [(found[0], found.start()) for found in _TOKEN.finditer(condition)]
         self.tokens.append(("", len(condition.rstrip())))  # the end
@@ -241,6 +258,8 @@ class _Parser:
         text = word[1:-1].replace(word[0] * 2, word[0]) if is_quoted else word
         is_word = is_quoted or not (word.lower() in _NO_VALUES or word[0] in "()<>=!,\"'")
         found: Value | None = None
+        if kind == "time" and self.dated and YEAR.fullmatch(text):
+            self.refuse(f"write {year_or_second(text)}")
         if is_word and kind != "word" and (kind == "time" or not is_quoted):
             found = read_number(text, kind)
         if is_word and kind == "time" and found is None:

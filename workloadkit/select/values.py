@@ -19,6 +19,9 @@ _PLAIN_WORD = re.compile(r"[A-Za-z_](?:(?!\.\.)[\w.:/@+-])*", re.ASCII)
 _DATE = re.compile(
     r"(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?)?)?", re.ASCII | re.IGNORECASE
 )
+
+#: A year, which may be meant as a date or as a second.
+YEAR = re.compile("(19|20)[0-9][0-9]")
 _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)([kmgt])b", re.ASCII | re.IGNORECASE)
 _KB = {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 
@@ -104,6 +107,17 @@ def read_number(text: str, kind: Kind) -> int | float | None:
 
 def _plain(number: float) -> int | float:
     return int(number) if abs(number) < 1e15 and number == int(number) else number
+
+
+def year_or_second(text: str) -> str:
+    """Return how to write a year as a date, or as a time, for messages.
+
+    Examples
+    --------
+    >>> year_or_second("2024")
+    '2024-01 for a date, or 2024s for a time since second 0'
+    """
+    return f"{text}-01 for a date, or {text}s for a time since second 0"
 
 
 def read_date(text: str) -> Date | None:

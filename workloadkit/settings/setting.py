@@ -188,7 +188,7 @@ class Settings:
             check_no_seed(keywords)
         for name in keywords:
             if name not in known:
-                raise ParameterError(f"unknown setting {quoted(name)}; {among(name, known)}")
+                raise ParameterError(f"unknown setting {quoted(name, 40)}; {among(name, known)}")
         if settings is None:
             return cls(**keywords)
         if not isinstance(settings, cls):

@@ -72,7 +72,7 @@ def read_gwf(source: Source) -> Trace:
     ([['U12', 'site1']], 1109162400)
     """
     reader = _Reader(source_path(source))
-    for block in line_blocks(source, reader.digest):
+    for block in line_blocks(source, reader.digest, note=reader.note):
         reader.read(block)
     return reader.trace()
 
@@ -129,7 +129,7 @@ class _Reader:
             if not cells:
                 continue
             if len(cells) < len(COLUMNS) and not block.ends and not self.all_short:
-                self.note(TORN, 1, number)
+                self.note(TORN, number)
                 continue
             if len(cells) != len(COLUMNS):
                 cells = self.of_29(cells, number)
@@ -172,9 +172,9 @@ class _Reader:
             message = f"{plural(len(cells), 'column')}; a job has 29, and at least 5{hint}"
             raise FormatError(self.path, message, line=line)
         if len(cells) > len(COLUMNS):
-            self.note("columns after the 29th left out", 1, line)
+            self.note("columns after the 29th left out", line)
             return cells[: len(COLUMNS)]
-        self.note(SHORT, 1, line)
+        self.note(SHORT, line)
         return cells + [str(UNKNOWN)] * (len(COLUMNS) - len(cells))
 
     def keep_comment(self, line: str, number: int, *, among_jobs: bool) -> None:
@@ -188,7 +188,7 @@ class _Reader:
                 raise FormatError(self.path, message, line=number)
             self.comments.append(line.replace("#", ";", 1).rstrip("\r"))
         if among_jobs:
-            self.note("comments among the jobs moved to the header", 1, number)
+            self.note("comments among the jobs moved to the header", number)
 
     def measured(self, column: int, texts: Sequence[str], lines: list[int]) -> NDArray[np.float64]:
         """Return the numbers of a column, or raise an error."""
@@ -208,10 +208,10 @@ class _Reader:
         odd = (values < 0) & (values != UNKNOWN)
         if odd.any():
             kind = f"negative numbers other than -1 kept as {field.title}"
-            self.note(kind, int(odd.sum()), lines[int(np.argmax(odd))])
+            self.note(kind, lines[int(np.argmax(odd))], int(odd.sum()))
         return values
 
-    def note(self, kind: str, count: int, line: int) -> None:
+    def note(self, kind: str, line: int, count: int = 1) -> None:
         """Count a repair or an oddity."""
         before = self.repairs.get(kind, Repair(kind, 0, line))
         self.repairs[kind] = Repair(kind, before.count + count, before.first_line)
@@ -230,7 +230,7 @@ class _Reader:
         late = submit < np.maximum.accumulate(submit)
         if late.any():
             line = int(lines[np.argmax(late)])
-            self.note("jobs out of order sorted by submit time", int(late.sum()), line)
+            self.note("jobs out of order sorted by submit time", line, int(late.sum()))
         order = np.argsort(submit, kind="stable")
         table: dict[str, NDArray] = {"job": np.arange(1, ids.size + 1), "submit": submit[order]}
         sidecar_columns: dict[str, pd.Categorical | NDArray] = {}

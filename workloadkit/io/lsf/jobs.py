@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED
+from workloadkit.io.arrays import n_tasks
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.lsf.record import hosts_of
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
@@ -18,6 +19,7 @@ STATES = ("DONE", "EXIT")
 _NO_LIMIT = 2**31 - 1
 _EXCLUSIVE = 0x40  # the bit of `bsub -x` in the options
 _PTILE = re.compile(r"\bspan\[[^\]]*\bptile=(\d{1,9})\b", re.ASCII)
+_ELEMENTS = re.compile(r"\[(\d[\d,:-]*)\](?:%\d+)?$", re.ASCII)
 _ABSURD = 1e18  # larger values are unknown
 
 _REASONS = [word for word, _ in REASONS]
@@ -64,6 +66,10 @@ def add_jobs(
     number = {name: column[keep] for name, column in number.items()}
     places, done, cells = places[keep], done[keep], cells.take(rows)
     started = number["start"] > 0
+    used = (number["run_time"] > 0) | (number["user_time"] > 0) | (number["system_time"] > 0)
+    nowhere = started & (number["slots"] == 0) & ~used & ~done
+    records.note_where("without execution hosts and run time: never started", nowhere, places)
+    started &= ~nowhere
     start = np.where(started, number["start"], np.nan)
     end = number["end"]
     elapsed = end - start
@@ -85,8 +91,13 @@ def add_jobs(
     cpu = number["user_time"] + number["system_time"]
     unused = (number["user_time"] < 0) | (number["system_time"] < 0)
     limit = number["run_limit"]
-    of_array = number["array_index"] > 0
     ids = cells.texts("id")
+    elements = cells.words("name").of(_n_elements)
+    several = ~(number["array_index"] > 0) & (elements > 0)
+    for row in np.flatnonzero(several).tolist():
+        records.note_array(int(places[row]), int(elements[row]))
+    one = number["array_index"] > 0
+    of_array = one | several
     exit_info = number["exit_info"]
     known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
     reason = np.where(known, exit_info, 0).astype(np.int64)
@@ -96,7 +107,7 @@ def add_jobs(
         place=places,
         id=_with_indices(ids, number["array_index"]),
         **({"array_job": np.where(of_array, ids, "")} if of_array.any() else {}),
-        array_task=np.where(of_array, number["array_index"], np.nan),
+        array_task=np.where(one, number["array_index"], np.nan),
         submit=submit,
         eligible=_eligible(submit, start, number["begin"], number["ineligible"]),
         start=start,
@@ -126,6 +137,18 @@ def add_jobs(
 
 def _node_list(hosts: str) -> str:
     return hosts_of(hosts)[2]
+
+
+def _n_elements(name: str) -> float:
+    """Return the number of elements that the name of a job lists; 0 if it lists none.
+
+    Examples
+    --------
+    >>> _n_elements("sweep[201-500]%20"), _n_elements("sweep[a]"), _n_elements("sweep")
+    (300.0, 0.0, 0.0)
+    """
+    match = _ELEMENTS.search(name)
+    return float(n_tasks(match[1])) if match else 0.0
 
 
 def _options(column: NDArray[np.float64]) -> NDArray[np.int64]:

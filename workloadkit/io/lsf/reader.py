@@ -11,7 +11,7 @@ from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
 from workloadkit.io.cells import Lines, Words
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import LONGEST_LINE, Block, Sources, line_blocks, list_of_sources
+from workloadkit.io.lines import LONGEST_LINE, Block, Sources, list_of_sources
 from workloadkit.io.lsf.jobs import STATES, add_jobs
 from workloadkit.io.lsf.lexer import lex
 from workloadkit.io.lsf.record import (
@@ -53,7 +53,7 @@ def read_lsf(
     the command, which may be overridden. CPU time and memory (maxRMem) are those of the job
     divided by its processors. The account is the project, the executable the job name (for an
     array without its indices), else the program of the command; the quality of service is the
-    service class.
+    service class. A record without an index for several elements of an array is one job.
 
     A job is eligible after ineligiblePendTime, else at its begin time (``bsub -b``).
 
@@ -117,7 +117,7 @@ def read_lsf(
     """
     options = ImportOptions(tz=tz, procs=procs, attempts=attempts, anonymize=anonymize, key=key)
     reader = _Reader()
-    for block in line_blocks(source, reader.records.digest):
+    for block in reader.records.line_blocks(source):
         reader.read(block)
     reader.end_file()
     path = source_path(list_of_sources(source)[0])
@@ -125,15 +125,14 @@ def read_lsf(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first lines of a file are those of lsb.acct or a related file.
+    """Whether one of the first lines of a file is a record of lsb.acct or a related file.
 
     Examples
     --------
     >>> looks_like(['"JOB_FINISH" "9.11" 1389683139 404717 22025'])
     True
     """
-    lines = (line for line in first_lines if line.strip() and not line.startswith("#"))
-    return _RECORD.match(next(lines, "")) is not None
+    return any(map(_RECORD.match, first_lines))
 
 
 class _Reader:
@@ -188,7 +187,8 @@ class _Reader:
             self.records.leave_out(kind, place)
         if whole.any():
             numbers = {name: column[whole] for name, column in numbers.items()}
-            add_jobs(self.records, numbers, cells.take(np.flatnonzero(whole)), where[whole])
+            cells = cells.take(np.flatnonzero(whole))
+            add_jobs(self.records, numbers, cells, where[whole])
 
     def cut_short(self, version: Words, extent: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which records are shorter than most of their version so far."""

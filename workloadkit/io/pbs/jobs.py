@@ -58,18 +58,20 @@ OTHER_RECORDS = {
 
 _UNDATED = "without a submit time (ctime, qtime, etime)"
 _WHOLE_ARRAY = "records of whole arrays, the tasks of which are the jobs (E)"
+_DATED_RERUN = "rerun record without times (R): ran from its start record to the date of the line"
 _NO_CTIME = "no ctime: submitted at qtime or etime"
 
 
 class _Unended:
     """A job that has not ended yet: its lines, by position."""
 
-    __slots__ = ("deleted", "queued", "reruns", "started", "submit")
+    __slots__ = ("deleted", "queued", "reruns", "start_text", "started", "submit")
 
     def __init__(self) -> None:
         self.submit = nan  # from a record; more reliable than the date of a line
         self.queued: tuple[int, str, str] | None = None  # place, date, text
         self.started: int | None = None  # place
+        self.start_text = ""
         self.deleted: tuple[int, str, str] | None = None  # place, date, letter
         self.reruns: list[tuple[int, str]] = []  # place, text
 
@@ -212,13 +214,17 @@ class PbsReader:
         elif letter == "S":
             if job.started is not None:
                 self.other("S", job.started)
-            job.started = place
+            job.started, job.start_text = place, text
         elif letter == "R":
             if job.started is not None:
                 self.other("S", job.started)
                 job.started = None
+            begun, job.start_text = job.start_text, ""
             if "start=" in text and "end=" in text and not isnan(submit):
                 job.reruns.append((place, text))
+            elif "start=" in begun and not isnan(end := self.second(date)):  # as Torque writes it
+                job.reruns.append((place, f"{begun} end={end:.0f}"))
+                self.records.note(_DATED_RERUN, place)
             else:
                 self.records.leave_out("rerun records without times (R)", place)
         elif letter == "M":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import Source, source_path
-from workloadkit.io.lines import Sources, line_blocks, list_of_sources
+from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.pbs.jobs import PbsReader
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
@@ -94,7 +94,7 @@ def read_pbs(
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     sources = _by_day(list_of_sources(source))
     reader = PbsReader(options.tz)
-    for block in line_blocks(sources, reader.records.digest):
+    for block in reader.records.line_blocks(sources):
         reader.read(block)
     reader.finish()
     return assemble(
@@ -107,16 +107,14 @@ def read_pbs(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first lines of a file are accounting of PBS.
+    """Whether one of the first lines of a file is a record of PBS.
 
     Examples
     --------
     >>> looks_like(["11/09/2014 23:59:51;E;7.host;user=al ctime=100"])
     True
     """
-    lines = [line for line in first_lines if line.strip()]
-    lines = lines[:-1] or lines  # the last one may be incomplete
-    return sum(bool(_LINE.match(line)) for line in lines) * 2 > len(lines)
+    return any(map(_LINE.match, first_lines))
 
 
 def _by_day(sources: list[Source]) -> list[Source]:

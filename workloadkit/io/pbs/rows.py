@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
+from workloadkit.io.arrays import n_tasks
 from workloadkit.io.cells import Cells
 from workloadkit.io.pbs.layouts import Values
 from workloadkit.io.pbs.requests import (
@@ -22,7 +23,7 @@ from workloadkit.io.pbs.requests import (
 from workloadkit.io.pbs.values import kilobytes, seconds, whole
 from workloadkit.io.records import Records
 
-_ARRAY = re.compile(r"(\d+)(?:\[(\d*)\]|-(\d+))", re.ASCII)
+_ARRAY = re.compile(r"(\d+)(?:\[([\d,:-]*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
 _DIGITS_OF_DATE = [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]
@@ -119,8 +120,13 @@ def columns(
     late = ended & np.isnan(start) & used & ~np.isnan(end)
     note("no start recorded: end − walltime used", late)
     start = np.where(late, end - walltime, start)
+    note("ended without a start (E): cancelled while queued", ended & np.isnan(start))
+    exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
+    on_nodes = (got.nodes > 0) | (got.vnode_procs > 0) | (got.host_procs > 0)
+    never = (start >= end) & ~used & ~on_nodes & (exit_status != COMPLETED)
+    note("without nodes and run time: never started", never)
+    start = np.where(never, np.nan, start)
     started = ~np.isnan(start)
-    note("ended without a start (E): cancelled while queued", ended & ~started)
     elapsed = end - start
     gap = elapsed - walltime
     note("walltime used is 0: run time is end − start", (walltime == 0) & (elapsed > 0))
@@ -141,10 +147,9 @@ def columns(
     procs = np.where(as_requested, requested_procs, procs)
     counted = requested.counted_nodes
     note("requested processors not recorded: number of nodes used", counted)
-    exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
     status = np.where(ended, exit_status, FAILED)
     return {
-        **_names(cells),
+        **_names(cells, place, records),
         "place": place,
         "submit": submit,
         "eligible": _known(_numbers(cells, "etime")),
@@ -174,13 +179,17 @@ def columns(
     }
 
 
-def _names(cells: Cells) -> dict[str, Any]:
-    """Return the columns of ids and names."""
+def _names(cells: Cells, place: NDArray[np.int64], records: Records) -> dict[str, Any]:
+    """Return the columns of ids and names, and note ids of several tasks, such as 12[3-9]."""
     cells = cells.partitioned("id", ".")
     number, array_job, array_task = cells.texts("id:before"), {}, {}
     for i in np.flatnonzero(~cells.digits("id:before")).tolist():
         if not number[i].isdecimal() and (match := _ARRAY.fullmatch(number[i])):
-            array_job[i], array_task[i] = match[1], whole(match[2] or match[3])
+            array_job[i], tasks = match[1], match[2] or match[3]
+            if tasks and not tasks.isdecimal():
+                records.note_array(int(place[i]), n_tasks(tasks))
+            else:
+                array_task[i] = whole(tasks)
     names = {
         "id": cells.texts("id"),
         "cluster": cells.words("id:after"),

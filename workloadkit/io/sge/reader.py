@@ -1,13 +1,18 @@
 """Read the accounting of Grid Engine: Sun's, Univa's, Altair's, and Open Cluster Scheduler."""
 
+import re
+
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import Sources, line_blocks, list_of_sources
+from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.io.sge.jobs import SgeReader, is_comment, is_qacct
 from workloadkit.io.sge.lines import parted
 from workloadkit.io.sge.rows import FAILURES
 from workloadkit.trace import Trace
+
+# A record of the file `reporting`, which has two more fields before those of accounting.
+_REPORTING = re.compile(r"\d+:acct:")
 
 
 def read_sge(
@@ -95,7 +100,7 @@ def read_sge(
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     sources = list_of_sources(source)
     reader = SgeReader()
-    for block in line_blocks(sources, reader.records.digest):
+    for block in reader.records.line_blocks(sources):
         reader.read(block)
     reader.finish()
     return assemble(
@@ -108,7 +113,7 @@ def read_sge(
 
 
 def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first lines of a file are accounting of Grid Engine, or the output of qacct.
+    """Whether one of the first lines of a file is a record of Grid Engine, or it is from qacct.
 
     Examples
     --------
@@ -118,5 +123,4 @@ def looks_like(first_lines: list[str]) -> bool:
     lines = [line for line in first_lines if not is_comment(line)]
     if lines and is_qacct(lines):
         return True
-    lines = lines[:-1] or lines  # the last one may be incomplete
-    return sum(parted(line) is not None for line in lines) * 2 > len(lines)
+    return any(parted(line) is not None for line in lines if not _REPORTING.match(line))

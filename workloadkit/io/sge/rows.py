@@ -55,6 +55,7 @@ FAILURES = {
 
 _THROUGH_SIGNAL = (17, 100)
 _KILLED = (137, 143)  # 128 and SIGKILL or SIGTERM
+_UNKNOWN = "UNKNOWN"  # queue and host of a job that was never sent to one
 _DEFAULT_ACCOUNT, _DEFAULT_DEPARTMENT = "sge", "defaultdepartment"
 
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # times from these values on are in smaller units
@@ -81,6 +82,8 @@ def columns(
     """
     submit, start, end = map(_known, when)
     cpu, memory = usage
+    nowhere = cells.combined(("qname", "hostname"), _is_nowhere).column(bool)
+    start = np.where(nowhere & ~(end > start), np.nan, start)
     never = np.isnan(start)
     records.note_where("never started", never, place)
     records.note_where("neither start nor end recorded: wait unknown", never & np.isnan(end), place)
@@ -114,7 +117,7 @@ def columns(
         "user": cells.words("owner"),
         "group": cells.words("group"),
         "account": cells.combined(("project", "department", "account"), _account),
-        "queue": cells.words("qname"),
+        "queue": cells.combined(("qname",), _queue),
         "executable": cells.words("job_name"),
     }
     return columns, slots
@@ -182,6 +185,15 @@ def _account(project: str, department: str, account: str) -> str:
     if department not in (*NOTHING, _DEFAULT_DEPARTMENT):
         return department
     return "" if account in (*NOTHING, _DEFAULT_ACCOUNT) else account
+
+
+def _is_nowhere(queue: str, host: str) -> bool:
+    """Return whether a job was in no queue instance, and so never started."""
+    return _UNKNOWN in (queue, host)
+
+
+def _queue(name: str) -> str:
+    return "" if name == _UNKNOWN else name
 
 
 def _word(text: str) -> str:

@@ -1,10 +1,12 @@
 """Find the columns of an export of `sacct` by their names, which depend on the version."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from workloadkit.errors import FormatError, ParameterError
-from workloadkit.io.slurm.values import NO_VALUE, STATES, is_id, state
+from workloadkit.io.slurm.patterns import FREE_TEXT, fits, is_free
+from workloadkit.io.slurm.values import STATES, is_id, state
 
 #: The command that produces the export.
 EXPORT = (
@@ -43,33 +45,32 @@ COLUMNS = {
     "reason": ("Reason",),
     "executable": ("JobName",),
     "cpu": ("TotalCPU",),
+    "user_cpu": ("UserCPU",),
+    "system_cpu": ("SystemCPU",),
     "memory": ("MaxRSS",),
+    "usage": ("TRESUsageInTot",),
+    "usage_of_task": ("TRESUsageInMax",),
     "n_tasks": ("NTasks",),
     "energy": ("ConsumedEnergyRaw", "ConsumedEnergy"),
 }
 
-#: Columns with free text, which may contain the delimiter or line ends.
-FREE_TEXT = (
-    *("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra"),
-    *("StdOut", "StdErr", "StdIn"),
-)
-
 _OTHERS = ("User", "UID", "JobIDRaw", "CPUTimeRAW", "Flags", *FREE_TEXT)
 _KNOWN = {name.lower() for names in (*COLUMNS.values(), _OTHERS) for name in names}
 
-# Columns that replace a missing Submit, which is not later than these.
-_STAND_INS = (("eligible", "Eligible"), ("start", "Start"))
-
 # Required columns, and the data that they provide.
 _NEEDED = (
-    (("submit",), "Submit", "submit time"),
     (("start",), "Start", "start time"),
     (("end", "elapsed"), "End or ElapsedRaw", "end time"),
-    (("state",), "State", "final state"),
+)
+
+# Columns without which a log is poorer, and what becomes of it.
+_BETTER = (
+    (("id",), "JobID", "rows are numbered by their lines"),
+    (("state",), "State", "status unknown"),
     (
         ("procs", "allocated", "requested_procs", "requested"),
         "AllocCPUS",
-        "number of processors",
+        "processors unknown",
     ),
 )
 
@@ -85,21 +86,8 @@ _UNNAMED = (
     EXPORT.rpartition(" ")[2].replace(",", "|"),
 )
 
-# Patterns of cells, by the names of their columns.
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?")
-_LENGTH = re.compile(r"(?:\d+-)?[\d:.]+|UNLIMITED|Partition_Limit")
-_WHOLE = re.compile(r"\d+[KMG]?")
-_RESOURCES = re.compile(r"[^=|,]+=[^=|,]+(?:,[^=|,]+=[^=|,]+)*")
-_LOOKS = (
-    (("Submit", "Eligible", "Start", "End"), _TIME),
-    (("Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "Suspended"), _LENGTH),
-    (("NNodes", "NCPUS", "ReqCPUS", "AllocCPUS", "GID", "UID"), _WHOLE),
-    (("ReqTRES", "AllocTRES"), _RESOURCES),
-    (("ReqMem",), re.compile(r"[\d.]+[KMGTP]?[cn]?")),
-    (("ExitCode",), re.compile(r"\d+:\d+")),
-)
-_PATTERNS = {name: pattern for names, pattern in _LOOKS for name in names}
-
+_COMMAND = re.compile(r"\bsacct\b")
 _DELIMITERS = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -113,19 +101,25 @@ class Columns:
 
     Attributes
     ----------
+    names : list of str
+        Of all columns, in lower case and without blanks.
     n_fields : int
         Number of fields per row.
     place : dict of str to int
         Positions of the columns in `COLUMNS` that are present.
     free : list of int
         Positions of columns with free text.
-    submit_by : str
-        The column that replaces a missing Submit; empty if Submit is present.
+    quotes : bool
+        Whether every cell that begins and ends with a quote is quoted, as in CSV files; else only
+        a cell that needs it.
+    missing : tuple of (str, str)
+        Columns without which a log is poorer, and what becomes of it.
     """
 
     def __init__(self, line: str, delimiter: str) -> None:
         self.line, self.delimiter = line, delimiter
-        names = [name.strip().lower() for name in line.split(delimiter)]
+        self.quotes = delimiter != "|" or '"' in line
+        self.names = names = _names(line, delimiter)
         self.n_fields = len(names)
         at = {name: i for i, name in reversed(list(enumerate(names)))}
         self.place: dict[str, int] = {}
@@ -133,17 +127,21 @@ class Columns:
             there = [at[title.lower()] for title in titles if title.lower() in at]
             if there:
                 self.place[what] = there[0]
-        self.free = [at[title.lower()] for title in FREE_TEXT if title.lower() in at]
-        self.submit_by = ""
-        if "submit" not in self.place:
-            what, title = next((s for s in _STAND_INS if s[0] in self.place), ("", ""))
-            if what:
-                self.submit_by, self.place["submit"] = title, self.place[what]
+        self.free = [i for i, name in enumerate(names) if is_free(name)]
+        self.missing = tuple(
+            (title, so) for any_of, title, so in _BETTER if not self.place.keys() & any_of
+        )
+
+    def of_rows_as(self, row: str) -> "Columns":
+        """Return the columns for rows in which the delimiter has no blanks, unlike in the names."""
+        plain = self.delimiter.strip(" ")
+        return Columns(self.line, plain) if plain and self.delimiter not in row else self
 
     @cached_property
-    def times(self) -> list[int]:
-        """Positions of times."""
-        return [self.place[w] for w in ("submit", "eligible", "start", "end") if w in self.place]
+    def mark(self) -> bytes:
+        """Text that is in each line of names."""
+        found = re.search("jobid", self.line, re.IGNORECASE)
+        return (found[0] if found else self.line).encode()
 
     @classmethod
     def of(cls, line: str) -> "Columns | None":
@@ -159,14 +157,19 @@ class Columns:
         True
         """
         lowered = line.lower()
-        if "jobid" not in lowered or len(line) > 1 << 14:
+        is_command = _COMMAND.search(lowered) is not None  # as typed
+        if len(line) > 1 << 14 or is_command or not ("jobid" in lowered or "start" in lowered):
             return None
         best = None
-        for delimiter in sorted(set(_DELIMITERS.findall(line)), key=line.count, reverse=True):
-            names = [name.strip() for name in lowered.split(delimiter)]
+        plain = line.replace('"', "")
+        for delimiter in sorted(set(_DELIMITERS.findall(plain)), key=plain.count, reverse=True):
+            names = _names(line, delimiter)
             known = sum(name in _KNOWN for name in names)
             has_id = "jobid" in names or "jobidraw" in names
-            if has_id and known >= 2 and (best is None or known > best[0]):
+            all_known = known == sum(map(bool, names)) and known >= 2
+            of_times = "start" in names and ("end" in names or "elapsed" in lowered)
+            is_export = known >= 2 if has_id else of_times and (known >= 4 or all_known)
+            if is_export and (best is None or known > best[0]):
                 best = known, delimiter
         return cls(line, best[1]) if best else None
 
@@ -195,25 +198,18 @@ def unnamed_columns(line: str) -> Columns | None:
     15
     """
     cells = line.split("|")
-    for names in _UNNAMED:
-        titles = names.split("|")
-        if len(cells) - len(titles) in (0, 1) and (len(cells) == len(titles) or not cells[-1]):
-            fits = (_fits(title, cell) for title, cell in zip(titles, cells, strict=False))
-            if all(fits):
-                return Columns("|".join([*titles, ""][: len(cells)]), "|")
+    for listed in _UNNAMED:
+        titles = listed.split("|")
+        ends = len(cells) == len(titles) + 1 and not cells[-1]  # with a delimiter
+        names = map(str.lower, titles)
+        if (ends or len(cells) == len(titles)) and all(map(fits, names, cells)):
+            return Columns("|".join([*titles, ""][: len(cells)]), "|")
     return None
 
 
-def _fits(title: str, cell: str) -> bool:
-    """Whether a cell may belong to a column."""
-    if title.startswith("JobID"):
-        return is_id(cell)
-    if title == "State":
-        return state(cell) in STATES
-    if title == "Submit":
-        return _TIME.fullmatch(cell) is not None
-    pattern = _PATTERNS.get(title)
-    return pattern is None or cell in NO_VALUE or pattern.fullmatch(cell) is not None
+def _names(line: str, delimiter: str) -> list[str]:
+    """Return the names of columns in a line, in lower case and without blanks and quotes."""
+    return [re.sub(r"\s", "", name).strip('"').lower() for name in line.split(delimiter)]
 
 
 def named_columns(names: str) -> Columns:
@@ -233,15 +229,35 @@ def named_columns(names: str) -> Columns:
     return Columns(names.replace(columns.delimiter, "|"), "|")
 
 
-def first_columns(line: str, path: str, number: int, given: Columns | None = None) -> Columns:
-    """Return the columns of a file from its first line: names, or a row of a known export.
+def columns_at(lines: Iterable[str], given: Columns | None = None) -> tuple[int, Columns | None]:
+    """Return the index of the line with the names of columns, or of the first row, and the columns.
+
+    Stray lines may precede it, such as messages of `sacct` or the prompt of a shell. Without names,
+    the columns are those given, or of a known export, else None.
+
+    Examples
+    --------
+    >>> index, columns = columns_at(["sacct: error: retry", "", "JobID|Submit|State"])
+    >>> index, columns.names
+    (2, ['jobid', 'submit', 'state'])
+    """
+    for i, line in enumerate(lines):
+        columns = Columns.of(line) or (None if given else unnamed_columns(line))
+        if columns is not None:
+            return i, columns
+        if is_row(line):
+            return (0 if given else i), given
+    return 0, given
+
+
+def checked_columns(columns: Columns | None, line: str, path: str, number: int) -> Columns:
+    """Return columns if they are sufficient.
 
     Raises
     ------
     FormatError
         If the columns are unknown, or required ones are missing.
     """
-    columns = Columns.of(line) or given or unnamed_columns(line)
     if columns is None and is_row(line):
         raise FormatError(
             path,

@@ -12,12 +12,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workloadkit.display import Displayed
 from workloadkit.errors import FormatError, WorkloadError, plural
-from workloadkit.io.files import Source, source_path, text_chunks
+from workloadkit.io.files import Source, is_file, source_path, text_chunks
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 from workloadkit.machine.hostlists import compress, expand
 
@@ -194,7 +193,7 @@ def _included(name: str, path: str, number: int, within: tuple[str, ...]) -> Ite
     file = os.path.join(os.path.dirname(path), name)  # noqa: PTH118, PTH120  # "-" has no folder
     if file in within or len(within) >= _DEEPEST:
         raise FormatError(path, "includes itself", line=number, field="Include", text=name)
-    if not Path(file).is_file():
+    if not is_file(file):
         raise FormatError(path, "no such file", line=number, field="Include", text=name)
     yield from _lines(file, file, (*within, file))
 

@@ -42,6 +42,12 @@ class InstantReader:
 
     Attributes
     ----------
+    day_first : list of bool
+        Whether the day precedes the month in ``1/5/2024``; empty until it is known.
+    known : set of str
+        Columns with at least one time.
+    unreadable : dict of str to (int, str)
+        Place and text of the first time in an unknown form, by column.
     n_twice, n_never : int
         Number of jobs with an ambiguous time, and with a time that does not exist.
     """
@@ -50,6 +56,9 @@ class InstantReader:
         self.name = name
         self.clock = WallClock(name)
         self.n_twice = self.n_never = 0
+        self.day_first: list[bool] = []  # whether the day precedes the month, when it is known
+        self.known: set[str] = set()  # columns with a time
+        self.unreadable: dict[str, tuple[int, str]] = {}  # first place and text of each column
 
     def read(
         self,
@@ -83,8 +92,13 @@ class InstantReader:
             if name not in names or name not in cells.begin:
                 first[name] = second[name] = unknown
                 continue
-            seconds, absolute = read_times(cells, name)
+            seconds, absolute = read_times(cells, name, day_first=next(iter(self.day_first), None))
             odd = np.isinf(seconds)
+            if np.isfinite(seconds).any():
+                self.known.add(name)
+            if odd.any() and name not in self.unreadable:
+                first_odd = int(np.argmax(odd))
+                self.unreadable[name] = int(places[first_odd]), str(cells.texts(name)[first_odd])
             records.note_where(f"invalid {name.title()}: taken as unknown", odd, places)
             seconds = np.where(odd, np.nan, seconds)
             early, late, missing = self.clock.utc(seconds)

@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.fields import CANCELLED, UNKNOWN
+from workloadkit.fields import UNKNOWN
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.attempts import OpenRow
+from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow
 from workloadkit.io.slurm.instants import InstantReader, Instants
 from workloadkit.io.slurm.rows import Rows
 from workloadkit.io.slurm.steps import Steps
 
 _Numbers = NDArray[np.float64]
 
-# States in which a job has not ended; a requeued one may have ended in a later attempt.
-_WAITING = frozenset(values.NOT_ENDED) - {"REQUEUED"}
+# States in which a job has not ended; a requeued or resized one may have ended in a later row.
+_WAITING = frozenset(values.NOT_ENDED) - {*TO_BE_CONTINUED}
+
+# States of jobs that may end before they start.
+_CANCELLED = ("CANCELLED", "DEADLINE", "REVOKED")
 
 _WORDS = ("cluster", "partition", "qos", "account", "user", "group", "exit_code", "executable")
 _OR_NONE = ("reason", "node_list", "features")
@@ -43,10 +46,12 @@ class JobReader:
         States that are not known from any version of Slurm.
     open_rows : list of OpenRow
         Rows of jobs that have not ended.
+    undecided : list of ndarray of int
+        Records of jobs that were cancelled in no time, on nodes that are not in the export.
     stand_ins : set of str
         Columns that replace a missing Submit.
-    array_rows, array_tasks : int
-        Number of rows for several tasks of an array, and of their tasks.
+    missing : dict of str to str
+        Other columns without which a log is poorer, and what becomes of it.
     """
 
     def __init__(self, records: Records, options: ImportOptions) -> None:
@@ -56,8 +61,9 @@ class JobReader:
         self.steps = Steps()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
+        self.undecided: list[NDArray[np.int64]] = []
         self.stand_ins: set[str] = set()
-        self.array_tasks = self.array_rows = self.first_array_row = 0
+        self.missing: dict[str, str] = {}
 
     def read(self, rows: Rows) -> None:
         """Read rows: jobs become records, steps are added to their jobs."""
@@ -70,10 +76,8 @@ class JobReader:
         if of_step.any():
             steps = rows.where(of_step)
             step_ids = steps.cells.texts("id").tolist()
-            memory, n_tasks, cpu, energy = (
-                self._numbers(steps, name, " of steps")
-                for name in ("memory", "n_tasks", "cpu", "energy")
-            )
+            n_tasks = self._numbers(steps, "n_tasks", " of steps")
+            cpu, memory, energy = self._used(steps, np.fmax(n_tasks, 1.0), " of steps")
             is_extern = np.array([step.endswith(".extern") for step in step_ids])
             self.steps.add(
                 self.records,
@@ -84,7 +88,7 @@ class JobReader:
                 steps.places,
                 np.stack(
                     [
-                        memory * np.fmax(n_tasks, 1.0),
+                        memory,
                         cpu,
                         np.where(is_extern, 0.0, energy),
                         np.where(is_extern, energy, 0.0),
@@ -132,11 +136,13 @@ class JobReader:
         for state, place in zip(states, rows.places.tolist(), strict=True):
             self.records.leave_out(f"not ended: {state}", place)
         unknown = np.full(rows.places.size, np.nan)
-        instants = InstantReader(self.zone.name).read(
-            rows.cells, unknown, rows.places, Records(), ("submit", "start")
-        )
+        reader = InstantReader(self.zone.name)
+        reader.day_first = self.zone.day_first
+        names = ("submit", "eligible", "start")
+        instants = reader.read(rows.cells, unknown, rows.places, Records(), names)
         clusters = rows.cells.words("cluster").column(object).tolist()
-        columns = (rows.cells.texts("id"), instants.submit.tolist(), instants.start.tolist())
+        submit, _ = _submission(instants)
+        columns = (rows.cells.texts("id"), submit.tolist(), instants.start.tolist())
         self.open_rows += [
             OpenRow(cluster, *row)
             for cluster, row in zip(clusters, zip(*columns, strict=True), strict=False)
@@ -146,21 +152,24 @@ class JobReader:
         self, states: Words, instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Return which rows contain enough for a job, and count the others."""
-        submitted = ~np.isnan(instants.submit)
+        submitted = ~np.isnan(_submission(instants)[0])
         self._leave_out("without a submit time", ~submitted, lines)
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
-        requeued = states.of("REQUEUED".__eq__) > 0
-        unknown = (states.of(values.status) == UNKNOWN) & ~requeued
-        self.unknown_states.update(states.words[code] for code in states.codes[unknown].tolist())
+        continued = states.of(TO_BE_CONTINUED.__contains__) > 0
+        unknown = (states.of(values.status) == UNKNOWN) & ~continued
+        words = (states.words[code] for code in states.codes[unknown].tolist())
+        self.unknown_states.update(word for word in words if word)
         not_ended = unknown & ~(ended | ran)
         self._leave_out("unknown state, without an end", submitted & not_ended, lines)
-        self._leave_out("not ended: REQUEUED", submitted & requeued & ~ran, lines)
-        kept = submitted & ~not_ended & ~(requeued & ~ran)
-        self.records.note_where(
-            "unknown state: job kept with unknown status", kept & unknown, lines
-        )
+        for state in TO_BE_CONTINUED:
+            going_on = (states.of(state.__eq__) > 0) & ~ran
+            self._leave_out(f"not ended: {state}", submitted & going_on, lines)
+        kept = submitted & ~not_ended & ~(continued & ~ran)
+        empty = states.of("".__eq__) > 0
+        for kind, some in (("unknown state: job kept with", ~empty), ("no State:", empty)):
+            self.records.note_where(f"{kind} unknown status", kept & unknown & some, lines)
         return kept
 
     def _leave_out(self, kind: str, which: NDArray[np.bool_], lines: NDArray[np.int64]) -> None:
@@ -183,7 +192,7 @@ class JobReader:
         if "allocated" in cells.begin and np.isnan(procs).any():
             procs = np.where(np.isnan(procs), cells.words("allocated").of(_CPUS), procs)
         known_procs = np.where(procs > 0, procs, np.nan)
-        start, end = self._start_and_end(instants, status, procs, lasted, suspended, lines)
+        start, end = self._start_and_end(rows, instants, states, procs, lasted, suspended)
         started = ~np.isnan(start)
         self.records.note_where(
             "started without processors: number taken as unknown", started & (procs == 0), lines
@@ -197,20 +206,25 @@ class JobReader:
             requested_nodes = lists.of(_NODES)
             asked["requested_gpus"] = lists.of(values.gpus)
             asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
-        energy = self._numbers(rows, "energy")
-        if "allocated" in cells.begin and np.isnan(energy).any():
-            listed = self._known(cells.words("allocated").of(values.energy_of), "energy", lines)
-            energy = np.where(np.isnan(energy), listed, energy)
+        cpu, memory, energy = self._used(rows, np.ones(n_jobs))
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
-        if by := rows.submit_by:
-            self.stand_ins.add(by)
-            self.records.note(f"no Submit: {by} used instead", int(lines[0]), n_jobs)
+        submit, submit_by = _submission(instants)
+        for code, word in enumerate(submit_by.words[1:], 1):
+            used = submit_by.codes == code
+            self.records.note_where(f"no Submit: {word.title()} used instead", used, lines)
+            if "submit" not in cells.begin and used.any():
+                self.stand_ins.add(word.title())
+        for title, so in rows.missing:
+            if title != "State":  # counted by row
+                self.records.note(f"no {title}: {so}", int(lines[0]), n_jobs)
+        self.missing.update(rows.missing)
         self.records.extend(
             n_jobs,
             place=lines,
             id=cells.texts("id"),
             **self._arrays(rows),
-            submit=instants.submit,
+            submit=submit,
+            submit_by=submit_by,
             eligible=instants.eligible,
             start=start,
             end=end,
@@ -220,8 +234,8 @@ class JobReader:
             nodes=np.where(started, nodes, np.nan),
             requested_procs=requested,
             requested_nodes=np.where(np.isnan(requested_nodes) & ~started, nodes, requested_nodes),
-            cpu=self._numbers(rows, "cpu") / known_procs,
-            memory=self._numbers(rows, "memory") / known_procs,
+            cpu=cpu / known_procs,
+            memory=memory / known_procs,
             energy=energy,
             requested_time=self._numbers(rows, "requested_time"),
             **self._requested_memory(
@@ -232,25 +246,31 @@ class JobReader:
             **({"gpus": cells.words(resources).of(values.gpus)} if resources else {}),
             **asked,
             **{name: cells.combined((name,), _known_word) for name in _OR_NONE},
-            **({"submit_by": [by.lower()] * n_jobs} if by else {}),
             **{word: cells.words(word) for word in _WORDS if word in cells.begin},
         )
 
     def _start_and_end(
         self,
+        rows: Rows,
         instants: Instants,
-        status: NDArray[np.int64],
+        states: Words,
         procs: _Numbers,
         lasted: _Numbers,
         suspended: _Numbers,
-        lines: NDArray[np.int64],
     ) -> tuple[_Numbers, _Numbers]:
         """Return starts and ends of jobs; jobs that never started have no start."""
+        cells, lines = rows.cells, rows.places
         start, end = instants.start, instants.end
         end = np.where(np.isnan(end), start + lasted + np.nan_to_num(suspended), end)
-        # some versions print the end as the start of a job that never started
-        never = (status == CANCELLED) & (start == end) & ~(lasted > 0) & (procs == 0)
-        self.records.note_where("cancelled without processors: never started", never, lines)
+        # some versions print a start for jobs that never started: their end, or the planned start
+        in_no_time = (start >= end) & ~(lasted > 0) & (states.of("COMPLETED".__eq__) == 0)
+        nodes = np.zeros(lines.size)
+        if "node_list" in cells.begin:
+            nodes = cells.words("node_list").of(values.names_nodes)
+        never = in_no_time & ((nodes < 0) | (nodes == 0) & (procs == 0))
+        self.records.note_where("without nodes and run time: never started", never, lines)
+        undecided = in_no_time & ~never & (nodes == 0) & (states.of(_CANCELLED.__contains__) > 0)
+        self.undecided.append(len(self.records) + np.flatnonzero(undecided))
         start = np.where(never, np.nan, start)
         self.records.note_where("End before Start", end < start, lines)
         return start, end
@@ -273,6 +293,34 @@ class JobReader:
         )
         run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
         return np.where(np.isnan(start), np.nan, run)
+
+    def _used(
+        self, rows: Rows, n_tasks: _Numbers, of: str = ""
+    ) -> tuple[_Numbers, _Numbers, _Numbers]:
+        """Return the CPU time, memory and energy of rows.
+
+        TotalCPU may be 0 where TRESUsageInTot has the CPU time, as in Slurm 25.05. MaxRSS and
+        TRESUsageInMax are those of one task.
+        """
+        cells = rows.cells
+        cpu, memory, energy = (self._numbers(rows, n, of) for n in ("cpu", "memory", "energy"))
+        parts = self._numbers(rows, "user_cpu", of) + self._numbers(rows, "system_cpu", of)
+        memory = memory * n_tasks
+
+        def listed(column: str, read: Callable[[str], float], title: str) -> _Numbers:
+            numbers = cells.words(column).of(read)
+            return self._known(numbers, f"{title}{of}", rows.places)
+
+        for more in (listed("usage", values.cpu_of, "TRESUsageInTot"), parts):
+            cpu = np.where((cpu > 0) | np.isnan(more), cpu, more)
+        in_all = listed("usage", values.memory_of, "TRESUsageInTot")
+        of_task = listed("usage_of_task", values.memory_of, "TRESUsageInMax")
+        for more in (in_all, of_task * n_tasks):
+            memory = np.where((memory > 0) | np.isnan(more), memory, more)
+        for column in ("allocated", "usage"):
+            more = listed(column, values.energy_of, "energy")
+            energy = np.where(np.isnan(energy), more, energy)
+        return cpu, memory, energy
 
     def _requested(self, rows: Rows, procs: _Numbers, never: NDArray[np.bool_]) -> _Numbers:
         """Return the requested processors."""
@@ -307,9 +355,7 @@ class JobReader:
             assert known is not None
             parents[i], tasks[i] = known.parent, known.task
             if "[" in ids[i]:
-                self.first_array_row = self.first_array_row or int(rows.places[i])
-                self.array_rows += 1
-                self.array_tasks += known.n_tasks
+                self.records.note_array(int(rows.places[i]), known.n_tasks)
         return {"array_job": parents, "array_task": tasks}
 
     def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:
@@ -347,6 +393,15 @@ def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
     return odd
 
 
+def _submission(instants: Instants) -> tuple[_Numbers, Words]:
+    """Return when jobs were submitted, and by which other time if that is unknown."""
+    columns = np.stack([instants.submit, instants.eligible, instants.start])
+    which = np.argmax(~np.isnan(columns), axis=0)  # 0 if all are unknown
+    return np.take_along_axis(columns, which[None], axis=0)[0], Words(
+        which, ["", "eligible", "start"]
+    )
+
+
 def _known_word(text: str) -> str:
     return "" if text in values.NO_VALUE else text
 
@@ -360,7 +415,7 @@ _READ: dict[str, Callable[[str], float]] = {
     "requested_time": values.time_limit,
     **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), values.count),
     "memory": values.used_memory,
-    "cpu": values.duration,
+    **dict.fromkeys(("cpu", "user_cpu", "system_cpu"), values.duration),
     "energy": values.energy,
 }
 _CPUS, _NODES = values.tres("cpu"), values.tres("node")
@@ -375,5 +430,7 @@ _TITLES = {
     "n_tasks": "NTasks",
     "memory": "MaxRSS",
     "cpu": "TotalCPU",
+    "user_cpu": "UserCPU",
+    "system_cpu": "SystemCPU",
     "energy": "ConsumedEnergy",
 }

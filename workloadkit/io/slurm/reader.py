@@ -1,25 +1,29 @@
 """Read accounting of Slurm, as printed by `sacct`."""
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadWarning, plural, shorten
+from workloadkit.errors import FormatError, WorkloadWarning, plural, shorten
 from workloadkit.io.assemble import assemble
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import Sources, line_blocks, list_of_sources
+from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import link_attempts
-from workloadkit.io.slurm.columns import Columns, is_row, named_columns
+from workloadkit.io.slurm.columns import columns_at, is_row, named_columns
+from workloadkit.io.slurm.dates import with_day_first
 from workloadkit.io.slurm.jobs import JobReader
-from workloadkit.io.slurm.rows import RowReader, check_read
+from workloadkit.io.slurm.rows import RowReader, Rows, check_read
 from workloadkit.io.slurm.steps import StepTotals
 from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
+_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
 _CUT = "clipped by the window of the export: marked in the side-car"
 
 
@@ -35,15 +39,16 @@ def read_slurm(
 ) -> Trace:
     """Read the output of ``sacct --parsable2``, of any version and with any columns.
 
-    Columns are found by their names. Submit, Start, End or Elapsed, State and the processors are
-    required; the best export is `workloadkit.io.slurm.EXPORT`. `Trace.intake` reports what became
-    of each row, and `Trace.sidecar` has the data without a field in the standard.
+    Columns are found by their names. Start, and End or Elapsed, are required; the best export is
+    `workloadkit.io.slurm.EXPORT`. `Trace.intake` reports what became of each row, and
+    `Trace.sidecar` has the data without a field in the standard. The file may have been written
+    by another program: with quotes (RFC 4180), or times since 1970 or with names of months.
 
     Parameters
     ----------
     source : str, path, binary file, or several of them in a list
-        ``-`` is standard input. Each file starts with the names of its columns, is an export of
-        Open XDMoD, or has the columns given by `columns`.
+        ``-`` is standard input. Each file starts with the names of its columns, perhaps after
+        stray lines, is an export of Open XDMoD, or has the columns given by `columns`.
     tz : str, default "UTC"
         Zone of times without an offset; times in seconds are independent of it.
     procs : int, optional
@@ -66,25 +71,28 @@ def read_slurm(
     Raises
     ------
     FormatError
-        If a file lacks the names of columns or required columns, or contains no ended job.
+        If a file lacks the names of columns or required columns, contains no ended job, or has
+        times in no known form, or dates such as 1/5/2024 without one that shows the month.
     ParameterError
 
     Warns
     -----
     WorkloadWarning
-        For unknown states, and for local times that are ambiguous or do not exist in the zone.
+        For unknown states, for columns that are missing, and for local times that are ambiguous
+        or do not exist in the zone.
 
     Notes
     -----
-    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that of the steps,
-    divided by the job's processors. Used memory is that of the job's largest step, divided by its
+    The run time is Elapsed, without suspension. CPU time is TotalCPU, else that in
+    TRESUsageInTot, else UserCPU + SystemCPU, else that of the steps, divided by the job's
+    processors. Used memory is that of the job's largest step, divided by its
     processors: MaxRSS, the memory of the step's largest task, times its tasks. It is too large if
     tasks differ. Energy is ConsumedEnergyRaw or ConsumedEnergy of the job, else that in AllocTRES,
     else that of its extern step, else of its steps. It is measured for whole nodes, so it is the
     job's own only if the job had its nodes alone. Jobs clipped by the window of the export are
     marked, see `workloadkit.io.slurm.window`. A row for several tasks of an array, cancelled before
-    their start, is one job. In an export without Submit, Eligible replaces it, or else Start; in
-    the latter case waits are unknown, and jobs that never started are left out.
+    their start, is one job. Eligible replaces a missing Submit, or else Start; in the latter case
+    the wait is unknown, and a job that never started is left out.
 
     Examples
     --------
@@ -107,11 +115,9 @@ def read_slurm(
     records = Records()
     rows = RowReader(records, named_columns(columns) if columns is not None else None)
     jobs = JobReader(records, options)
-    for block in line_blocks(source, records.digest):
-        for some in rows.read(block):
-            jobs.read(some)
-    rows.finish()
     path = source_path(list_of_sources(source)[0])
+    for some in with_day_first(_rows(source, rows), path, jobs.zone.day_first):
+        jobs.read(some)
     check_read(rows, path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
@@ -119,36 +125,45 @@ def read_slurm(
             WorkloadWarning,
             stacklevel=2,
         )
+    _check_times(jobs, path)
     _warn(jobs, options)
-    _note_arrays(jobs, records)
     _revise(records, jobs, options)
     return assemble(records, kind=_KIND, path=path, options=options, states=values.STATES)
 
 
+def _rows(source: Sources, reader: RowReader) -> Iterator[Rows]:
+    """Yield all rows of some files."""
+    for block in reader.records.line_blocks(source):
+        yield from reader.read(block)
+    yield from reader.finish()
+
+
 def looks_like(lines: list[str]) -> bool:
-    """Return whether the first lines of a file are those of an export of `sacct`.
+    """Return whether one of the first lines of a file begins an export of `sacct`.
 
     Examples
     --------
     >>> looks_like(["JobID|Submit|State", "1|2024-05-01T08:00:00|COMPLETED"])
     True
     """
-    first = next((line for line in lines if line.strip() and line[0] != "#"), "")
-    first = first.rstrip("\r")
-    return Columns.of(first) is not None or is_row(first)
+    known = [line.rstrip("\r") for line in lines if line.strip() and line[0] != "#"]
+    at, columns = columns_at(known)
+    return columns is not None or (bool(known) and is_row(known[at]))
 
 
 def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     """Update the records with information that depends on all rows."""
     table = records.frame()
+    with_steps = jobs.steps.present(table["id"])
     totals = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, totals)
+        _decide(table, np.concatenate(jobs.undecided), with_steps, records)
         records.suspends = bool((table["suspended"] > 0).any())
         cut, records.opened = cut_by_window(table, options.tz)
         records.note_where(_CUT, cut != "", table["place"].to_numpy())
         table["cut"] = pd.Categorical(cut)
-        table = link_attempts(table, jobs.open_rows, records, summed_up=options.attempts)
+        table = link_attempts(table, jobs.open_rows, records)
     records.restore(table)
 
 
@@ -163,10 +178,38 @@ def _fill(table: pd.DataFrame, totals: StepTotals) -> None:
     table["energy"] = table["energy"].fillna(energy)
 
 
-def _note_arrays(jobs: JobReader, records: Records) -> None:
-    tasks = plural(jobs.array_tasks, "task")
-    kind = f"several tasks of an array in one row: one job ({tasks} in total)"
-    records.note(kind, jobs.first_array_row, jobs.array_rows)
+def _check_times(jobs: JobReader, path: str) -> None:
+    """Check that some time of each column is in a known form.
+
+    Raises
+    ------
+    FormatError
+    """
+    for name, (place, text) in jobs.zone.unreadable.items():
+        if name not in jobs.zone.known and name != "eligible":
+            reason = "no time is in a known form; use SLURM_TIME_FORMAT=standard"
+            raise FormatError(path, reason, line=place, field=name.title(), text=text)
+
+
+def _decide(
+    table: pd.DataFrame,
+    undecided: NDArray[np.int64],
+    with_steps: NDArray[np.bool_],
+    records: Records,
+) -> None:
+    """Take jobs that were cancelled in no time as never started, unless they have steps."""
+    never = np.zeros(len(table), bool)
+    never[undecided] = True
+    never &= ~with_steps
+    if not never.any():
+        return
+    records.note_where(_NEVER, never, table["place"].to_numpy())
+    for name in ("procs", "nodes"):  # they are the request
+        table[f"requested_{name}"] = table[f"requested_{name}"].mask(
+            never & table[f"requested_{name}"].isna(), table[name]
+        )
+    for name in ("start", "run", "procs", "nodes"):
+        table[name] = table[name].mask(never)
 
 
 def _warn(jobs: JobReader, options: ImportOptions) -> None:
@@ -178,6 +221,8 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
             WorkloadWarning,
             stacklevel=3,
         )
+    for title, so in jobs.missing.items():
+        warnings.warn(f"no column {title}: {so}", WorkloadWarning, stacklevel=3)
     if jobs.unknown_states:
         n_rows = sum(jobs.unknown_states.values())
         words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))

@@ -105,6 +105,18 @@ class Steps:
             _add(alone.totals, ..., amounts[:, i])
             alone.n_steps += 1
 
+    def present(self, ids: pd.Series) -> NDArray[np.bool_]:
+        """Return which jobs have steps."""
+        found = np.zeros(len(ids), bool)
+        found[[*self._rows_of_alone(ids).values()]] = True
+        for of, _ in self._parts:
+            found[of] = True
+        return found
+
+    def _rows_of_alone(self, ids: pd.Series) -> dict[str, int]:
+        """Return the last row of each job with steps that do not follow it."""
+        return {job: i for i, job in enumerate(ids) if job in self._alone} if self._alone else {}
+
     def of_jobs(self, records: Records, ids: pd.Series) -> StepTotals:
         """Return memory [KB], CPU time [s] and energy [J] of the jobs.
 
@@ -114,7 +126,7 @@ class Steps:
         for of, amounts in self._parts:
             _add(totals, of, amounts)
         self._parts.clear()
-        row_of = {job: i for i, job in enumerate(ids) if job in self._alone} if self._alone else {}
+        row_of = self._rows_of_alone(ids)
         for job, alone in self._alone.items():
             row = row_of.get(job)
             if row is not None:

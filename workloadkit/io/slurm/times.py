@@ -1,8 +1,8 @@
 """Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
 
-import re
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from math import nan
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.io.cells import ZEROS, Cells, all_digits
+from workloadkit.io.slurm.dates import epoch, written
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
 #: ``2015-06-26T13:57:00``, with 0 for digits.
@@ -29,7 +30,6 @@ _MARKS = [_bytes(i, lambda char: 0xFF * (char in "-:")) for i in _OFFSETS]
 _DIGITS = [_bytes(i, lambda char: 0xFF * (char == "0")) for i in _OFFSETS]
 _BETWEEN = np.uint64(8 * (10 - 8))  # bits before the T or blank
 
-_EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
 _YEARS = range(1970, 9999)
 
 
@@ -48,8 +48,8 @@ class PrintedTimes(NamedTuple):
     absolute: NDArray[np.bool_]
 
 
-def read_times(cells: Cells, name: str) -> PrintedTimes:
-    """Read a column of times.
+def read_times(cells: Cells, name: str, *, day_first: bool | None = None) -> PrintedTimes:
+    """Read a column of times; `day_first` is whether the day precedes the month in ``1/5/2024``.
 
     Examples
     --------
@@ -70,7 +70,8 @@ def read_times(cells: Cells, name: str) -> PrintedTimes:
     absolute = np.zeros(plain.size, bool)
     if not plain.all():
         others = ~plain
-        seconds[others], absolute[others] = cells.take(others).combined((name,), _odd_time).rows()
+        odd_time = partial(_odd_time, day_first=day_first)
+        seconds[others], absolute[others] = cells.take(others).combined((name,), odd_time).rows()
     return PrintedTimes(seconds, absolute)
 
 
@@ -151,12 +152,14 @@ def _seconds(
     return seconds.astype(np.float64), valid
 
 
-def _odd_time(text: str) -> tuple[float, bool]:
+def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool]:
     """Parse a time of any form: seconds, and whether they are UTC."""
     if text in NO_VALUE:
         return nan, False
-    if _EPOCH.fullmatch(text):
-        return float(text) or nan, True  # 0 means no time
+    if (seconds := epoch(text)) is not None:
+        return seconds or nan, True  # 0 means no time
+    if (found := written(text, day_first=day_first)) is not None:
+        return found
     try:
         date = datetime.fromisoformat(text)
     except ValueError:

@@ -6,6 +6,7 @@ from math import inf, nan
 from typing import NamedTuple
 
 from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
+from workloadkit.io.arrays import n_tasks
 
 #: Marks an invalid value until it is counted and becomes unknown.
 UNREADABLE = inf
@@ -42,6 +43,8 @@ _GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?::([^=:,]+))?[=:](\d{1,9})(?=$|[,(
 _ENERGY = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)")
 _JOULES = {unit: 10.0 ** (3 * power) for power, unit in enumerate(["", *"KMGTPE"])}
 _ENERGY_OF = re.compile(r"(?:^|,)energy=([^,]*)")
+_CPU_OF = re.compile(r"(?:^|,)cpu=([^,]*)")
+_MEMORY_OF = re.compile(r"(?:^|,)mem=([^,]*)")
 _POOLS = re.compile(r"(?:^|,)(?:license|bb)/([^=,]+)=([^,]*)")
 _KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40, "E": 1 << 50}
 _MB = 1 << 10  # [KB]
@@ -176,6 +179,30 @@ def energy_of(resources: str) -> float:
     return energy(match[1]) if match else nan
 
 
+def cpu_of(resources: str) -> float:
+    """Return the CPU time [s] in a list of used resources.
+
+    Examples
+    --------
+    >>> cpu_of("cpu=1-00:04:59,energy=0,mem=2136K"), cpu_of("energy=0")
+    (86699.0, nan)
+    """
+    match = _CPU_OF.search(resources)
+    return duration(match[1]) if match else nan
+
+
+def memory_of(resources: str) -> float:
+    """Return the memory [KB] in a list of used resources; without a unit it is in bytes.
+
+    Examples
+    --------
+    >>> memory_of("cpu=00:04:59,mem=2136K"), memory_of("cpu=4,vmem=2048")
+    (2136.0, nan)
+    """
+    match = _MEMORY_OF.search(resources)
+    return used_memory(match[1]) if match else nan
+
+
 def tres(resource: str) -> Callable[[str], float]:
     """Return a parser of one countable resource in a list such as ``cpu=12,mem=4G,node=1``.
 
@@ -206,6 +233,19 @@ def gpus(text: str) -> float:
     if found:
         return sum(plain) if plain else sum(float(number) for _, number in found)
     return nan if text in NO_VALUE else 0.0
+
+
+def names_nodes(text: str) -> int:
+    """Return 1 if a list names nodes, -1 if the job had none, and 0 if it is not known.
+
+    Examples
+    --------
+    >>> names_nodes("c[1-4]"), names_nodes("None assigned"), names_nodes("")
+    (1, -1, 0)
+    """
+    if text not in NO_VALUE:
+        return 1
+    return -1 if text.lower() in ("none assigned", "none", "(null)") else 0
 
 
 def pools(text: str) -> str:
@@ -262,7 +302,6 @@ _ID = re.compile(
     r"(?P<job>(?P<parent>\d{1,19})(?:_(?:(?P<task>\d{1,18})|\[(?P<tasks>[^\]|]*)\]?)"
     r"|\+(?P<het>\d{1,9}))?)(?:\.(?P<step>[^|]{1,40}))?"
 )
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 
 
 def is_id(text: str) -> bool:
@@ -290,16 +329,6 @@ def job_id(text: str) -> JobId | None:
         match["job"],
         match["parent"] if several else "",
         float(match["task"]) if match["task"] else nan,
-        _n_tasks(match["tasks"]) if match["tasks"] is not None else 1,
+        n_tasks(match["tasks"]) if match["tasks"] is not None else 1,
         match["step"] or "",
     )
-
-
-def _n_tasks(tasks: str) -> int:
-    """Count the tasks of a list such as ``1-3,9%2``; a lower bound if the list is truncated."""
-    n_tasks = 0
-    for part in tasks.partition("%")[0].split(","):
-        if match := _RANGE.fullmatch(part):
-            first, last, step = match[1], match[2] or match[1], match[3] or 1
-            n_tasks += len(range(int(first), int(last) + 1, int(step) or 1))
-    return max(n_tasks, 1)

@@ -29,6 +29,7 @@ from workloadkit.io.files import (
     log_name,
     source_path,
 )
+from workloadkit.io.lines import NULS, without_nuls
 from workloadkit.io.machine import with_machine
 from workloadkit.io.sidecar import with_sidecar
 from workloadkit.trace import Columns, Trace
@@ -136,6 +137,18 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
     return with_machine(with_sidecar(trace, source), source)
 
 
+def looks_like(first_lines: list[str]) -> bool:
+    """Whether the first line of a file is a comment or begins with a number; so if there is none.
+
+    Examples
+    --------
+    >>> looks_like(["", "; Version: 2.2"]), looks_like(["7 0 5"]), looks_like(["a,b"])
+    (True, True, False)
+    """
+    tokens = next((line.split() for line in first_lines if line.strip()), [";"])
+    return tokens[0][0] == ";" or _NUMBER.fullmatch(tokens[0].encode()) is not None
+
+
 class _Reader:
     """A log while it is read: columns and repairs so far."""
 
@@ -176,6 +189,10 @@ class _Reader:
         del first  # lets the iterator release the chunks
         for chunk in chunks:
             self.n_bytes += len(chunk)
+            if b"\0" in chunk:
+                line = self.n_lines + 1 + chunk.count(b"\n", 0, chunk.index(b"\0"))
+                self.depart("NUL characters", NULS, line=line, count=chunk.count(b"\0"))
+                chunk = without_nuls(chunk, torn=bool(rest))
             whole = chunk.rfind(b"\n") + 1
             if whole:
                 self.read(b"".join((rest, memoryview(chunk)[:whole])))
@@ -387,13 +404,13 @@ class _Reader:
         except UnicodeDecodeError:
             self.comments.append(comment.decode("latin-1"))
 
-    def depart(self, problem: str, repair: str, *, line: int | None = None) -> None:
+    def depart(self, problem: str, repair: str, *, line: int | None = None, count: int = 1) -> None:
         """Count a repair; in strict mode, raise an error instead."""
         line = line or self.n_lines
         if self.strict:
             raise FormatError(self.path, problem, line=line)
-        count, first_line = self.repairs.get(repair, (0, line))
-        self.repairs[repair] = (count + 1, first_line)
+        before, first_line = self.repairs.get(repair, (0, line))
+        self.repairs[repair] = (before + count, first_line)
 
     def refuse(
         self, message: str, field: Field | None = None, text: bytes | None = None

@@ -14,9 +14,9 @@ from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.machine import from_dict
-from workloadkit.io.parquet import note_of, reading_parquet, with_kinds
+from workloadkit.io.parquet import check_types, note_of, reading_parquet, with_kinds
 from workloadkit.io.swf.writing import header_text
-from workloadkit.io.wkt.layout import LAYOUT, MAGIC, SIDECAR, seal
+from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, MAGIC, SIDECAR, seal
 from workloadkit.trace import Columns, Trace
 from workloadkit.utility import check
 
@@ -29,6 +29,8 @@ _FOOTER = 8  # bytes after the metadata: their length, and the magic
 # Row groups limit how much the files of this package shrink; a file of a few bytes that claims many
 # jobs would exhaust the memory.
 _MOST_JOBS_PER_BYTE = 1000
+
+_INT64_MAX = 2**63 - 1
 
 
 def read_wkt(source: Source) -> Trace:
@@ -104,11 +106,12 @@ def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
     import pyarrow.parquet as pq
 
     parquet = pq.ParquetFile(pa.BufferReader(data))
-    note = note_of(parquet.metadata.metadata, "wkt")
+    note = note_of(path, parquet.metadata.metadata, "wkt")
     if note is None:
         raise FormatError(path, "is a Parquet file, but not a log that workloadkit has written")
     if note["wkt"] != LAYOUT:
-        raise FormatError(path, f"has layout {note['wkt']}; this version reads layout {LAYOUT}")
+        layout = note["wkt"][:60]
+        raise FormatError(path, f"has layout {layout}; this version reads layout {LAYOUT}")
     lines = note.get("header")
     texts = [note.get("log_sha256"), note.get("seal"), *(lines if isinstance(lines, list) else [0])]
     if not all(isinstance(text, str) for text in texts):
@@ -140,6 +143,8 @@ def _jobs(path: str, arrow: Any) -> Columns:
         jobs[field.name] = column = next(room[field.dtype])
         if field.name in arrow.column_names:
             column[:] = _values(path, field, arrow[field.name])
+        elif field.name in ASCENDING:
+            raise FormatError(path, "is missing", field=field.name)
         else:
             column.fill(np.nan if field.measured else UNKNOWN)
     return jobs
@@ -150,12 +155,16 @@ def _values(path: str, field: Field, column: Any) -> NDArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    is_number = pa.types.is_integer(column.type) or (
-        field.measured and pa.types.is_floating(column.type)
-    )
-    if not is_number:
-        raise FormatError(path, f"has the type {column.type}", field=field.name)
+    kind = column.type
+    is_float = pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    if not (pa.types.is_integer(kind) or (field.measured and is_float)):
+        raise FormatError(path, f"has the type {str(kind)[:60]}", field=field.name)
     if not field.measured:
+        most = pc.max(column).as_py()
+        if most is not None and most > _INT64_MAX:
+            raise FormatError(path, f"{most} is out of range", field=field.name)
+        if pa.types.is_unsigned_integer(kind):
+            column = column.cast(pa.int64())
         known = pc.fill_null(column, UNKNOWN) if column.null_count else column
         return known.to_numpy()
     values: NDArray = column.to_numpy(zero_copy_only=False)
@@ -164,8 +173,11 @@ def _values(path: str, field: Field, column: Any) -> NDArray:
         if least is not None and not (-field.limit <= least <= most <= field.limit):
             values = values.astype(np.float64)
             _refuse(path, field, values, ~(np.abs(values) <= field.limit))
-    if field.name == "submit" and np.isnan(values).any():
-        _refuse(path, field, values, np.isnan(values))
+    if field.name == "submit":
+        if np.isnan(values).any():
+            _refuse(path, field, values, np.isnan(values))
+    elif (values == UNKNOWN).any():
+        values = np.where(values == UNKNOWN, np.nan, values)
     return values
 
 
@@ -181,7 +193,7 @@ def _lists(path: str, arrow: Any, name: str, parts: set[str]) -> tuple[NDArray[n
     column = arrow[name].combine_chunks()
     kind = column.type
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
-        raise FormatError(path, f"has the type {kind}", field=name)
+        raise FormatError(path, f"has the type {str(kind)[:60]}", field=name)
     items = column.flatten()
     found = {part.name for part in items.type}
     numeric = all(
@@ -217,6 +229,10 @@ def _sidecar(path: str, arrow: Any) -> "pd.DataFrame | None":
     names = [name for name in arrow.column_names if name.startswith(SIDECAR)]
     if not names:
         return None
-    table = arrow.select(names).to_pandas()
+    if SIDECAR + "job" in names:
+        raise FormatError(path, "a side-car has no such column", field=SIDECAR + "job")
+    chosen = arrow.select(names)
+    check_types(path, chosen)
+    table = reading_parquet(path, lambda: chosen.to_pandas(ignore_metadata=True))
     table.columns = table.columns.str.removeprefix(SIDECAR)
     return with_kinds(path, table)

@@ -12,11 +12,13 @@ compiled, and parameters are numbers in it.
 import ast
 import math
 import re
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.parameters import read_duration
 
 #: What a score may depend on. The first are known when a job arrives, and do not change.
@@ -120,11 +122,13 @@ def read(text: str, parameters: Mapping[str, float] | None = None) -> Program:
         raise ParameterError(f"an expression has at most {_LONGEST} characters, not {len(text)}")
     plain = _TIME.sub(lambda found: f"{read_duration(found[1]):.17g}", text)
     try:
-        tree = ast.parse(plain.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of what is refused below
+            tree = ast.parse(plain.strip(), mode="eval").body
         reader = _Reader(text, dict(parameters or {}))
         reader.add(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ParameterError(f"{text!r} is no expression") from None
+        raise ParameterError(f"{quoted(text)} is no expression") from None
     return Program(tuple(reader.steps), tuple(reader.numbers), reader.deepest)
 
 
@@ -141,7 +145,7 @@ class _Reader:
         """Add the steps that put the value of a node on the stack."""
         value: Any = getattr(node, "value", None)
         if isinstance(node, ast.Constant) and type(value) in (int, float):
-            self._number(float(value))
+            self._number(value)
         elif isinstance(node, ast.Name):
             self._name(node.id)
         elif isinstance(node, ast.UnaryOp):
@@ -155,7 +159,7 @@ class _Reader:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             self._call(node.func.id, node.args)
         else:
-            raise self._wrong(f"{ast.unparse(node)} is not allowed")
+            raise self._wrong(f"{_shown(node)} is not allowed")
 
     def _step(self, what: int, which: int = 0, *, takes: int = 0) -> None:
         self.steps.append((what, which))
@@ -163,7 +167,9 @@ class _Reader:
         self.deepest = max(self.deepest, self.depth)
 
     def _number(self, value: float) -> None:
-        self.numbers.append(value)
+        if not abs(value) <= sys.float_info.max:
+            raise self._wrong(f"{quoted(value)} is not a number of usual size")
+        self.numbers.append(float(value))
         self._step(NUMBER, len(self.numbers) - 1)
 
     def _name(self, name: str) -> None:
@@ -173,14 +179,14 @@ class _Reader:
             self._step(FEATURE, FEATURES.index(name))
         else:
             known = (*FEATURES, *self.parameters, *_FUNCTIONS)
-            raise self._wrong(f"unknown {name!r}; {among(name, known)}")
+            raise self._wrong(f"unknown {quoted(name)}; {among(name, known)}")
 
     def _unary(self, node: ast.UnaryOp) -> None:
         self.add(node.operand)
         if isinstance(node.op, ast.USub | ast.Not):
             self._step(NEGATE if isinstance(node.op, ast.USub) else NOT, takes=1)
         elif not isinstance(node.op, ast.UAdd):
-            raise self._wrong(f"{ast.unparse(node)} is not allowed")
+            raise self._wrong(f"{_shown(node)} is not allowed")
 
     def _all(self, nodes: list[Any], what: int) -> None:
         """Combine values from left to right."""
@@ -191,14 +197,14 @@ class _Reader:
 
     def _compare(self, node: ast.Compare) -> None:
         if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARED:
-            raise self._wrong(f"{ast.unparse(node)} is not allowed; join comparisons by and")
+            raise self._wrong(f"{_shown(node)} is not allowed; join comparisons by and")
         what, swapped = _COMPARED[type(node.ops[0])]
         sides = [node.left, node.comparators[0]]
         self._all(sides[::-1] if swapped else sides, what)
 
     def _call(self, name: str, given: list[Any]) -> None:
         if name not in _FUNCTIONS:
-            raise self._wrong(f"unknown function {name!r}; {among(name, _FUNCTIONS)}")
+            raise self._wrong(f"unknown function {quoted(name)}; {among(name, _FUNCTIONS)}")
         what = _FUNCTIONS[name]
         least, most = {"min": (1, 99), "max": (1, 99), "where": (3, 3)}.get(name, (1, 1))
         if not least <= len(given) <= most:
@@ -211,7 +217,11 @@ class _Reader:
         self._step(what, takes=len(given))
 
     def _wrong(self, what: str) -> ParameterError:
-        return ParameterError(f"expression {self.text!r}: {what}")
+        return ParameterError(f"expression {quoted(self.text)}: {what}")
+
+
+def _shown(node: ast.AST) -> str:
+    return quoted(ast.unparse(node))
 
 
 def falls_with_wait(program: Program) -> bool:

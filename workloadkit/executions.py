@@ -1,0 +1,117 @@
+"""The executions of jobs that ran more than once, as a column of the side-car.
+
+A requeued job has several attempts, a resized job several parts of one attempt. The log has a line
+for the job; the side-car has its executions, so that what each of them used is known.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from workloadkit.errors import WorkloadError, shorten
+from workloadkit.outcomes import OUTCOMES
+
+if TYPE_CHECKING:
+    from workloadkit.trace import Trace
+
+#: The column of the side-car.
+EXECUTIONS = "executions"
+
+#: The outcome of a part of a resized job: the next execution is part of the same attempt.
+RESIZED = "resized"
+
+#: Numbers of an execution, named as in `workloadkit.record_fields`. Times count from the submission
+#: of the job.
+NUMBERS = ("submit", "start", "run", "procs", "nodes", "gpus", "cpu", "energy")
+
+_TIMES = ("submit", "start")  # may be before the submission of the job
+_LARGEST = 1e18
+
+
+def executions_text(executions: Iterable[Mapping[str, Any]]) -> str:
+    """Return the executions of one job as JSON; unknown numbers are left out.
+
+    Examples
+    --------
+    >>> executions_text([{"outcome": "node failure", "start": 60.0, "run": 9.5, "gpus": np.nan}])
+    '[{"outcome": "node failure", "start": 60, "run": 9.5}]'
+    """
+    return json.dumps([{n: _shortest(v) for n, v in one.items() if v == v} for one in executions])
+
+
+def _shortest(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def executions_of(trace: "Trace") -> pd.DataFrame:
+    """Return the executions of the jobs that have several, in order.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        `row` of the job; its `attempt` 0, 1, …; `last`, whether the job ended with that attempt;
+        the `outcome`, for a part of a resized job that of its attempt; and `NUMBERS`, NaN for
+        unknown, times in seconds of the log.
+
+    Raises
+    ------
+    WorkloadError
+        If the column of the side-car is invalid.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from workloadkit import Trace
+    >>> text = '[{"outcome": "preempted", "start": -90, "run": 60, "procs": 4}, {"start": 30}]'
+    >>> sidecar = pd.DataFrame({EXECUTIONS: [text]})
+    >>> log = replace(Trace.from_columns({"submit": [100]}), sidecar=sidecar)
+    >>> executions_of(log)[["row", "attempt", "last", "outcome", "start"]].to_numpy().tolist()
+    [[0, 0, False, 'preempted', 10.0], [0, 1, True, 'unknown', 130.0]]
+    """
+    columns = ["row", "attempt", "last", "outcome", *NUMBERS]
+    texts = None if trace.sidecar is None else trace.sidecar.get(EXECUTIONS)
+    rows = [] if texts is None else [*_parsed(trace, texts.astype(object).fillna("").to_numpy())]
+    if not rows:
+        empty = pd.DataFrame({name: np.empty(0) for name in columns})
+        return empty.astype({"row": int, "attempt": int, "last": bool, "outcome": object})
+    found = pd.DataFrame(rows, columns=["row", "outcome", *NUMBERS])
+    job = found["row"].to_numpy()
+    new = np.append(True, job[1:] != job[:-1])
+    begins = new | np.append(True, found["outcome"].to_numpy()[:-1] != RESIZED)
+    count = np.cumsum(begins) - 1
+    ends = np.append(begins[1:], True)
+    found["attempt"] = count - count[new][np.cumsum(new) - 1]
+    found["outcome"] = found["outcome"].to_numpy()[ends][count]
+    found["last"] = found["attempt"] == found.groupby("row")["attempt"].transform("max")
+    submit = trace.column("submit")[job]
+    return found.assign(submit=found["submit"] + submit, start=found["start"] + submit)[columns]
+
+
+def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
+    """Yield row, outcome and `NUMBERS` of each execution."""
+    for row in np.flatnonzero(texts != "").tolist():
+        try:
+            for one in json.loads(texts[row], parse_constant=_no_number):
+                outcome = one.get("outcome", "unknown")
+                plausible = all(
+                    -_LARGEST * (name in _TIMES) <= one.get(name, 0) < _LARGEST for name in NUMBERS
+                )
+                if outcome not in (*OUTCOMES, RESIZED) or not plausible:
+                    raise ValueError
+                yield [row, outcome, *(float(one.get(name, np.nan)) for name in NUMBERS)]
+        except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise WorkloadError(
+                f"{trace.name}: in the side-car, executions of job {trace.column('job')[row]} are "
+                f"{shorten(texts[row], 80)}; they must be a list as `convert` writes it"
+            ) from None
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(word)

@@ -1,0 +1,127 @@
+"""Split rows with quotes, as pandas and spreadsheets write them, or delimiters in text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from workloadkit.io.slurm.patterns import fits, goes_on, is_free, may_contain
+
+_MOST_SURPLUS = 1000  # fields that are joined
+_MOST_READINGS = 100
+
+
+@lru_cache
+def _quoted_cell(delimiter: str) -> re.Pattern[str]:
+    """Return a pattern of a quoted cell, whole or up to the end of the text."""
+    return re.compile(rf'"((?:[^"]|"")*+)(?:"(?={re.escape(delimiter)}|\Z)|(\Z))')
+
+
+def split_quoted(text: str, delimiter: str, *, always: bool) -> tuple[list[str], bool]:
+    r"""Split a row at its delimiters, except in cells in quotes (RFC 4180).
+
+    Parameters
+    ----------
+    text : str
+    delimiter : str
+    always : bool
+        Whether all cells that begin and end with a quote are quoted. Else only those in which a
+        delimiter, a quote (as two) or a line end makes quotes necessary; the others contain them.
+
+    Returns
+    -------
+    cells : list of str
+    open : bool
+        Whether the last cell is quoted and does not end.
+
+    Examples
+    --------
+    >>> split_quoted('7,"a, ""b"" c",d', ",", always=True)
+    (['7', 'a, "b" c', 'd'], False)
+    >>> split_quoted('7|"a"|"b|c"|say "hi"|"d', "|", always=False)
+    (['7', '"a"', 'b|c', 'say "hi"', '"d'], True)
+    """
+    cells: list[str] = []
+    at = 0
+    while True:
+        match = _quoted_cell(delimiter).match(text, at) if text.startswith('"', at) else None
+        if match is not None and match[2] is not None:
+            return [*cells, text[at:]], True
+        if match is not None and (always or _needs_quotes(match[1], delimiter)):
+            cells.append(match[1].replace('""', '"'))
+            end = match.end()
+        else:
+            end = text.find(delimiter, at)
+            end = len(text) if end < 0 else end
+            cells.append(text[at:end])
+        if end == len(text):
+            return cells, False
+        at = end + len(delimiter)
+
+
+def _needs_quotes(inside: str, delimiter: str) -> bool:
+    return delimiter in inside or '"' in inside or "\n" in inside
+
+
+def put_together(cells: Sequence[str], names: Sequence[str], delimiter: str) -> list[str] | None:
+    """Join surplus cells of a row in columns that may contain the delimiter.
+
+    The result must be unambiguous: each cell may be one of its column, and all columns but free
+    text are the same in each way to join the cells.
+
+    Examples
+    --------
+    >>> names = ["jobid", "alloctres", "jobname", "state"]
+    >>> put_together("7,cpu=4,node=1,a,b,COMPLETED".split(","), names, ",")
+    ['7', 'cpu=4,node=1', 'a,b', 'COMPLETED']
+    """
+    if len(cells) - len(names) > _MOST_SURPLUS:
+        return None
+    found: list[str] | None = None
+    for n_found, row in enumerate(_readings(cells, names, delimiter)):
+        if found is None:
+            found = row
+        differs = any(
+            one != other
+            for one, other, name in zip(found, row, names, strict=True)
+            if not is_free(name)
+        )
+        if differs or n_found == _MOST_READINGS:
+            return None
+    return found
+
+
+def _readings(cells: Sequence[str], names: Sequence[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the ways to join the cells of a row, those with text in the last column first."""
+    dead: set[tuple[int, int]] = set()  # columns and cells from which no row ends
+
+    def from_here(column: int, at: int) -> Iterator[list[str]]:
+        if column == len(names):
+            if at == len(cells):
+                yield []
+            return
+        name, surplus = names[column], len(cells) - at - (len(names) - column)
+        next_name = names[column + 1] if column + 1 < len(names) else ""
+        ended = False
+        for more in range(surplus + 1) if may_contain(name, delimiter) else (0,):
+            after = at + more + 1
+            if (column + 1, after) in dead:
+                continue
+            text = delimiter.join(cells[at:after])
+            if not fits(name, text):
+                continue
+            if (
+                delimiter == ","
+                and after < len(cells)
+                and (
+                    goes_on(name, cells[after], next_name)
+                    or goes_on(next_name, cells[after - 1], name)
+                )
+            ):
+                continue
+            for rest in from_here(column + 1, after):
+                ended = True
+                yield [text, *rest]
+        if not ended:
+            dead.add((column, at))
+
+    yield from from_here(0, 0)
