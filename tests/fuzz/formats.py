@@ -12,7 +12,7 @@ import pandas as pd
 
 import workloadkit as wk
 from analysis.operations.shares import read_shares
-from tests.fuzz import experiments, good, uses
+from tests.fuzz import certificates, experiments, good, uses
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
@@ -195,6 +195,9 @@ FORMATS = {
     "machine": Format(good.machine, _read_machine, _none, 3, OF_JSON),
     "slurm.conf": Format(good.conf, _read_conf, _none, 3),
     "site": Format(good.site, _read_site, _none, 4, OF_JSON),
+    "certificate": Format(
+        certificates.good_certificate, certificates.read, certificates.sealed_or_not, 2, OF_JSON
+    ),
     "filters": Format(good.filters, _read_filters, _none, 5),
     "sidecar": Format(good.sidecar, _read_sidecar, _none, 1, OF_PARQUET),
     "experiment": Format(experiments.experiment, experiments.read_experiments, _none, 0.2, OF_TOML),

@@ -10,7 +10,7 @@ import pandas as pd
 
 import analysis
 import workloadkit as wk
-from tests.fuzz import good, promises
+from tests.fuzz import certificates, good, promises
 from tests.fuzz.formats import FORMATS
 
 #: Share of the logs that go on once read: one in ten of all cases are used, one in a thousand
@@ -40,6 +40,8 @@ def check(name: str, data: bytes, options: dict[str, Any], result: Any, folder: 
         promises.of_sidecar(result)
     elif isinstance(result, tuple):
         promises.of_filters(result)
+    elif isinstance(result, dict):
+        certificates.of_certificate(result)
     else:
         promises.of_site(result, folder)
     if name == "swf" and len(data) % 3 == 0:  # the two parsers agree

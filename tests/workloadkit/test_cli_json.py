@@ -28,6 +28,7 @@ CALLS = {
     "anomalies": ("log.swf",),
     "benchmark nearest": ("log.swf",),
     "benchmark run": ("easy", "--only", "device", "--only", "busy", "--runs", 2, "--workers", 1),
+    "benchmark verify": ("--only", "device", "--only", "busy", "--workers", 1),
     "characterize": ("log.swf",),
     "check": ("log.swf", "easy.swf", "--procs", 96),
     "compare": ("log.swf", "easy.swf"),

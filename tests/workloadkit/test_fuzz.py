@@ -31,10 +31,9 @@ def test_files_broken_at_random(n_cases, tmp_path):
             if expected <= kinds:
                 break
             kinds.add(kind_of(case(20260101, number, name), tmp_path))
-    refused = {name for name, kind in kinds if kind == "refused"}
-    assert refused >= set(FORMATS) - {"pbs"}  # of which some record is left as a rule
-    strict = ("sidecar", "results")  # a byte breaks them
-    assert {(name, "read") for name in FORMATS if name not in strict} <= kinds
+    assert {(name, "refused") for name in FORMATS} <= kinds
+    strict = {"sidecar", "results", "certificate"}  # a byte breaks them
+    assert {(name, "read") for name in FORMATS.keys() - strict} <= kinds
 
 
 @pytest.mark.slow

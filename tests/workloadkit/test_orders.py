@@ -223,6 +223,7 @@ def test_wrong_parameters_are_refused():
         ("sjf:reservations=0", "sjf: reservations is 0; at least 1"),
         ("priority-fifo:a/b", "queues is 'a/b'; give different numbers of queues"),
         ("priority-fifo:1/2/1", "queues is '1/2/1'; give different numbers of queues"),
+        (f"priority-fifo:1/{2**63}", f"queues is '1/{2**63}'; give different numbers of queues"),
         ("priority-fifo:1//2", "queues is '1//2'; give different numbers of queues"),
         ("unicef:reservations=2", "unicef has no parameter 'reservations'; known: backfill"),
     ):

@@ -3,10 +3,13 @@
 The suite is a fixed set of workloads, systems and users. See `run_benchmark`.
 """
 
-from workloadkit.benchmark.certificate import canonical, certificate, differences, read_certificate
+from workloadkit.benchmark.certificate import certificate
+from workloadkit.benchmark.comparing import differences, not_verified
 from workloadkit.benchmark.entries import Entry, built_in
 from workloadkit.benchmark.nearest import nearest_cases
 from workloadkit.benchmark.protocol import RefusedError
+from workloadkit.benchmark.reading import canonical, read_certificate
+from workloadkit.benchmark.replaying import entries_of
 from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.running import run_benchmark
 from workloadkit.benchmark.suite import Case, cases
@@ -21,7 +24,9 @@ __all__ = [
     "cases",
     "certificate",
     "differences",
+    "entries_of",
     "nearest_cases",
+    "not_verified",
     "read_certificate",
     "run_benchmark",
 ]

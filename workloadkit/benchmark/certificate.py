@@ -1,20 +1,17 @@
-"""Certificates: what another machine needs to make the results again, and to compare them."""
+"""Certificates: what another machine needs to make the results again, and to compare them.
 
-import gzip
+`reading` reads them, `comparing` compares them with results that were made again.
+"""
+
 import hashlib
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from workloadkit import __version__
 from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.suite import VERSION
-from workloadkit.errors import WorkloadError
 from workloadkit.provenance import plain
-
-#: Relative difference up to which numbers of two machines are equal.
-TOLERANCE = 1e-6
 
 _CASE = ("workload", "system", "users")
 
@@ -36,11 +33,12 @@ def certificate(results: BenchmarkResults) -> dict[str, Any]:
         }
         for place, rows in results.workloads.groupby([*_CASE], sort=False)
     }
-    schedules = {
-        place: hashlib.sha256("\n".join(rows["schedule"]).encode()).hexdigest()
-        for place, rows in results.runs.groupby([*_CASE, "entry"], sort=False)
-    }
-    rows = []
+    schedules, rows = {}, []
+    if len(results.runs):  # not all entries are refused
+        schedules = {
+            place: hashlib.sha256("\n".join(rows["schedule"]).encode()).hexdigest()
+            for place, rows in results.runs.groupby([*_CASE, "entry"], sort=False)
+        }
     for row in results.table.to_dict("records"):
         place = tuple(row[name] for name in (*_CASE, "entry"))
         known = {"case": ".".join(place[:3]), "entry": place[3], "schedules": schedules[place]}
@@ -93,72 +91,3 @@ def seal(content: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in content.items() if name not in ("sha256", "provenance")}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def canonical() -> dict[str, Any]:
-    """Return the certificate of the built-in policies, which is part of the toolkit."""
-    path = files("workloadkit") / "data" / f"benchmark-{VERSION}.json.gz"
-    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    return found
-
-
-def read_certificate(text: str, name: str = "certificate") -> dict[str, Any]:
-    """Read a certificate.
-
-    Raises
-    ------
-    WorkloadError
-        If it is none, is of another version of the benchmark, or has been changed.
-    """
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise WorkloadError(f"{name}: is not JSON: {error}") from None
-    if not isinstance(found, dict) or "benchmark" not in found or "sha256" not in found:
-        raise WorkloadError(f"{name}: is not a certificate of the benchmark")
-    if found["benchmark"] != VERSION:
-        version = found["benchmark"]
-        raise WorkloadError(f"{name}: is of version {version} of the benchmark, not {VERSION}")
-    if seal(found) != found["sha256"]:
-        raise WorkloadError(f"{name}: has been changed: its content does not have its sha256")
-    return found
-
-
-def differences(claimed: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
-    """Return how results that were made again differ from those of a certificate.
-
-    Compared are the cases and entries that were made again: digests exactly, numbers up to
-    `TOLERANCE`.
-    """
-    found = []
-    for case, workload in made["workloads"].items():
-        if case not in claimed["workloads"]:
-            found.append(f"{case}: is not in the certificate")
-        elif workload["digests"] != claimed["workloads"][case]["digests"]:
-            found.append(f"{case}: the jobs differ")
-    claims = {(row["case"], row["entry"]): row for row in claimed["results"]}
-    for row in made["results"]:
-        place = f"{row['case']}, {row['entry']}"
-        claim = claims.get((row["case"], row["entry"]))
-        if claim is None:
-            found.append(f"{place}: is not in the certificate")
-        elif claim["schedules"] != row["schedules"]:
-            found.append(f"{place}: the schedules differ")
-        else:  # ranks depend on the other entries
-            found += [
-                f"{place}: {name} is {row[name][0]}, in the certificate {values[0]}"
-                for name, values in claim.items()
-                if isinstance(values, list) and _differ(values[:3], row[name][:3])
-            ]
-    refused = [name for name in made["refused"] if name not in claimed["refused"]]
-    return found + [f"{name}: is refused: {made['refused'][name]}" for name in refused]
-
-
-def _differ(claimed: list[Any], values: list[Any]) -> bool:
-    for claim, value in zip(claimed, values, strict=True):
-        if None in (claim, value):
-            if claim is not value:
-                return True
-        elif abs(value - claim) > TOLERANCE * max(abs(claim), 1):
-            return True
-    return False

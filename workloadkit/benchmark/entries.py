@@ -20,6 +20,7 @@ from workloadkit.benchmark.protocol import (
     started,
 )
 from workloadkit.benchmark.suite import SEED, Case, stream
+from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem import (
@@ -30,7 +31,10 @@ from workloadkit.metasystem import (
     check_metasystem,
     simulate_metasystem,
 )
+from workloadkit.metasystem import policies as meta_policies
+from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
+from workloadkit.simulation import schedulers
 from workloadkit.simulation.check import check_schedule
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.simulate import simulate
@@ -77,7 +81,10 @@ class Entry:
             return {"kind": self.kind, **identity_of_command(self.what)}
         if self.kind.endswith("schedules"):
             return {"kind": self.kind}
-        return {"kind": self.kind, "policy": str(self.what)}
+        if is_custom(self.what):
+            return {"kind": self.kind, "policy": self.name, "source": source_digest(self.what)}
+        policy = self.what if isinstance(self.what, str) else describe(self.what)
+        return {"kind": self.kind, "policy": policy}
 
 
 #: Policies that are entries by default: the built-in ones, without those that need utility
@@ -99,6 +106,20 @@ def built_in() -> list[Entry]:
         *(Entry(name, "policy", name) for name in POLICIES),
         *(Entry(name, "meta-policy", name) for name in META_POLICIES),
     ]
+
+
+def is_misnamed(kind: Kind, policy: str | None, name: str) -> bool:
+    """Whether an entry has the name of a built-in policy and is not this policy.
+
+    Examples
+    --------
+    >>> is_misnamed("process", None, "easy"), is_misnamed("process", None, "mine")
+    (True, False)
+    >>> is_misnamed("policy", "fcfs", "easy"), is_misnamed("policy", "easy", "easy")
+    (True, False)
+    """
+    known = meta_policies.known() if kind.startswith("meta-") else schedulers.known()
+    return name.partition(":")[0] in known and policy != name
 
 
 class Played(NamedTuple):

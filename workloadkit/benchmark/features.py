@@ -43,6 +43,6 @@ def features_of(trace: Trace, procs: int) -> dict[str, float]:
         "length": float(length.mean()),
         "length_spread": float(length.std()),
         "accuracy": float((run / trace.column("requested_time")).mean()),
-        "burstiness": float(np.log10(variation)),
+        "burstiness": float(np.log10(variation)) if variation else -np.inf,
         "concentration": float(work[:most].sum() / work.sum()),
     }

@@ -50,7 +50,8 @@ def nearest_cases(
     ParameterError
         If the metric is unknown.
     WorkloadError
-        If the log has too few jobs.
+        If the log has too few jobs, or a feature is unknown; or the certificate has no case on a
+        machine.
 
     Examples
     --------
@@ -67,6 +68,9 @@ def nearest_cases(
     if log.n_jobs < 3:
         raise WorkloadError(f"{trace.name}: has too few jobs that ran to compare them")
     ours = features_of(log, machine)
+    for name, value in ours.items():
+        if not np.isfinite(value):
+            raise WorkloadError(f"{trace.name}: has no {name}: {FEATURES[name]}")
     rows = []
     for case, workload in certificate["workloads"].items():
         if set(FEATURES) <= set(workload["features"]):
@@ -79,6 +83,8 @@ def nearest_cases(
             ]
             names = [name for _, name in sorted(best)]
             rows.append({**place, "entries": names, **workload["features"]})
+    if not rows:
+        raise WorkloadError("the certificate has no case on a machine")
     found = pd.DataFrame(rows)
     features = found[[*FEATURES]].to_numpy(np.float64)
     spread = features.std(axis=0)

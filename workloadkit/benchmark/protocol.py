@@ -52,7 +52,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Self
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, shorten
 from workloadkit.io.files import is_file
 from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
@@ -239,9 +239,15 @@ def identity_of_command(command: str) -> dict[str, Any]:
     ['command', 'files']
     """
     files = {}
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ParameterError(f"the command is {shorten(command)}: {error}") from None
     for place, word in enumerate(words):
         found = shutil.which(word) if not place else word
         if found and is_file(found):
-            files[word] = hashlib.sha256(Path(found).read_bytes()).hexdigest()
+            try:
+                files[word] = hashlib.sha256(Path(found).read_bytes()).hexdigest()
+            except OSError as error:
+                raise WorkloadError(f"{found}: cannot be read: {error.strerror}") from None
     return {"command": command, "files": files}

@@ -15,14 +15,19 @@ from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.experiments.intervals import mean_interval, student_t
 
-#: The entries with which the scores compare the others: on machines, in metasystems.
+#: Metrics that may be negative, so they have no ratio.
+SIGNED = ("added_wait",)
+
+#: Kinds of systems.
+KINDS = ("machines", "metasystems")
+
+#: The entries with which the scores compare the others, for each kind.
 BASELINES = ("easy", "home")
 
 #: Confidence of all intervals.
 CONFIDENCE = 0.95
 
 _CASE = ["workload", "system", "users"]
-_SIGNED = ("added_wait",)  # may be negative, so it has no ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ class BenchmarkResults(Displayed):
         negative; its score is the mean difference from the baseline [s].
         """
         found = []
-        for kind, baseline, metrics in zip(_KINDS, BASELINES, (METRICS, META_METRICS), strict=True):
+        for kind, baseline, metrics in zip(KINDS, BASELINES, (METRICS, META_METRICS), strict=True):
             of_kind = [case for case in self._cases if case.metrics == metrics]
             for entry in dict.fromkeys(name for case in of_kind for name in case.entries):
                 both = [case for case in of_kind if {entry, baseline} <= {*case.entries}]
@@ -117,7 +122,7 @@ class BenchmarkResults(Displayed):
                     logs = [case.relative(metric, entry, baseline) for case in compared]
                     mean = np.mean(logs, axis=0) if logs else np.empty(0)
                     ends = mean_interval(mean, confidence=CONFIDENCE)
-                    if metric not in _SIGNED:
+                    if metric not in SIGNED:
                         ends = tuple(np.exp(ends))
                     found.append(
                         {**row, "cases": len(compared), **dict(zip(_ENDS, ends, strict=True))}
@@ -149,7 +154,6 @@ class BenchmarkResults(Displayed):
         return certificate(self)
 
 
-_KINDS = ("machines", "metasystems")
 _ENDS = ("score", "low", "high")
 _ALL_METRICS = tuple(dict.fromkeys((*METRICS, *META_METRICS)))
 
@@ -188,7 +192,7 @@ class _CaseResults:
             better = self.better(metric)
             best, worst = 1 + better.sum(axis=0), len(self.entries) - better.sum(axis=1)
             for i, row in enumerate(found):
-                positive = metric not in _SIGNED
+                positive = metric not in SIGNED
                 ends = mean_interval(values[i], confidence=CONFIDENCE, positive=positive)
                 row |= zip((metric, f"{metric}_low", f"{metric}_high"), ends, strict=True)
                 row |= {f"{metric}_best": int(best[i]), f"{metric}_worst": int(worst[i])}
@@ -196,12 +200,12 @@ class _CaseResults:
 
     def has_ratios(self, metric: str) -> bool:
         """Whether all values are positive, or compared by differences."""
-        return metric in _SIGNED or bool((self.values[metric] > 0).all())
+        return metric in SIGNED or bool((self.values[metric] > 0).all())
 
     def relative(self, metric: str, entry: str, baseline: str) -> NDArray[np.float64]:
         """Return the logarithm of the ratio to the baseline by run; the difference if signed."""
         ours, its = (self.values[metric][self.entries.index(name)] for name in (entry, baseline))
-        return ours - its if metric in _SIGNED else np.log(ours / its)
+        return ours - its if metric in SIGNED else np.log(ours / its)
 
     def reversals(self) -> list[dict[str, Any]]:
         """Return the rows of the reversals."""

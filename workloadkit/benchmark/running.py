@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from workloadkit.benchmark.entries import Entry, built_in, digest_of, play
+from workloadkit.benchmark.entries import Entry, built_in, digest_of, is_misnamed, play
 from workloadkit.benchmark.features import features_of
 from workloadkit.benchmark.protocol import RefusedError
 from workloadkit.benchmark.results import BenchmarkResults
@@ -76,7 +76,8 @@ def run_benchmark(
     Raises
     ------
     ParameterError
-        If two entries have the same name, or no entry plays any case.
+        If two entries have the same name, one has that of a built-in policy and is not this
+        policy, or no entry plays any case.
 
     Examples
     --------
@@ -93,6 +94,11 @@ def run_benchmark(
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"two entries have the name {name}")
+    for entry in chosen:
+        if is_misnamed(entry.kind, entry.identity.get("policy"), entry.name):
+            raise ParameterError(
+                f"the entry {entry.name} has the name of a built-in policy, which it is not"
+            )
     played = [
         (case, [entry for entry in chosen if entry.plays(case)])
         for case in (cases() if among is None else among)

@@ -296,3 +296,15 @@ def cases(folder: Path | None = None, chosen: Iterable[str] = ()) -> list[Case]:
         for case, names in zip(found, of_case, strict=True)
         if all(name in some for name, some in zip(names, named, strict=True))
     ]
+
+
+def case_names() -> list[str]:
+    """Return the names of all cases, also of those from logs that are not available."""
+    reacting = {name: one.reacting for name, one in workloads().items()}
+    found = [
+        f"{name}.{system}.{users}"
+        for name, reacts in (reacting | dict.fromkeys(ARCHIVE, True)).items()
+        for system in MACHINES
+        for users in USERS[: 1 + reacts]
+    ]
+    return [*found, *(f"{name}.{system}.open" for name in META_WORKLOADS for system in GRIDS)]

@@ -32,12 +32,23 @@ def read_json_file(source: Source, *, most: int = MAX_SIZE) -> Any:
     ------
     FormatError
     """
+    return read_json(json_text(source, most=most), source_path(source))
+
+
+def json_text(source: Source, *, most: int = MAX_SIZE) -> bytes:
+    """Return the text of a file for `read_json`.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or is larger than `most`.
+    """
     path, text = source_path(source), bytearray()
     for chunk in text_chunks(source):
         text += chunk
         if len(text) > most:
             raise FormatError(path, f"has more than {most >> 20:,} MiB of JSON")
-    return read_json(bytes(text), path)
+    return bytes(text)
 
 
 def read_json(text: bytes | str, path: str) -> Any:

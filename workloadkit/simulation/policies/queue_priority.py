@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.errors import ParameterError, WorkloadWarning, quoted
 from workloadkit.simulation.workload import Workload
 
 _LAST = np.iinfo(np.int64).max
@@ -29,15 +29,16 @@ class QueuePriority:
         ------
         ParameterError
         """
-        numbers = self.queues.split("/") if self.queues else []
+        words = self.queues.split("/") if self.queues else []
         try:
-            right = len(set(map(int, numbers))) == len(numbers)
+            numbers = [*map(int, words)]
         except ValueError:
-            right = False
-        if not right:
+            numbers = []
+        is_valid = len(set(numbers)) == len(words) and all(abs(x) <= _LAST for x in numbers)
+        if not is_valid:
             raise ParameterError(
-                f"scheduler {self.name}: queues is {self.queues!r}; give different numbers of "
-                "queues, as in 5/2/1"
+                f"scheduler {self.name}: queues is {quoted(self.queues)}; give different numbers "
+                "of queues, as in 5/2/1"
             )
 
     @cached_property
