@@ -103,7 +103,7 @@ def test_cancelled_while_pending_with_its_end_for_a_start():
 
 NO_TIME = {"State": "CANCELLED by 12", "End": ROW["Start"], "ElapsedRaw": "0"}
 NEVER = "without nodes and run time: never started"
-TAKEN_AS_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
+TAKEN_AS_NEVER = "Start = End, nodes unknown: taken as never started"
 
 
 def test_cancelled_in_its_first_second_a_job_with_nodes_did_start():

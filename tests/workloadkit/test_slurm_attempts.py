@@ -176,3 +176,18 @@ def test_cancelled_in_the_queue_after_an_attempt_its_hours_remain():
         assert trace.n_jobs == 1
         assert executions_of(trace)["outcome"].tolist() == ["node failure", "cancelled"]
         assert np.isnan(executions_of(trace)["start"][1])
+
+
+@pytest.mark.parametrize("nodes", ["", "n/a", "N/A", "None assigned", "(null)"])
+@pytest.mark.parametrize("state", ["FAILED", "NODE_FAIL", "TIMEOUT", "CANCELLED by 7"])
+def test_a_job_that_ended_in_no_time_without_nodes_never_started(nodes, state):
+    names = "JobID|Submit|Start|End|Elapsed|State|AllocCPUS|NodeList"
+    at = "2024-05-06T08:00:00|2024-05-06T23:00:00|2024-05-06T23:00:00|00:00:00"
+    text = "\n".join([names, f"1|{at}|{state}|8|c1", f"2|{at}|{state}|8|{nodes}"])
+    trace = wk.read_slurm(io.BytesIO(text.encode()))
+    assert trace.ran.tolist() == [True, False]  # the first had a node for less than a second
+    assert trace.column("wait").tolist() == [15 * 3600] * 2
+    assert any("never started" in kind for kind in noted(trace))
+    if not nodes and not state.startswith("CANCELLED"):  # no row names nodes: they are unknown
+        alone = wk.read_slurm(io.BytesIO("\n".join([names, f"2|{at}|{state}|8|"]).encode()))
+        assert alone.ran.tolist() == [True]

@@ -261,4 +261,4 @@ def _first_lines(source: Source) -> list[str]:
             raise
     text = b"".join(as_utf8([text])).replace(b"\0", b"")
     lines = text.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n")
-    return lines[:_N_LINES]
+    return [line.removesuffix("\r") for line in lines[:_N_LINES]]

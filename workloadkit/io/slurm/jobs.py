@@ -46,8 +46,10 @@ class JobReader:
         States that are not known from any version of Slurm.
     open_rows : list of OpenRow
         Rows of jobs that have not ended.
-    undecided : list of ndarray of int
-        Records of jobs that were cancelled in no time, on nodes that are not in the export.
+    undecided, nameless : list of ndarray of int
+        Records of jobs that ended in no time, on unknown nodes: cancelled ones, and others.
+    names_nodes : bool
+        Whether some row names nodes, so that a blank list of nodes is an empty one.
     stand_ins : set of str
         Columns that replace a missing Submit.
     missing : dict of str to str
@@ -62,6 +64,8 @@ class JobReader:
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
         self.undecided: list[NDArray[np.int64]] = []
+        self.nameless: list[NDArray[np.int64]] = []
+        self.names_nodes = False
         self.stand_ins: set[str] = set()
         self.missing: dict[str, str] = {}
 
@@ -269,8 +273,11 @@ class JobReader:
             nodes = cells.words("node_list").of(values.names_nodes)
         never = in_no_time & ((nodes < 0) | (nodes == 0) & (procs == 0))
         self.records.note_where("without nodes and run time: never started", never, lines)
-        undecided = in_no_time & ~never & (nodes == 0) & (states.of(_CANCELLED.__contains__) > 0)
-        self.undecided.append(len(self.records) + np.flatnonzero(undecided))
+        undecided = in_no_time & ~never & (nodes == 0)
+        cancelled = states.of(_CANCELLED.__contains__) > 0
+        self.undecided.append(len(self.records) + np.flatnonzero(undecided & cancelled))
+        self.nameless.append(len(self.records) + np.flatnonzero(undecided & ~cancelled))
+        self.names_nodes |= bool((nodes > 0).any())
         start = np.where(never, np.nan, start)
         self.records.note_where("End before Start", end < start, lines)
         return start, end

@@ -27,7 +27,7 @@ from workloadkit.io.slurm.window import cut_by_window
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
-_NEVER = "cancelled, Start = End, nodes not exported: taken as never started"
+_NEVER = "Start = End, nodes unknown: taken as never started"
 _CUT = "clipped by the window of the export: marked in the side-car"
 
 
@@ -168,7 +168,8 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
     totals = jobs.steps.of_jobs(records, table["id"])
     if len(table):
         _fill(table, totals)
-        _decide(table, np.concatenate(jobs.undecided), with_steps, records)
+        undecided = jobs.undecided + jobs.nameless * jobs.names_nodes
+        _decide(table, np.concatenate(undecided), with_steps, records)
         records.suspends = bool((table["suspended"] > 0).any())
         zone = records.zone or ZoneInfo(options.zone)
         cut, records.opened = cut_by_window(table, zone)
@@ -208,7 +209,7 @@ def _decide(
     with_steps: NDArray[np.bool_],
     records: Records,
 ) -> None:
-    """Take jobs that were cancelled in no time as never started, unless they have steps."""
+    """Take jobs that ended in no time, without nodes and steps, as never started."""
     never = np.zeros(len(table), bool)
     never[undecided] = True
     never &= ~with_steps

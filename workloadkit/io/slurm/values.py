@@ -243,9 +243,9 @@ def names_nodes(text: str) -> int:
     >>> names_nodes("c[1-4]"), names_nodes("None assigned"), names_nodes("")
     (1, -1, 0)
     """
-    if text not in NO_VALUE:
-        return 1
-    return -1 if text.lower() in ("none assigned", "none", "(null)") else 0
+    if text.lower() in ("none assigned", "none", "(null)", "n/a"):
+        return -1
+    return 0 if text in NO_VALUE else 1
 
 
 def pools(text: str) -> str:
