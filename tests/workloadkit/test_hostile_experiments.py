@@ -107,7 +107,7 @@ def test_a_log_with_a_name_too_long_is_named(folder):
     ):
         code, _, err = workloadkit(*words)
         assert code == 1
-        assert err.endswith(f"{long}: cannot be read: File name too long\n")
+        assert err.endswith("xxx: cannot be read: File name too long\n") and len(err) <= 400
         assert "standard output" not in err
 
 

@@ -541,6 +541,12 @@ def test_added_waits_and_events():
     assert len(schedule.events(share=0.5, rng=1)) < len(events)
 
 
+def test_events_without_meta_schedulers():
+    log = wk.Trace.from_columns({"submit": [0], "run": [10], "procs": [1]})
+    events = simulate_metasystem(Metasystem([Site("a", 1, jobs=JobSource(log=log))])).events()
+    assert events["event"].tolist() == ["submitted", "started", "ended"]
+
+
 def test_errors_name_file_field_and_value(tmp_path):
     path = tmp_path / "m.json"
     good = {"sites": [{"name": "a", "procs": 8}], "meta_schedulers": []}

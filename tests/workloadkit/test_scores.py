@@ -186,7 +186,7 @@ def test_what_is_no_number_is_infinite_or_nan():
         ("wait + walltime", "unknown 'walltime'"),
         ("estimate *", "'estimate \\*' is no expression"),
         ("__import__('os')", "unknown function '__import__'"),
-        ("procs.real", "procs.real is not allowed"),
+        ("procs.real", "'procs.real' is not allowed"),
         ("[procs]", "is not allowed"),
         ("'a'", "is not allowed"),
         ("1 < procs < 3", "join comparisons by and"),
@@ -196,6 +196,7 @@ def test_what_is_no_number_is_infinite_or_nan():
         ("(" * 300 + "1" + ")" * 300, "is no expression"),
         ("1+" * 600 + "1", "at most 1000 characters"),
         ("lambda: 1", "is not allowed"),
+        ("1\N{FULLWIDTH DIGIT ONE}min", "is no expression"),
     ],
 )
 def test_what_is_no_expression_is_refused(text, message):

@@ -15,7 +15,7 @@ from workloadkit.executors import each_done
 from workloadkit.experiments.as_data import NotDataError, decoded, encoded
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.io.files import writing
-from workloadkit.io.parquet import reading_parquet
+from workloadkit.io.parquet import reading_parquet, table_in
 from workloadkit.io.strict_json import read_json
 from workloadkit.io.unfinished_files import check_continues
 
@@ -199,8 +199,6 @@ def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
     ------
     WorkloadError
     """
-    import pyarrow.parquet as pq
-
     try:
         found = file.stat()
     except OSError:
@@ -210,8 +208,7 @@ def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
 
     name = str(file)
     try:
-        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(file.read_bytes())))
-        reading_parquet(name, lambda: table.validate(full=True))
+        table = table_in(reading_parquet(name, file.read_bytes), name)
         made_by = read_json((table.schema.metadata or {})[_MADE_BY], name)
         if not isinstance(made_by, dict) or table.schema != _schema():
             raise NotDataError("its columns are others")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.experiments.grid import AXES, NOT_RESULTS, Cell, Grid
-from workloadkit.io.parquet import reading_parquet
+from workloadkit.io.parquet import table_in
 from workloadkit.io.unfinished_files import locked
 
 if TYPE_CHECKING:
@@ -45,16 +45,13 @@ def read_file(path: Path) -> tuple[Grid, list[dict[str, Any]]]:
     WorkloadError
         If the file cannot be read or is not a results file.
     """
-    import pyarrow.parquet as pq
-
     name = str(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise WorkloadError(f"{name}: cannot be read: {error.strerror}") from error
     try:
-        table = reading_parquet(name, lambda: pq.read_table(io.BytesIO(data)))
-        reading_parquet(name, lambda: table.validate(full=True))
+        table = table_in(data, name)
     except FormatError:
         raise FormatError(name, NOT_RESULTS) from None
     text = (table.schema.metadata or {}).get(_GRID)

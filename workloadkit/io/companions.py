@@ -7,6 +7,7 @@ from typing import NamedTuple
 from warnings import warn
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
+from workloadkit.io.files import exists
 
 
 class Companion(NamedTuple):
@@ -36,7 +37,7 @@ def check_replaceable(companion: Companion, path: str | os.PathLike[str]) -> Non
     WorkloadError
     """
     file = companion.path_of(path)
-    if file.exists() and not _is_ours(companion, file):
+    if exists(file) and not _is_ours(companion, file):
         raise WorkloadError(
             f"{file}: exists and is not {companion.what} of a log; move it away, or write the log "
             "under another name"
@@ -49,7 +50,7 @@ def remove_stale(companion: Companion, path: str | os.PathLike[str]) -> None:
     A file that was not written with a log stays. A warning reports either.
     """
     file = companion.path_of(path)
-    if not file.exists():
+    if not exists(file):
         return
     if _is_ours(companion, file):
         file.unlink()

@@ -248,6 +248,14 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a file, folder or anything else under a path; see `is_file`."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
     """Raise errors of reading as errors of the file."""
@@ -335,9 +343,7 @@ def writing(
         if name == "-":
             with _standard_output() as stream:
                 yield stream
-        elif (
-            Path(name).exists() and not Path(name).is_file()
-        ):  # a device or a pipe; folders raise an error
+        elif exists(name) and not is_file(name):  # a device or a pipe; folders raise an error
             with Path(name).open("wb") as stream:
                 yield stream
         else:

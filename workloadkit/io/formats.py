@@ -22,6 +22,7 @@ from workloadkit.io.files import (
     Rejoined,
     Source,
     as_utf8,
+    exists,
     is_file,
     source_path,
     text_chunks,
@@ -186,7 +187,7 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     """
     name = os.fspath(path)
     place = Path(name)
-    if name == "-" or (place.exists() and not place.is_file()):
+    if name == "-" or (exists(name) and not is_file(name)):
         return "swf"
     if is_wkt(name):
         return "wkt"

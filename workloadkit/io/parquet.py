@@ -1,5 +1,6 @@
 """Parquet files with columns of jobs: what the log of this package and the side-car share."""
 
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,25 @@ def reading_parquet(name: str, read: Callable[[], Any]) -> Any:
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or "it is not a Parquet file, or is corrupt"
         raise FormatError(name, f"cannot be read: {reason}") from error
+
+
+def table_in(data: bytes, name: str) -> Any:
+    """Return the Arrow table in the bytes of a Parquet file, all of it checked.
+
+    Raises
+    ------
+    FormatError
+        With the name of the file.
+    """
+    import pyarrow.parquet as pq
+
+    def read() -> Any:
+        # not pq.read_table: its threads may abort a process that ends soon after
+        table = pq.ParquetFile(io.BytesIO(data)).read()
+        table.validate(full=True)
+        return table
+
+    return reading_parquet(name, read)
 
 
 def check_types(name: str, arrow: Any) -> None:

@@ -325,6 +325,8 @@ class MetaSchedule(Displayed):
         parts = []
         for event, column in columns.items():
             of = every if event != "arrived" else every[every["kind"] == "meta"]
+            if column not in of:  # no meta job
+                continue
             part = of[["job", "meta_scheduler", "site"]].copy()
             if event == "submitted":
                 part["site"] = part["site"].where(of["kind"] == "local", "")

@@ -71,7 +71,7 @@ _COMPARED: dict[type, tuple[int, bool]] = {
 }
 
 _LONGEST = 1000  # characters of an expression
-_TIME = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:s|min|h|d|w))\b")
+_TIME = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:s|min|h|d|w))\b", re.ASCII)
 
 
 @dataclass(frozen=True)
