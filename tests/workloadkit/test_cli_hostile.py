@@ -51,16 +51,18 @@ def test_a_name_too_long_for_a_file_is_refused_by_it(log, tmp_path):
     target = tmp_path / ("x" * 300)
     code, out, error = workloadkit("sessions", log, "-o", target)
     assert (code, out) == (1, "")
-    assert error.endswith(f"error: {target}: cannot be written: File name too long\n")
+    line = error.splitlines()[-1]
+    assert line.startswith(f"error: {tmp_path}/xxx") and len(line) <= 400
+    assert line.endswith("xxx: cannot be written: File name too long")
 
 
 def test_an_interrupt_while_the_program_loads_is_one_line():
     code = """
-import sys
+import os, signal, sys
 class Interrupt:
     def find_spec(self, name, *_):
         if name == "typer":
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
 from workloadkit.__main__ import main
 main()

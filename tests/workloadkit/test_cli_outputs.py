@@ -72,7 +72,7 @@ def test_only_convert_writes_workloads_of_batsim(words, log, capsys):
     assert code == (0 if words[0] == "convert" else 2)
     assert (log.parent / "x.json").exists() == (code == 0)
     assert (
-        "for Batsim 5" if code == 0 else "x.json: a log is written as"
+        "for Batsim 5" if code == 0 else "x.json: the suffix does not determine a format"
     ) in capsys.readouterr().err
 
 

@@ -1,5 +1,6 @@
 """Compiled code is loaded only from where no other user can have written."""
 
+import contextlib
 import os
 import socket
 import stat
@@ -62,8 +63,8 @@ def replaced_by(make):
 
 
 def listening(path):
-    with socket.socket(socket.AF_UNIX) as made:
-        os.chdir(path.parent)  # names of sockets are short
+    # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(path.parent):
         made.bind(path.name)
 
 

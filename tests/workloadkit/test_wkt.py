@@ -185,7 +185,7 @@ def test_every_way_in_and_out_takes_it(run, tmp_path):
     assert read(tmp_path / "few.wkt.parquet").n_jobs < 300
     for name in ("b.parquet", "b.wkt.parquet.gz"):
         code, _, err = run("simulate", parquet, "-o", tmp_path / name)
-        assert (code, "a name that ends in .wkt.parquet" in err) == (2, True)
+        assert (code, "known: .swf, .gwf, each" in err) == (2, True)
 
 
 def test_other_parquet_files_are_named(run, tmp_path):

@@ -214,9 +214,10 @@ def check_outputs(
 def _check_kind(kind: str, target: Path) -> None:
     """Check that the name of a result does not say another kind of file."""
     from workloadkit.io.files import COMPRESSED
+    from workloadkit.io.formats import written_format
 
     if kind == "log":
-        _check_log_name(target)
+        written_format(target, batsim=False)  # .json may be a mistake for --json
         return
     suffixes = [s.lower() for s in target.suffixes if s.lower() not in COMPRESSED]
     others = (s for k, known in _SUFFIXES.items() if k != kind for s in known)
@@ -224,17 +225,6 @@ def _check_kind(kind: str, target: Path) -> None:
         written = {"page": "an HTML page", "json": "JSON", "table": "text"}[kind]
         known = " or ".join(_SUFFIXES[kind])
         raise ParameterError(f"{target}: {written} is written to this file; name it {known}")
-
-
-def _check_log_name(output: Path) -> None:
-    """Check that the name of a log determines its format."""
-    from workloadkit.io.formats import written_format
-
-    if written_format(output) == "batsim":  # or a mistake for --json
-        raise ParameterError(
-            f"{output}: a log is written as .swf, .gwf or .wkt.parquet; workloadkit convert "
-            "writes a workload of Batsim"
-        )
 
 
 def _same_file(source: Path, target: str) -> bool:

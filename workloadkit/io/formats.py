@@ -172,8 +172,14 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
     return writer(trace, path, **options) or ()
 
 
-def written_format(path: str | os.PathLike[str]) -> Format:
+def written_format(path: str | os.PathLike[str], *, batsim: bool = True) -> Format:
     """Return the format in which a log is written, by the suffix of its file.
+
+    Parameters
+    ----------
+    path : str or path
+    batsim : bool, default True
+        Whether it may be a workload of Batsim, ``.json``.
 
     Raises
     ------
@@ -195,13 +201,13 @@ def written_format(path: str | os.PathLike[str]) -> Format:
     if suffixes and suffixes[-1].lower() in COMPRESSED:
         suffixes.pop()
     suffix = suffixes[-1].lower() if suffixes else ""
-    if suffix not in WRITTEN:
+    known = {s: title for s, title in WRITTEN.items() if batsim or title != "batsim"}
+    if suffix not in known:
         raise ParameterError(
-            name,
-            f": the suffix does not determine a format; known: {', '.join(WRITTEN)}, each "
-            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}",
+            f"{name}: the suffix does not determine a format; known: {', '.join(known)}, each "
+            f"optionally followed by .gz, .bz2, .xz or .zst, and {WKT}"
         )
-    return WRITTEN[suffix]
+    return known[suffix]
 
 
 def _reader(name: Format) -> Callable[..., Trace]:

@@ -101,8 +101,7 @@ def _check_sizes(
         worst = large[np.argmax(needed[large])]
         name, job = pools.logs[log[worst]].name, columns["job"][worst]
         raise ParameterError(
-            name,
-            f": job {job} needs {plural(needed[worst], 'processor')}, the machine has "
+            f"{name}: job {job} needs {plural(needed[worst], 'processor')}, the machine has "
             f"{machine} ({plural(large.size, 'such job')}); increase procs, or rescale",
         )
 

@@ -125,8 +125,7 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
         procs = int(procs)
     elif given and procs.values.size != run.values.size:
         raise ParameterError(
-            name,
-            f": run has {plural(run.values.size, 'value')} and procs has "
+            f"{name}: run has {plural(run.values.size, 'value')} and procs has "
             f"{procs.values.size}; given together, they describe the same jobs",
         )
     return run, procs
