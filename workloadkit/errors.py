@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _LONGEST = 390  # characters of a message, which commands show after "error: "
 _END = 120  # of these, characters kept of the end of a longer one
 _MOST_QUOTED = 80  # characters of a value
-_MOST_KNOWN = 280  # characters of the known words
+_MOST_KNOWN = 220  # characters of the known words
 
 
 class WorkloadError(Exception):

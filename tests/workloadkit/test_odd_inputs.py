@@ -75,7 +75,7 @@ def test_a_way_between_sites_has_an_end():
         ("time,value\n0,1" + "0" * 400 + "\n1,0\n", "line 2: value is '1000"),
         ("time,value\n" + "9" * 5000 + ",1\n", "line 2: time is '9999"),
         ("time,value\n1_000,1\n", "line 2: time is '1_000', not a number"),
-        ("time,value\n0\n", "line 2: has 1 cells, not 2"),
+        ("time,value\n0\n", "line 2: has 1 cell, not 2"),
         ("time,value,time\n0,1,2\n", "line 1: has two columns of one title: 'time'"),
         ("time\n0\n", "has no column value"),
         ("", "is empty"),
@@ -99,7 +99,7 @@ def test_a_table_in_memory_has_numbers():
 
 
 SHARES = [
-    ("shares,account\n3\n", "line 2: has 1 cells, not 2"),
+    ("shares,account\n3\n", "line 2: has 1 cell, not 2"),
     ("account,shares\na," + "x" * 3000, "line 2: shares is 'xxx"),
     ("account,shares\na,1e308\nb,1e308\n", "the sum of shares is out of range"),
     ("account,shares\na,nan\n", "line 2: shares is 'nan'; it must be 0 or more"),

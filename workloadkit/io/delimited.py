@@ -4,7 +4,7 @@ import csv
 import io
 from typing import NamedTuple
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, plural
 from workloadkit.io.files import Source, source_path, text_chunks
 
 _LARGEST = 1 << 28  # [bytes]
@@ -76,7 +76,9 @@ def read_delimited(source: Source, *, marks: str = ",") -> Delimited:
         if not any(cells):
             continue
         if found and len(cells) != len(found[0]):
-            raise FormatError(path, f"has {len(cells)} cells, not {len(found[0])}", line=line)
+            raise FormatError(
+                path, f"has {plural(len(cells), 'cell')}, not {len(found[0])}", line=line
+            )
         found.append(cells)
         lines.append(line)
     if not found:

@@ -17,11 +17,11 @@ from workloadkit.errors import (
     check_choice,
     parameter,
 )
+from workloadkit.io.decompression import Rejoined
+from workloadkit.io.encodings import as_utf8
 from workloadkit.io.files import (
     COMPRESSED,
-    Rejoined,
     Source,
-    as_utf8,
     exists,
     is_file,
     source_path,
