@@ -49,6 +49,8 @@ def jobs(text):
         values.update(zip(TAIL, take(len(TAIL)), strict=True))
         submit, start, end = (int(values[k]) for k in ("submit", "start", "event_time"))
         procs = processors(hosts)
+        if not hosts and int(state) != 64 and not usage[0] + usage[1]:
+            start = 0  # it was never dispatched to a host, whatever its start time says
         found.append(
             {
                 "id": values["id"],

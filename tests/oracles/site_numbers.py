@@ -11,16 +11,17 @@ FAILED = ("FAILED", "TIMEOUT", "OUT_OF_ME", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"
 
 
 def slurm(path):
-    """`sacct -P`: the last row of each job that has ended."""
-    rows = pd.read_csv(path, sep="|", dtype=str, keep_default_na=False)
-    rows = rows[rows["End"] != "Unknown"]
-    jobs = rows.drop_duplicates(["Cluster", "JobID", "Submit"], keep="last")
+    """`sacct -P`: the attempts of jobs that have ended; a job's last one has its outcome."""
+    jobs = pd.read_csv(path, sep="|", dtype=str, keep_default_na=False)
+    jobs = jobs[jobs["End"] != "Unknown"]
+    jobs = jobs.drop_duplicates(["Cluster", "JobID", "Submit", "Start"], keep="last")
     times = {
         name.lower(): pd.to_datetime(jobs[name], errors="coerce").to_numpy().astype("M8[s]")
         for name in ("Submit", "Start", "End")
     }
     d = pd.DataFrame(times).apply(lambda c: (c - pd.Timestamp(0)).dt.total_seconds())
     elapsed = jobs["Elapsed"].str.replace("-", " days ", regex=False)
+    d["last"] = ~jobs.duplicated(["Cluster", "JobID", "Submit"], keep="last").to_numpy()
     d["run"] = pd.to_timedelta(elapsed).dt.total_seconds().to_numpy()
     d["procs"] = pd.to_numeric(jobs["NCPUS"]).to_numpy()
     gpus = jobs["AllocTRES"].str.extract(r"gres/gpu=(\d+)")[0]
@@ -145,16 +146,16 @@ def full_days(begin, until):
 
 
 def measure(jobs, begin, until, machine):
-    """Measure what a site asks of its jobs."""
-    jobs = jobs.assign(
+    """Measure what a site asks of its jobs: what all attempts used, and how the last ones went."""
+    tried = jobs.assign(
         core_hours=jobs["run"] * jobs["procs"] / 3600,
         gpu_hours=jobs["run"] * jobs["gpus"] / 3600,
         wait=jobs["start"] - jobs["submit"],
     )
-    submit, start, procs = (
-        jobs[name].to_numpy(dtype=float) for name in ("submit", "start", "procs")
-    )
-    end = start + jobs["run"].to_numpy()
+    jobs = tried[tried["last"]] if "last" in tried else tried
+    submit = jobs["submit"].to_numpy(dtype=float)
+    start, run, procs = (tried[name].to_numpy(dtype=float) for name in ("start", "run", "procs"))
+    end = start + run
     per_day, used = [], []
     for day in full_days(begin, until)[:-1]:
         per_day.append(int(((day <= submit) & (submit < day + DAY)).sum()))
@@ -164,11 +165,11 @@ def measure(jobs, begin, until, machine):
     return {
         "jobs_a_day": per_day,
         "utilization": used,
-        "core_hours": {by: jobs.groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
-        "gpu_hours": jobs["gpu_hours"].sum(min_count=1),
-        "energy_kwh": jobs["joules"].sum(min_count=1) / 3.6e6 if "joules" in jobs else np.nan,
+        "core_hours": {by: tried.groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
+        "gpu_hours": tried["gpu_hours"].sum(min_count=1),
+        "energy_kwh": tried["joules"].sum(min_count=1) / 3.6e6 if "joules" in tried else np.nan,
         "failed": {by: jobs.groupby(by)["failed"].sum().to_dict() for by in NAMES},
-        "lost": {by: jobs[jobs.failed].groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
+        "lost": {by: tried[tried.failed].groupby(by)["core_hours"].sum().to_dict() for by in NAMES},
         "waits": waits.agg(["count", "mean", "max"]).to_dict("index"),
         "median": waits.agg(lambda w: np.quantile(w, 0.5, method="inverted_cdf")).to_dict(),
         "p90": waits.agg(lambda w: np.quantile(w, 0.9, method="inverted_cdf")).to_dict(),
@@ -179,27 +180,29 @@ NAMES = ("account", "user")
 
 
 def of_slurm(jobs):
-    """Measure the causes of waits, and the efficiency of each account."""
+    """Measure the causes of waits, and the efficiency of each account, over all attempts."""
     started = jobs.dropna(subset="start")
-    after = started["start"] - started["submit"] - started["held"]
-    cause = started["reason"].replace(
+    last = started[started["last"]]
+    after = last["start"] - last["submit"] - last["held"]
+    cause = last["reason"].replace(
         {"None": "no reason recorded", "Priority": "priority", "AssocGrpCpuLimit": "limit"}
     )
     hours, cpu = started["run"] * started["procs"] / 3600, started["cpu"] / 3600
     account, measured = started["account"], (cpu > 0) & (hours > 0)
     idle = (hours - cpu).clip(lower=0)
-    limit = started["limit"] * started["procs"] / 3600
-    by = [values.groupby(account).sum() for values in (cpu[measured], hours[measured], limit)]
+    wasted = hours.where(started["failed"], idle.where(measured, 0))
+    spent, limit = hours[last.index], last["limit"] * last["procs"] / 3600
     return {
         "causes": {
             **(after.groupby(cause).sum() / 3600).to_dict(),
-            "before eligible": started["held"].sum() / 3600,
+            "before eligible": last["held"].sum() / 3600,
         },
-        "cpu_efficiency": (by[0] / by[1]).to_dict(),
+        "cpu_efficiency": (
+            cpu[measured].groupby(account).sum() / hours[measured].groupby(account).sum()
+        ).to_dict(),
         "idle_hours": idle[measured].groupby(account).sum().to_dict(),
-        "wasted_hours": hours.where(started["failed"], idle.where(measured, 0))
-        .groupby(account)
-        .sum()
-        .to_dict(),
-        "limit_use": (hours.groupby(account).sum() / by[2]).to_dict(),
+        "wasted_hours": wasted.groupby(account).sum().to_dict(),
+        "limit_use": (
+            spent.groupby(last["account"]).sum() / limit.groupby(last["account"]).sum()
+        ).to_dict(),
     }

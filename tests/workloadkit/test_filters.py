@@ -290,7 +290,7 @@ def test_files_without_filters_are_refused():
             "header contains an invalid filter",
         ),
         (b"1 0 0 1 1\n", "line 1: not a filter"),
-        (b"\xff\xfe\n", "line 1: not a filter"),
+        (b"\xfd\xfe\n", "line 1: not a filter"),
     ):
         with pytest.raises(wk.FormatError, match=said):
             read_filters(io.BytesIO(text))

@@ -292,5 +292,5 @@ def test_the_command_predicts(tmp_path, capsys):
     for estimates in ("exact", "user"):
         both = ("easy", "--predict", "exact", "--estimates", estimates)
         assert run_command(*command, *both) == 2
-        assert "predictor and estimates are both given" in capsys.readouterr().err
+        assert "--predict and --estimates are both given" in capsys.readouterr().err
     assert run_command(*command, "easy", "--predict", "nonsense") == 2

@@ -46,7 +46,7 @@ def test_parameters_follow_the_name():
 
 def test_unknown_names_are_answered_with_the_known_ones():
     for text, message in (
-        ("deeep", r"unknown scheduler 'deeep'; did you mean deep\? known: fcfs, easy, .*, deep"),
+        ("deeep", r"unknown scheduler 'deeep'; did you mean deep\? known: fcfs, easy, .* in all"),
         ("deep:breadth=3", "no parameter 'breadth'; known: depth, weight"),
         ("deep:depth=x", "depth is 'x'"),
         ("deep:3,4", "deep: '4' names no parameter; only the first value may omit the name"),

@@ -150,7 +150,7 @@ def test_queues_without_jobs_are_warned_of():
 def test_what_it_does_not_support_is_refused():
     for text, why in (
         ("slack:-1", "factor is -1; a finite number, at least 0"),
-        ("slack:nan", "factor is nan"),
+        ("slack:nan", "factor is 'nan'"),
         ("slack:cost=money", "cost is 'money'; known: wait, slowdown"),
         ("slack:queues=1/1", "give different numbers"),
         ("slack:depth=0", "depth is 0; at least 1"),

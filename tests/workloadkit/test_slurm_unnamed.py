@@ -22,6 +22,7 @@ CELLS = {
     "Timelimit": "1-00:00:00", "TimelimitRaw": "1440", "ExitCode": "0:0", "State": "COMPLETED",
     "Submit": "2024-05-01T08:00:00", "Eligible": "2024-05-01T08:00:00",
     "Start": "2024-05-01T08:01:00", "End": "2024-05-01T09:01:00", "AllocCPUS": "4",
+    "Flags": "SchedBackfill",
 }  # fmt: skip
 PENDING = {
     "Start": "Unknown", "End": "2024-05-01T08:02:00", "State": "CANCELLED by 8", "NCPUS": "0",

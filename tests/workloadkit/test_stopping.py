@@ -88,7 +88,8 @@ def stop_one(seed, folder):
         allowed = whole.get(name, {"out.html"} if name == "characterize" else set())
         assert found <= allowed | {"many"}
         logs = work.rglob(".*/*") if process.returncode else ()  # hidden, and whole
-        assert all(re.fullmatch(r"\d{4}\.swf\.gz", path.name) for path in logs), [*logs]
+        kept = r"\d{4}\.swf\.gz|made_by\.json"
+        assert all(re.fullmatch(kept, path.name) for path in logs), [*logs]
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

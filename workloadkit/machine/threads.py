@@ -23,7 +23,7 @@ def threads_of_jobs(trace: "Trace") -> NDArray[np.int64] | None:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> from workloadkit import Trace
+    >>> from workloadkit import MachineDescription, NodeType, Trace
     >>> machine = MachineDescription(nodes=(NodeType(count=2, cores=8, threads_per_core=2),))
     >>> log = Trace.from_columns({"submit": [0, 5], "procs": [4, 8]})
     >>> threads_of_jobs(replace(log, machine=machine))
