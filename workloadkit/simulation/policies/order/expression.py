@@ -145,7 +145,7 @@ class _Reader:
         """Add the steps that put the value of a node on the stack."""
         value: Any = getattr(node, "value", None)
         if isinstance(node, ast.Constant) and type(value) in (int, float):
-            self._number(value)
+            self._constant(value)
         elif isinstance(node, ast.Name):
             self._name(node.id)
         elif isinstance(node, ast.UnaryOp):
@@ -166,10 +166,13 @@ class _Reader:
         self.depth += 1 - takes
         self.deepest = max(self.deepest, self.depth)
 
-    def _number(self, value: float) -> None:
+    def _constant(self, value: float) -> None:
         if not abs(value) <= sys.float_info.max:
             raise self._wrong(f"{quoted(value)} is not a number of usual size")
-        self.numbers.append(float(value))
+        self._number(float(value))
+
+    def _number(self, value: float) -> None:
+        self.numbers.append(value)
         self._step(NUMBER, len(self.numbers) - 1)
 
     def _name(self, name: str) -> None:
