@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
+from workloadkit.io.slurm import patterns
 
 from .test_slurm import ROW, SECOND, column, export, left_out, noted, read, read_rows, sidecar
 
@@ -417,3 +418,25 @@ def test_ids_without_a_column_are_in_the_order_of_the_rows():
     assert sidecar(trace, "id") == ["2", "3", "4", "5"]
     assert sidecar(trace, "executable") == ["a", 'b"|"c', "d|e", "f"]
     assert np.array_equal(trace.sidecar["submit"], [SECOND] * 4)
+
+
+def test_no_cell_takes_exponential_time():
+    """A pattern that tries all ways to divide a text would not end here."""
+    for name in patterns.KNOWN:
+        for piece in (
+            "n",
+            "n1",
+            "1",
+            "1:",
+            "a.",
+            "[1",
+            "A,",
+            "cpu=1,",
+            "a(b)",
+            "a:b",
+            "-",
+            "(",
+            "a&",
+        ):
+            for end in (" ", "|", "\n", '"', "=,"):
+                assert patterns.fits(name, piece * 3000 + end) in (True, False)

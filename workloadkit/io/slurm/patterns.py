@@ -17,9 +17,10 @@ _RESOURCE = (
 )
 _RESOURCES = re.compile(rf"{_RESOURCE}(?:,{_RESOURCE})*")
 _ONE_RESOURCE = re.compile(_RESOURCE)
-_GENERIC = re.compile(r"(?:[A-Za-z][\w./]*(?:[:=][\w.-]+)*(?:\([^)]*\))?(?:,|$))+|0")
+# Repeated parts are possessive, so that no text takes exponential time.
+_GENERIC = re.compile(r"(?:[A-Za-z][\w./]*+(?:[:=][\w.-]++)*+(?:\([^)]*+\))?(?:,|$))++|0")
 _WORD = re.compile(r"[^\s|;\"]*")
-_NODES = re.compile(r"(?:[\w.-]+|\[[\d,-]*\]|(?<=[^,]),(?=[^,]))+")
+_NODES = re.compile(r"(?:[\w.-]++|\[[\d,-]*+\]|(?<=[^,]),(?=[^,]))++")
 _CONSTRAINTS = re.compile(
     r"[(\[]*[A-Za-z!][\w.:*!-]*[)\]]*(?:\*\d+)?(?:[&|,][(\[]*[A-Za-z!][\w.:*()\[\]!-]*)*"
 )
@@ -53,7 +54,7 @@ def _known_time(text: str) -> bool:
     return _ISO.fullmatch(text) is not None or is_time(text)
 
 
-_KNOWN: dict[str, _Fits] = {
+KNOWN: dict[str, _Fits] = {
     **dict.fromkeys(("submit", "eligible", "start", "end"), _known_time),
     **dict.fromkeys(("elapsed", "elapsedraw", "timelimit", "timelimitraw"), _DURATION.fullmatch),
     **dict.fromkeys(("suspended", "cputime", "cputimeraw", "totalcpu"), _DURATION.fullmatch),
@@ -85,7 +86,7 @@ def fits(name: str, cell: str) -> bool:
     >>> fits("alloctres", "cpu=4,node=1"), fits("alloctres", "train"), fits("end", "Unknown")
     (True, False, True)
     """
-    known = _KNOWN.get(name)
+    known = KNOWN.get(name)
     if known is None or (cell in NO_VALUE and name not in _NEVER_EMPTY):
         return True
     return bool(known(cell))
