@@ -237,7 +237,7 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
                     float(row["ratio"]),
                     text,
                     "shares",
-                    n=int(row["jobs"]),
+                    n=int((accounted_jobs(trace)["core_hours"] > 0).sum()),
                     weight=row["used"],
                 ),
             )
