@@ -45,6 +45,7 @@ def grid(**changes):
         (json.dumps(grid()).replace("0.2", '0.2, "latency": 3'), "repeated key: 'latency'"),
         ('{"sites": ' * 101 + "1" + "}" * 101, "nested too deeply"),
         (json.dumps(grid(latency="x" * 3000)), "links[0].latency: it must be a number, 0 or more"),
+        (json.dumps(grid(latency=2**53 + 1)), "links[0].latency: it must be a number, 0 or more"),
     ],
 )
 def test_descriptions_of_metasystems_that_are_refused(text, message):

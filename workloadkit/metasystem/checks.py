@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
-from workloadkit.fields import MAX_PROCS
+from workloadkit.fields import MAX_PROCS, MAX_TIME
 
 
 class InvalidFieldError(ParameterError):
@@ -59,6 +59,10 @@ def is_finite(value: object) -> bool:
 
 
 NOT_NEGATIVE = is_finite, "it must be a number, 0 or more"
+TIME = (
+    lambda value: is_number(value, 0) and value <= MAX_TIME,
+    f"it must be a number, 0 or more, up to {float(MAX_TIME):g}",
+)
 POSITIVE = lambda value: is_number(value, 0, above=True) and value < inf, "it must be positive"
 COUNT = (
     lambda value: is_whole(value) and 1 <= value <= MAX_PROCS,

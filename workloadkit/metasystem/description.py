@@ -26,6 +26,7 @@ from workloadkit.metasystem.checks import (
     SEED,
     SHARE,
     TEXT,
+    TIME,
     Checked,
     InvalidFieldError,
     check_distinct,
@@ -84,7 +85,7 @@ class Publishes(Checked):
     """
 
     checks: ClassVar = {
-        "every": NOT_NEGATIVE,
+        "every": TIME,
         "what": (
             lambda value: isinstance(value, tuple) and all(x in PUBLISHED for x in value),
             f"it must be a list of {', '.join(PUBLISHED)}",
@@ -363,7 +364,7 @@ class Link(Checked):
             lambda value: isinstance(value, tuple) and len(value) == 2 and value[0] != value[1],
             "it must be the names of two sites",
         ),
-        "latency": NOT_NEGATIVE,
+        "latency": TIME,
         "bandwidth": (lambda value: is_number(value, 0, above=True), "it must be positive"),
     }
 

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from workloadkit.errors import among
 from workloadkit.metasystem.checks import (
     COUNT,
-    NOT_NEGATIVE,
     TEXT,
+    TIME,
     Checked,
     InvalidFieldError,
     check_distinct,
@@ -58,9 +58,9 @@ class Task(Checked):
 
     checks: ClassVar = {
         "name": TEXT,
-        "run": NOT_NEGATIVE,
+        "run": TIME,
         "procs": COUNT,
-        "estimate": NOT_NEGATIVE,
+        "estimate": TIME,
         "after": (_is_after, "it must be a list of tasks, or volumes by the names of tasks"),
     }
 
