@@ -319,7 +319,7 @@ def test_any_token_in_any_column_is_read_or_refused_by_line():
 @pytest.mark.slow
 def test_endless_files_are_refused_early():
     assert peak_of(b"1 " * (1 << 19), 64, "a line of more than 1 MiB") < 40 << 20
-    assert peak_of(bytes(1 << 20), 64, "binary file|a line of more than 1 MiB") < 20 << 20
+    assert peak_of(bytes(1 << 20), 64, "a line of more than 1 MiB") < 20 << 20
     assert peak_of(b"; " + b"x" * (1 << 18) + b"\n", 300, "too many comments") < 150 << 20
     assert peak_of(b"\n" * (1 << 20), 64, "is empty") < 40 << 20
 

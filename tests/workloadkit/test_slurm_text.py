@@ -277,7 +277,7 @@ def test_the_order_of_day_and_month_is_that_of_the_whole_column():
 
 @pytest.mark.parametrize("form", ["{0:%d/%m/%Y %H:%M}", "{0:%m/%d/%Y %H:%M}"])
 def test_ambiguous_dates_are_refused(form):
-    with pytest.raises(wk.FormatError, match="line 2, field Submit: day and month cannot be told"):
+    with pytest.raises(wk.FormatError, match="line 2, field Submit: day and month are ambiguous"):
         read(written_times(form, day=2))
 
 

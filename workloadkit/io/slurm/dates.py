@@ -211,7 +211,7 @@ def _day_first(held: list["Rows"], path: str) -> bool:
     if not line:
         return True  # no such date after all
     other = f"not as {seen[True][2]} on line {seen[True][0]}" if seen else "both are at most 12"
-    reason = f"day and month cannot be told apart ({other}); use SLURM_TIME_FORMAT=standard"
+    reason = f"day and month are ambiguous ({other}); use SLURM_TIME_FORMAT=standard"
     raise FormatError(path, reason, line=line, field=field, text=text)
 
 
