@@ -219,10 +219,17 @@ ZERO_RUN_TIMES = [
     ),
     Case(
         "a run time of zero is planned as one second",
-        "At 99 one second is left before the shadow time: enough at 99, not at 99.5.",
+        "At 99 one second is left before the shadow time: enough, but not to end before it.",
+        4,
+        [(0, 100, 100, 3), (1, 50, 50, 4), (98, 0, None, 1), (99, 0, None, 1)],
+        {"easy": [0, 100, 98, 99], "easy:strict=yes": [0, 100, 98, 150]},
+    ),
+    Case(
+        "with decimals a run time of zero is planned as such",
+        "It ends before the shadow time as long as that has not come.",
         4,
         [(0, 100, 100, 3), (1, 50, 50, 4), (99, 0, None, 1), (99.5, 0, None, 1)],
-        {"easy": [0, 100, 99, 150]},
+        {"easy": [0, 100, 99, 99.5], "easy:strict=yes": [0, 100, 99, 99.5]},
     ),
     Case(
         "several rounds in one second",
@@ -329,15 +336,40 @@ OVERRUNS = [
     ),
     Case(
         "a request of zero is a limit of one second",
-        "The least estimate is 1 s: there the first and the second job are killed. The third, of "
+        "The least estimate of whole seconds is 1 s: there the first job is killed. The second, of "
         "no run time, ends by itself.",
+        4,
+        [(0, 5, 0, 4), (0, 0, 0, 4), (0, 3, 3, 4)],
+        {
+            "fcfs overrun=kill": [(0, 1), 1, 1],
+            "easy overrun=kill": [(0, 1), 1, 1],
+            "conservative overrun=kill": [(0, 1), 1, 1],
+            "fcfs": [0, 5, 5],
+        },
+    ),
+    Case(
+        "with decimals no limit is raised to a second",
+        "The first two jobs are killed at 0 s and at 0.5 s; the third ends by itself.",
         4,
         [(0, 5, 0, 4), (0, 1.5, 0.5, 4), (0, 0, 0, 4), (0, 3, 3, 4)],
         {
-            "fcfs overrun=kill": [(0, 1), (1, 2), 2, 2],
-            "easy overrun=kill": [(0, 1), (1, 2), 2, 2],
-            "conservative overrun=kill": [(0, 1), (1, 2), 2, 2],
+            "fcfs overrun=kill": [(0, 0), (0, 0.5), 0.5, 0.5],
+            "easy overrun=kill": [(0, 0), (0, 0.5), 0.5, 0.5],
+            "conservative overrun=kill": [(0, 0), (0, 0.5), 0.5, 0.5],
             "fcfs": [0, 5, 6.5, 6.5],
+        },
+    ),
+    Case(
+        "jobs shorter than a second overtake",
+        "The head of four waits until 0.5. Of the others, the third and the fifth end by then. "
+        "The same in quarters of a second as in seconds.",
+        4,
+        [(0, 0.5, 0.5, 3), (0, 1, 1, 4), (0, 0.25, 0.25, 1), (0, 0.5, 0.5, 1), (0, 0.25, 0.25, 1)],
+        {
+            "easy": [0, 0.5, 0, 1.5, 0.25],
+            "conservative": [0, 0.5, 0, 1.5, 0.25],
+            "sjf": [0.25, 0.75, 0, 0, 0],
+            "fcfs": [0, 0.5, 1.5, 1.5, 1.5],
         },
     ),
     Case(
@@ -502,11 +534,12 @@ DECIMALS = [
         },
     ),
     Case(
-        "half a second is planned as one",
-        "The head has its reservation at 2. From 1 a whole second is left, at 1.25 less.",
+        "half a second is planned as such",
+        "The head has its reservation at 2. At 1.5 the last processor is free for half a second, "
+        "enough for the fourth job, and too little for the fifth.",
         4,
-        [(0, 2, 2, 3), (0.25, 1, 1, 4), (1, 0.5, 0.5, 1), (1.25, 0.5, 0.5, 1)],
-        {"easy": [0, 2, 1, 3], "conservative": [0, 2, 1, 3]},
+        [(0, 2, 2, 3), (0.25, 1, 1, 4), (1, 0.5, 0.5, 1), (1.25, 0.5, 0.5, 1), (1.5, 0.5, 0.75, 1)],
+        {"easy": [0, 2, 1, 1.5, 3], "conservative": [0, 2, 1, 1.5, 3]},
     ),
     Case(
         "a decimal end and a submission of the same time",

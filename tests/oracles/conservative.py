@@ -29,7 +29,8 @@ class Conservative:
             early = any(site.start[job] + site.estimate[job] > site.end[job] for job in ended)
             for job in [job for job in site.waiting if job in reserved]:
                 kept = reserved.pop(job)
-                reserved[job] = hole = earliest_hole(site, job, reserved)
+                hole = min(earliest_hole(site, job, reserved), kept)  # "never later"
+                reserved[job] = hole
                 if self.compression == "start" and not (early and hole == site.now):
                     reserved[job] = kept
         for job in site.waiting:

@@ -16,7 +16,7 @@ def schedule(jobs, machine, policy, holds, *, requeue):
     """
     submit, run, requested, procs, user = zip(*jobs, strict=True)
     run, stops = list(run), [0] * len(jobs)
-    estimate = [max(estimate_of(*p, estimates="user"), p[0]) for p in zip(run, requested)]  # noqa: B905
+    estimate = [max(estimate_of(*p, estimates="user"), p[0], 1) for p in zip(run, requested)]  # noqa: B905
     site = Site(machine, submit, estimate, procs, user)
     allocate, held, arrived = make(policy, site), [], 0
 

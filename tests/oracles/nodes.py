@@ -25,7 +25,7 @@ with ``claim="amounts"`` only the sums of what its nodes would give.
 from math import inf
 
 from tests.oracles.orders import in_order
-from tests.oracles.scheduling import Site, estimate_of, play
+from tests.oracles.scheduling import Site, estimate_of, play, shortest
 
 CORES, MEMORY, GPUS = range(3)
 
@@ -70,8 +70,10 @@ def schedule(
 def as_planned(run, requested_time, overrun):
     """Return how long jobs run, their estimates, and whether they are stopped at these."""
     run, killed = list(run), [False] * len(run)
+    least = shortest([*run, *requested_time])
     estimate = [
-        estimate_of(r, e, estimates="user") for r, e in zip(run, requested_time, strict=True)
+        max(estimate_of(r, e, estimates="user"), least)
+        for r, e in zip(run, requested_time, strict=True)
     ]
     for job, planned in enumerate(estimate):
         if run[job] > planned:

@@ -2,22 +2,31 @@
 
 import math
 
+
+def ratio(wait, length):
+    """Return wait / length; of a job of 0 s infinite, or 0 if it has not waited."""
+    return wait / length if length else math.inf if wait else 0
+
+
+def log10(time):
+    return math.log10(time) if time else -math.inf
+
+
 ORDERS = {
     "arrival": lambda site, job: 0,  # who waits stands in the order of arrival
     "sjf": lambda site, job: site.estimate[job],
     "ljf": lambda site, job: -site.estimate[job],
     "smallest": lambda site, job: site.procs[job],
     "largest": lambda site, job: -site.procs[job],
-    "wfp3": lambda site, job: -((site.wait(job) / site.estimate[job]) ** 3 * site.procs[job]),
+    "wfp3": lambda site, job: -(ratio(site.wait(job), site.estimate[job]) ** 3 * site.procs[job]),
     "unicef": lambda site, job: (
-        -(site.wait(job) / (max(math.log2(site.procs[job]), 1) * site.estimate[job]))
+        -ratio(site.wait(job), max(math.log2(site.procs[job]), 1) * site.estimate[job])
     ),
     "f1": lambda site, job: (
-        math.log10(site.estimate[job]) * site.procs[job]
-        + 870 * math.log10(max(site.submit[job], 1))
+        log10(site.estimate[job]) * site.procs[job] + 870 * math.log10(max(site.submit[job], 1))
     ),
     "f1:since=first": lambda site, job: (
-        math.log10(site.estimate[job]) * site.procs[job]
+        log10(site.estimate[job]) * site.procs[job]
         + 870 * math.log10(max(site.submit[job] - site.first_submit, 1))
     ),
 }

@@ -52,18 +52,21 @@ FROM_THE_PAST = {
 
 
 def predict(jobs, specification):
-    """Prediction for each job, in whole seconds."""
+    """Prediction for each job, in whole seconds if all times are whole."""
+    names = ("submit", "run", "limit")
+    whole = all(job[name] == int(job[name]) for job in jobs for name in names)
+    rounded, least = (math.floor, 1) if whole else (float, 0)
     if specification == "exact":
-        return [max(job["run"], 1) for job in jobs]
+        return [max(job["run"], least) for job in jobs]
     if specification.startswith("factor:"):
         times = float(specification[7:])
-        return [max(math.floor(job["limit"] * times), 1) for job in jobs]
+        return [max(rounded(job["limit"] * times), least) for job in jobs]
     key, expect = FROM_THE_PAST[specification]
     found = []
     for job in jobs:
         expected = expect(ended_before(jobs, job, key))
-        expected = job["limit"] if expected is None else math.floor(expected)
-        found.append(min(max(expected, 1), job["limit"]))
+        expected = job["limit"] if expected is None else rounded(expected)
+        found.append(min(max(expected, least), job["limit"]))
     return found
 
 

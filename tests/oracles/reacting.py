@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from tests.oracles.dependencies import batches, number
-from tests.oracles.scheduling import Site, estimate_of, make
+from tests.oracles.scheduling import Site, estimate_of, make, shortest
 from tests.oracles.sessions import end as recorded_end
 from tests.oracles.sessions import ran
 
@@ -107,11 +107,15 @@ class World:
                     self.later(self.now + job.run, END, (), lambda i=i: self.finish(i))
 
 
+_TIMES = ("submit", "wait", "run", "requested_time", "think_time")
+
+
 class Person:
     """Somebody in a world."""
 
     def __init__(self, world, jobs, exact=False):
         self.world, self.log, self.exact = world, jobs, exact
+        self.shortest = shortest([job.get(name) for job in jobs for name in _TIMES])
         world.people.append(self)
         self.number = len(world.people)
         self.sent = {}  # by place in the log
@@ -129,6 +133,7 @@ class Person:
         run = job["run"]
         asked = job.get("requested_time")
         estimate = estimate_of(run, asked, estimates="exact" if self.exact else "user")
+        estimate = max(estimate, self.shortest)
         if run > estimate and self.world.overrun == "kill":
             run = estimate
         elif run > estimate and self.world.overrun == "raise":

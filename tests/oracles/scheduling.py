@@ -48,8 +48,11 @@ def schedule(
         raise ValueError(f"jobs {too_large} are larger than the machine of {machine}")
 
     run = list(run)
+    planned = run if estimates == "exact" else requested_time
+    least = shortest([*submit, *run, *planned])
     estimate = [
-        estimate_of(run[job], requested_time[job], estimates=estimates) for job in range(n_jobs)
+        max(estimate_of(run[job], requested_time[job], estimates=estimates), least)
+        for job in range(n_jobs)
     ]
     killed = [False] * n_jobs
     for job in range(n_jobs):
@@ -71,8 +74,13 @@ def unknown(time):
 
 
 def estimate_of(run, requested_time, *, estimates):
-    """Return what the scheduler plans with: the requested time if known, else the run time."""
-    return max(run if unknown(requested_time) or estimates == "exact" else requested_time, 1)
+    """Return the requested time if known, else the run time."""
+    return run if unknown(requested_time) or estimates == "exact" else requested_time
+
+
+def shortest(times):
+    """Return the shortest estimate: 1 s if all times that are known are whole, else none."""
+    return int(all(unknown(time) or time == int(time) for time in times))
 
 
 def play(site, arrivals, run, allocate, passes):

@@ -27,11 +27,11 @@ from workloadkit.simulation.populations import Recorded
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import LogBehaviour
 from workloadkit.simulation.workload import (
-    SHORTEST_ESTIMATE,
     Rules,
     Workload,
     machine_size,
     make_workload,
+    shortest_estimate,
 )
 from workloadkit.trace import Trace
 
@@ -68,7 +68,7 @@ def prepare(system: Metasystem) -> Prepared:
             procs = machine.procs
         procs = machine_size(Header() if trace is None else trace.header, procs)
         if trace is not None:
-            workload = make_workload(trace, procs, how)
+            workload = make_workload(trace, procs, how, reacting=local.behaviour is not None)
             if machine is not None:
                 workload = machine.admit(trace, workload, drops=system.oversize == "drop")
             workload = _chosen(workload, trace, local, seed)
@@ -88,7 +88,9 @@ def prepare(system: Metasystem) -> Prepared:
         else:
             home = None if source.home is None else sites[system.place(source.home)].rules.machine
             trace = _log(source, home, rng, logs)
-            workload = make_workload(trace, 1, how, of_any_size=True)
+            workload = make_workload(
+                trace, 1, how, of_any_size=True, reacting=source.behaviour is not None
+            )
             mask = _mask(workload, trace, source, rng)
         sources.append(PreparedSource(g, source, trace, workload.take(mask), draws))
     return _with_users(system, sites, sources, of_policies)
@@ -286,7 +288,7 @@ def _joined(
             scaled = [_times(table[name], factor, whole=whole) for name in ("run", "estimate")]
         _check_times(each.site.name, table["job"], *scaled)
         run[m], delay[m] = scaled[0], links.delay(home, m, volume, whole=whole)
-        estimate[m] = np.maximum(scaled[1], SHORTEST_ESTIMATE)
+        estimate[m] = np.maximum(scaled[1], shortest_estimate(dtype))
         admitted[m] = _admits(each, table)
         if each.machine is not None and sources:
             admitted[m] &= _serve(each, sources, table | {"estimate": estimate[m]})[1]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import shared
 from workloadkit.errors import ParameterError
 
 #: Comes after all queues; exact as a float.
@@ -116,7 +117,8 @@ def f1(job, numbers):
     With `numbers`, the submit time counts from the first submission.
     """
     since = max(job.submit - job.first if len(numbers) > 0 else job.submit, 1)
-    return math.log10(job.estimate) * job.procs + 870.0 * math.log10(since)
+    length = math.log10(job.estimate) if job.estimate > 0 else -math.inf
+    return length * job.procs + 870.0 * math.log10(since)
 
 
 def urgency(job, numbers):
@@ -132,15 +134,23 @@ def urgency(job, numbers):
     return float(place)
 
 
+@shared
+def ratio(x, y):
+    """Return x / y; by 0, as the estimate of a job may be, it is infinite, or 0 if x is 0."""
+    if y > 0:
+        return float(x) / float(y)
+    return math.inf if x > 0 else -math.inf if x < 0 else 0.0
+
+
 def wfp3(now, submit, estimate, procs, user):
     """(wait / estimate)³ · processors, the largest first."""
-    stretch = float(now - submit) / float(estimate)
+    stretch = ratio(now - submit, estimate)
     return -(stretch * stretch * stretch * procs)  # a power may round differently once compiled
 
 
 def unicef(now, submit, estimate, procs, user):
     """Wait / (max(log2 processors, 1) · estimate), the largest first."""
-    return -(float(now - submit) / (max(math.log2(procs), 1.0) * float(estimate)))
+    return -ratio(now - submit, max(math.log2(procs), 1.0) * float(estimate))
 
 
 SETTLED: dict[str, Callable[..., float]] = {

@@ -133,7 +133,10 @@ def take_steps(state, profile, need, last, first, begin, end):
 
     That time contains the steps `last` to `first`, the outer ones at least in part. A step is added
     if none begins at `begin` or at `end`; a step with the level of its neighbour is merged with it.
+    A time of 0 s takes nothing.
     """
+    if not begin < end:
+        return
     times, count = profile.times, profile.at[N_STEPS]
     for step in range(last, first + 1):
         occupy(state, PLANNED + step, need)
@@ -171,9 +174,11 @@ def _move_steps(state, times, low, high, by):
 
 @inline
 def fits_now(state, profile, need, end):
-    """Whether a need is free from now until `end`."""
+    """Whether a need is free from now until `end`; always for 0 s."""
     times = profile.times
     place = profile.at[N_STEPS] - 1
+    if end <= times[place]:
+        return True
     while has_room(state, PLANNED + place, need):
         if place == 0 or times[place - 1] >= end:
             return True

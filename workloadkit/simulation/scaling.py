@@ -1,6 +1,6 @@
 """Scaling of a log's load: run times, sizes, machine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,8 @@ class AsWorkload:
         Whether jobs larger than the machine are kept.
     described : object, optional
         A machine that has a description: it admits the jobs that fit it.
-    waits_count : bool
-        Whether recorded waits decide, too, whether times are whole seconds: users who react to
-        them submit jobs at fractions of a second.
+    reacting : bool
+        Whether users react, see `make_workload`.
     """
 
     machine: int
@@ -39,7 +38,7 @@ class AsWorkload:
     utility_at: UtilityAt = "turnaround"
     of_any_size: bool = False
     described: Any = None
-    waits_count: bool = False
+    reacting: bool = False
 
     @classmethod
     def by(cls, settings: Simulate, machine: int, **others: Any) -> "AsWorkload":
@@ -60,15 +59,12 @@ class AsWorkload:
             self.settings,
             utility_at=self.utility_at,
             of_any_size=self.of_any_size,
+            reacting=self.reacting,
         )
-        if self.described is not None:
-            drops = self.settings.oversize == "drop"
-            workload = self.described.admit(scaled, workload, drops=drops)
-        if not self.waits_count or workload.wait.dtype.kind == "i":
+        if self.described is None:
             return workload
-        names = ("submit", "run", "estimate")
-        times = {name: getattr(workload, name).astype(np.float64) for name in names}
-        return replace(workload, **times)
+        drops = self.settings.oversize == "drop"
+        return self.described.admit(scaled, workload, drops=drops)
 
     def __call__(self, trace: Trace) -> Workload:
         """Return the workload of a log."""

@@ -148,7 +148,7 @@ def select_parts(
             site.hardware.procs,
             of_any_size=recorded,
             described=site.described,
-            waits_count=recorded and not isinstance(behaviour, OpenUsers),
+            reacting=not isinstance(behaviour, OpenUsers),
         ),
         site.procs is not None,
         chosen | parameters,

@@ -42,8 +42,8 @@ def simulate(
     """Simulate a scheduler serving the users of a log, or custom users.
 
     A job needs the processors it requested, else those it used. The scheduler plans with the
-    requested time, where it is known, else with the run time, and with 1 s at the least. Jobs
-    that never ran are left out and counted.
+    requested time, where it is known, else with the run time; in whole seconds, with 1 s at the
+    least. Jobs that never ran are left out and counted.
 
     Parameters
     ----------

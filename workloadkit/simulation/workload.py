@@ -30,9 +30,6 @@ from workloadkit.settings.simulation import (
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, check, pack
 
-#: The shortest estimate a scheduler plans with. [s]
-SHORTEST_ESTIMATE = 1
-
 #: The default settings.
 USUAL = Arriving()
 
@@ -239,6 +236,22 @@ def overrun_of(trace: Trace | None, asked: AskedOverrun) -> Overrun:
     raise ParameterError("overrun", f"is 'header', and {what}; give raise, kill or late")
 
 
+def shortest_estimate(*times: Any) -> int:
+    """Return the shortest estimate a scheduler plans with: 1 s for whole seconds, 0 with decimals.
+
+    Parameters
+    ----------
+    *times
+        Times, or their types; they are whole seconds if all of them are integers.
+
+    Examples
+    --------
+    >>> shortest_estimate(0, np.array([5, 60])), shortest_estimate(0, 0.5)
+    (1, 0)
+    """
+    return 0 if np.result_type(*times).kind == "f" else 1
+
+
 def plan(
     run: ArrayLike, estimate: ArrayLike, overrun: AskedOverrun
 ) -> tuple[NDArray, NDArray, NDArray]:
@@ -247,7 +260,7 @@ def plan(
     Parameters
     ----------
     run, estimate : array_like
-        Run time, and the estimate the user gave. [s]
+        Run time, and the estimate the user gave; whole seconds are integers. [s]
     overrun : {"kill", "raise", "late"}
         Stopped at the estimate; estimate raised to the run time from the start; not stopped.
 
@@ -263,7 +276,8 @@ def plan(
     >>> run.tolist(), estimate.tolist(), killed.tolist()
     ([60, 30], [60, 60], [True, False])
     """
-    ran, planned = np.asarray(run), np.maximum(estimate, SHORTEST_ESTIMATE)
+    ran, planned = np.asarray(run), np.asarray(estimate)
+    planned = np.maximum(planned, shortest_estimate(ran, planned))
     killed = (ran > planned) & (overrun == "kill")
     if overrun == "kill":
         ran = np.minimum(ran, planned)
@@ -285,6 +299,7 @@ def make_workload(
     *,
     utility_at: UtilityAt = "turnaround",
     of_any_size: bool = False,
+    reacting: bool = False,
 ) -> Workload:
     """Convert a log into a workload.
 
@@ -299,6 +314,8 @@ def make_workload(
         When the value of a job that has a utility function is read.
     of_any_size : bool
         Whether jobs larger than the machine are kept, whatever the settings.
+    reacting : bool
+        Whether users react: recorded waits and think times decide, too, whether times are whole.
 
     Returns
     -------
@@ -312,7 +329,7 @@ def make_workload(
     """
     row, procs = _served(trace, machine, None if of_any_size else settings.oversize)
     job = trace.column("job")[row]
-    submit, run, estimate, wait = _times(trace, row, settings.estimates)
+    submit, run, estimate, wait = _times(trace, row, settings.estimates, reacting)
     run, estimate, killed = plan(run, estimate, settings.overrun)
     offered_load, scale = settings.offered_load, settings.scale_arrivals
     if offered_load is not None:
@@ -375,7 +392,9 @@ def _served(
     return row, procs
 
 
-def _times(trace: Trace, row: NDArray[np.int64], estimates: Estimates) -> tuple[NDArray, ...]:
+def _times(
+    trace: Trace, row: NDArray[np.int64], estimates: Estimates, reacting: bool
+) -> tuple[NDArray, ...]:
     """Return submit, run, estimated and wait times, as whole numbers if possible."""
     submit, run = trace.column("submit")[row], trace.column("run")[row]
     requested_time, wait = trace.column("requested_time")[row], trace.column("wait")[row]
@@ -387,7 +406,10 @@ def _times(trace: Trace, row: NDArray[np.int64], estimates: Estimates) -> tuple[
         absurd = ~(np.abs(times) <= MAX_TIME)
         if absurd.any():
             _refuse(trace, row[absurd], f"implausible, with {name} of {times[absurd][0]:g} s")
-    if all(_whole(times) for times in (submit, run, estimate)):
+    decide = [submit, run, estimate]
+    if reacting:
+        decide += [wait, np.nan_to_num(trace.column("think_time")[row])]
+    if all(map(_whole, decide)):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
     return submit, run, estimate, wait.astype(np.int64) if _whole(wait) else wait
 

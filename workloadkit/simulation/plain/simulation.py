@@ -27,11 +27,7 @@ from workloadkit.simulation.plain.holds import Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.scheduler import Scheduler
 from workloadkit.simulation.plain.user import User
-from workloadkit.simulation.workload import (
-    SHORTEST_ESTIMATE,
-    Overrun,
-    plan,
-)
+from workloadkit.simulation.workload import Overrun, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 
 _BEHIND_NUMBERS = 2**63  # jobs without a number follow those of the same second with one
@@ -187,6 +183,8 @@ class Simulation:
             self._refuse(user, f"job of number {number}")
         if utility and (what := fault(utility)):
             self._refuse(user, f"job with an invalid utility function: {what}")
+        if shortest_estimate(run, estimate, at) == 0:
+            estimate = float(estimate)
         run, estimate, killed = (value.item() for value in plan(run, estimate, self.overrun))
         job = Job(user, user.number, int(procs), run, estimate, at, number, killed)
         if not self.hardware.can_run(job):
@@ -244,7 +242,7 @@ class Simulation:
             raise WorkloadError(
                 f"{type(self.predictor).__name__} plans {estimate} s for job {job.number}"
             )
-        return max(estimate, SHORTEST_ESTIMATE)
+        return max(estimate, shortest_estimate(job.submit, job._record.run, job.limit))
 
     def _correct_outlived(self) -> None:
         """Correct the estimates that running jobs have outlived, until each is longer or stays."""

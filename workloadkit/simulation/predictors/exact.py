@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.predictors.predictor import BuiltIn
+from workloadkit.simulation.workload import shortest_estimate
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Exact(BuiltIn):
 
     def of_all(self, workload: Any) -> NDArray:
         """Return the predictions for the jobs of a log."""
-        return np.maximum(workload.run, 1)
+        return np.maximum(workload.run, shortest_estimate(workload.run))
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""

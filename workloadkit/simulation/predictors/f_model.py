@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.predictors.predictor import BuiltIn
+from workloadkit.simulation.workload import shortest_estimate
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class FModel(BuiltIn):
 
     def of_all(self, workload: Any, rng: np.random.Generator) -> NDArray:
         """Return the predictions for the jobs of a log."""
-        estimate = workload.run * (1.0 + self.f * rng.random(workload.run.size))
-        return np.maximum(estimate, 1).astype(workload.run.dtype)
+        run = workload.run
+        estimate = run * (1.0 + self.f * rng.random(run.size))
+        return np.maximum(estimate, shortest_estimate(run)).astype(run.dtype)
 
     def compiled(self, workload: Any, rng: np.random.Generator, *_: Any) -> Any:
         """Return the part of the compiled state."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.predictor import INCREMENTS
+from workloadkit.simulation.workload import shortest_estimate
 
 # What predictions are made of: the run time, the limit, or the run times of ended jobs: the mean of
 # the last ones or of all, or a quantile of the last ones.
@@ -36,6 +37,8 @@ class Memory(NamedTuple):
         See the constants.
     corrects : bool
         Whether the rule corrects predictions.
+    shortest : int
+        The shortest prediction. [s]
     number : float
         Its parameter: f, factor, decay or quantile.
     window, least : int
@@ -61,6 +64,7 @@ class Memory(NamedTuple):
     what: int
     rule: int
     corrects: bool
+    shortest: int
     number: float
     window: int
     least: int
@@ -94,6 +98,7 @@ def new_memory(
         what=what,
         rule=RULES.index(rule),
         corrects=rule != "none",
+        shortest=shortest_estimate(dtype),
         number=float(number),
         window=window,
         least=least,
@@ -124,7 +129,7 @@ def plan(state, job, now):
     else:
         group = memory.link[job] = _group_of(memory, jobs, job)
         expected = min(_expected(memory, jobs, group, limit), expected)
-    jobs.estimate[job] = max(expected, 1.0)
+    jobs.estimate[job] = max(expected, memory.shortest)
 
 
 @bare
@@ -207,7 +212,7 @@ def correct(state, job, now):
     if estimate >= limit:
         return
     longer = limit
-    if memory.rule == DOUBLED:
+    if memory.rule == DOUBLED and estimate > 0:
         longer = 2 * estimate
         while longer < limit and start + longer <= now:
             longer *= 2

@@ -19,7 +19,7 @@ def increased(job: JobView) -> Any:
 CORRECTIONS: dict[str, Callable[[JobView], Any]] = {
     "increments": increased,
     "requested": lambda job: job.limit,
-    "double": lambda job: min(2 * job.estimate, job.limit),
+    "double": lambda job: min(2 * job.estimate or job.limit, job.limit),
 }
 
 

@@ -17,7 +17,7 @@ INCREMENTS = (60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 36000
 class BuiltIn:
     """A predictor with its parameters, in the forms of both engines.
 
-    Predictions are whole seconds, rounded down, where times are whole seconds; at least 1 s.
+    Where times are whole seconds, predictions are, too: rounded down, and at least 1 s.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ class BuiltIn:
         What replaces a prediction that a job has outlived, before the next pass, up to the user's
         limit: "requested": the limit; "increments": the prediction plus 1, 5, 15 or 30 min, 1, 2,
         5, 10, 20, 50 or 100 h, the first of these that is long enough [1]_; "double": twice, four
-        times, … the prediction; "none": nothing, the job counts as ending now.
+        times, … the prediction, the limit if that is 0; "none": nothing, the job counts as ending
+        now.
 
     References
     ----------

@@ -104,6 +104,8 @@ def earliest(state, duration, procs, own):
 @bare
 def fits_now(state, end, procs, strict):
     """Whether processors are free from now until `end`; if `strict`, at that second, too."""
+    if not strict and end <= state.times[0]:  # for 0 s
+        return True
     if state.free[0] < procs:
         return False
     for step in range(1, state.at[N_STEPS]):

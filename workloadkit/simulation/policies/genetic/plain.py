@@ -6,6 +6,7 @@ from typing import Any
 
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation.engine import JobView
+from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.genetic import WITHOUT_UTILITIES, Genetic
 from workloadkit.simulation.policies.genetic.evolution import Order, earned_by_easy, evolve
@@ -57,7 +58,7 @@ class GeneticScheduler(OrderedScheduler):
             return value_at(job.utility, self.now - job.submit)
 
         def worth_per_hour(job: JobView) -> float:
-            return worth(job) / (float(job.procs) * float(job.estimate) / 3600)
+            return ratio(worth(job), float(job.procs) * float(job.estimate) / 3600)
 
         yield window
         yield sorted(window, key=lambda job: self.policy.priority(job.queue))

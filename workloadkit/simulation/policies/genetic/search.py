@@ -2,6 +2,7 @@
 
 from workloadkit._kernels.compile import bare, counting, inline
 from workloadkit._kernels.utility import value_at
+from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.policies.genetic.evaluation import N_JOBS, evaluate
 
 #: Orders of the first generation that are not random.
@@ -136,8 +137,8 @@ def make_seed(search, which, orders, first):
                 float(search.now[0] - window.submit[place]),
             )  # fmt: skip
             if which == 2:
-                hours = float(window.procs[place]) * float(window.estimate[place]) / 3600.0
-                key[place] /= hours
+                procs, estimate = window.procs[place], window.estimate[place]
+                key[place] = ratio(key[place], float(procs) * float(estimate) / 3600.0)
     for i in range(search.at[N_JOBS]):  # descending
         k = i
         while k > 0 and key[orders[first + k - 1]] < key[i]:

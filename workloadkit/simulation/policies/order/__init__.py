@@ -63,10 +63,12 @@ class Score:
         """Whether it is the same from the arrival of a job on."""
         return self.features <= set(AT_ARRIVAL) and self.oldest_first == math.inf
 
-    @property
-    def favours_waiting(self) -> bool:
-        """Whether of jobs of equal size and estimate the first to arrive is never behind."""
-        return self.function is None and falls_with_wait(self.program)
+    def favours_waiting(self, shortest: float) -> bool:
+        """Whether of jobs of equal size and estimate the first to arrive is never behind.
+
+        No estimate and no limit is below `shortest` [s].
+        """
+        return self.function is None and falls_with_wait(self.program, shortest)
 
     @property
     def follows_users(self) -> bool:

@@ -25,7 +25,7 @@ from workloadkit.simulation.policies.varying.compiled import (
     CompiledVarying,
 )
 from workloadkit.simulation.state import no_jobs
-from workloadkit.simulation.workload import Rules, Workload
+from workloadkit.simulation.workload import Rules, Workload, shortest_estimate
 
 
 def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> CompiledPolicy:
@@ -65,11 +65,20 @@ def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> Com
             order_of_time,
             then,
             policy.overtaking,
-            favours_waiting=score.favours_waiting,
+            favours_waiting=score.favours_waiting(_shortest(workload)),
             patience=PATIENCE_WITH_SCORES,
         )
     how.kept = memories
     return how
+
+
+def _shortest(workload: Workload) -> float:
+    """Return a time that no estimate and no limit of a log's jobs falls below. [s]."""
+    least = shortest_estimate(workload.submit)
+    if least > 0 or workload.users is not None:
+        return least
+    times = (workload.estimate, workload.limit)
+    return min(float(known.min()) for known in times if known is not None)
 
 
 def settled_score(score: Score, workload: Workload) -> tuple[Order, kernel.ScoreMemory]:

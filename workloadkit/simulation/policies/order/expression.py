@@ -227,11 +227,12 @@ def _shown(node: ast.AST) -> str:
     return quoted(ast.unparse(node))
 
 
-def falls_with_wait(program: Program) -> bool:
+def falls_with_wait(program: Program, shortest: float = 1.0) -> bool:
     """Whether it never rises as a job waits, also as rounded, and depends on nothing else in time.
 
     It may depend on the wait and on what jobs of equal size and estimate have in common. The steps
-    are those whose rounded results are monotone, and no sum or product may overflow.
+    are those whose rounded results are monotone, and no sum or product may overflow. No estimate
+    and no limit is below `shortest` [s].
 
     Examples
     --------
@@ -239,13 +240,18 @@ def falls_with_wait(program: Program) -> bool:
     True
     >>> falls_with_wait(read("wait / estimate")), falls_with_wait(read("-wait * submit"))
     (False, False)
+    >>> program = read("wait * (1 - estimate)")
+    >>> falls_with_wait(program, shortest=1), falls_with_wait(program, shortest=0.1)
+    (True, False)
     """
+    time = _Trend(0, shortest, 1e19)
+    trends = _TRENDS | {"estimate": time, "limit": time}
     stack: list[_Trend] = []
     for what, which in program.steps:
         if what == NUMBER:
             stack.append(_Trend(0, program.numbers[which], program.numbers[which]))
         elif what == FEATURE:
-            trend = _TRENDS.get(FEATURES[which])
+            trend = trends.get(FEATURES[which])
             if trend is None:
                 return False
             stack.append(trend)
@@ -311,9 +317,7 @@ class _Trend:
 _UNKNOWN = _Trend(0, -math.inf, math.inf)
 
 #: Times and processors are integers of 64 bits, or as small.
-_TRENDS = {"wait": _Trend(1, 0.0, 1e19)} | dict.fromkeys(
-    ("estimate", "limit", "procs"), _Trend(0, 1.0, 1e19)
-)
+_TRENDS = {"wait": _Trend(1, 0.0, 1e19), "procs": _Trend(0, 1.0, 1e19)}
 
 
 def arguments_of(names: Sequence[str], numbers: Mapping[str, float]) -> Program:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import ANY_ROOM
+from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 they act on the plan
     KEPT,
@@ -261,7 +262,7 @@ def _try(state, new, step, first, count, now):
 def _cost(state, job, begin):
     """Return what it costs to start a job at a time instead of at its reservation."""
     more = begin - state.policy.reserved[job]
-    return more / state.jobs.estimate[job] if state.policy.by_slowdown else more / 1
+    return ratio(more, state.jobs.estimate[job] if state.policy.by_slowdown else 1)
 
 
 register_functions(Slacks, sys.modules[__name__])

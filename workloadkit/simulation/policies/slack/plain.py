@@ -5,6 +5,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.simulation.engine import JobView
+from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
 from workloadkit.simulation.policies.profile import Profile
 
@@ -118,7 +119,7 @@ class SlackScheduler(ConservativeScheduler):
             profile.take(begin, job)
             begins[job] = begin
             weight = job.estimate if self.policy.cost == "slowdown" else 1
-            cost += (begin - self.reserved[job]) / weight
+            cost += ratio(begin - self.reserved[job], weight)
         for job, begin in begins.items():
             profile.release(begin, job)
         return cost, begins

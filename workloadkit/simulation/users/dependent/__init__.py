@@ -72,16 +72,8 @@ class Dependent:
                     stacklevel=3,
                 )
         think_time = np.nan_to_num(trace.column("think_time")[row])
-        delay = np.maximum(think_time, 0)
-        if (delay == np.rint(delay)).all():
-            delay = delay.astype(workload.submit.dtype)
-        dtype = delay.dtype
-        times = {
-            name: getattr(workload, name).astype(dtype) for name in ("submit", "run", "estimate")
-        }
-        return SimulatedDependentUsers(
-            trace, replace(workload, **times), successors(found.place, delay)
-        )
+        delay = np.maximum(think_time, 0).astype(workload.submit.dtype)
+        return SimulatedDependentUsers(trace, workload, successors(found.place, delay))
 
 
 def successors(preceding: NDArray[np.int64], delay: NDArray) -> "Successors":

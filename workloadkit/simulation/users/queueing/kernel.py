@@ -178,8 +178,7 @@ def submit(users, jobs, place, item):
     """Fill in the job of an item."""
     made, tables = users.made, users.tables
     run = made.run[item]
-    jobs.run[place] = run
-    jobs.estimate[place] = max(run, 1.0)  # the shortest estimate
+    jobs.run[place] = jobs.estimate[place] = run
     jobs.procs[place] = made.procs[item]
     tables.user[place] = made.user[item]
     tables.visit[place] = made.visit[item]
