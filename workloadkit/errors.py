@@ -336,6 +336,31 @@ def check_positive(**parameters: Any) -> None:
             raise ParameterError(name, f"is {value:g}; it must be positive")
 
 
+#: The largest offered load: a larger number is meant as a percentage.
+MOST_LOAD = 3
+
+
+def check_load(name: str, value: Any) -> None:
+    """Refuse a load, as a fraction of the capacity, that is not positive or above 3.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> check_load("load", 90)
+    Traceback (most recent call last):
+        ...
+    workloadkit.errors.ParameterError: load is 90; it is a fraction, at most 3: write 0.9 for 90 %
+    """
+    check_positive(**{name: value})
+    if value > MOST_LOAD:
+        raise ParameterError(
+            name, f"is {value:g}; it is a fraction, at most {MOST_LOAD}: write 0.9 for 90 %"
+        )
+
+
 def check_not_negative(**parameters: Any) -> None:
     """Refuse parameters that are not finite numbers of 0 or more.
 

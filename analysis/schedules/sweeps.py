@@ -20,8 +20,8 @@ _MOST_LABELS = 8  # that fit on an axis
 def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw a metric over the load, one line per scheduler, with intervals.
 
-    If runs saturate, there is no mean; a hollow marker shows the mean of the others. The axis is
-    logarithmic if all values are positive and differ by a factor of more than 30.
+    If runs saturate, the line is the mean of all runs; a hollow marker shows that of the others.
+    The axis is logarithmic if all values are positive and differ by a factor of more than 30.
 
     Parameters
     ----------
@@ -51,7 +51,11 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
         rows = ascending[ascending["scheduler"] == name]
         load = rows["load"].to_numpy(dtype=np.float64)
         ends = [metric, metric] if metric == _SATURATED else [f"{metric}_low", f"{metric}_high"]
-        values = rows[[metric, *ends, others]].to_numpy(dtype=np.float64)
+        values = (
+            rows[[metric, *ends]]
+            .assign(others=rows[others].where(rows[_SATURATED] > 0))
+            .to_numpy(dtype=np.float64)
+        )
         if is_time(metric):
             values = values / 3600
         mean, low, high, of_others = values.T

@@ -128,7 +128,11 @@ def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log):
         (("lublin", "--jobs", 5, "--procs", -1), "procs is -1"),
         (("lublin", "--jobs", 5, "--load", 0), "load is 0; it must be positive"),
         (("lublin", "--jobs", 1, "--load", 1), "it cannot be set"),
-        (("lublin", "--jobs", 99, "--load", 1e9), "all jobs would arrive within a second"),
+        (("lublin", "--jobs", 99, "--load", 1e9), "at most 3: write 0.9 for 90 %"),
+        (
+            ("lublin", "--jobs", 3, "--procs", 1024, "--load", 3, "--seed", 1),
+            "all jobs would arrive within a second",
+        ),
         (
             ("lublin", "--jobs", 5, "--load-by", "machine"),
             "--load-by requires --load, which",
@@ -155,7 +159,7 @@ def test_wrong_usage_is_2_and_writes_nothing(run, tmp_path, log):
     ("arguments", "message"),
     [
         (("jann97", "--like", "none.swf", "--jobs", 5), "none.swf: no such file"),
-        (("lublin", "--jobs", 500, "--load", 9, "--load-by", "machine"), "requires a machine of"),
+        (("lublin", "--jobs", 500, "--load", 3, "--load-by", "machine"), "requires a machine of"),
         (("lublin", "--jobs", 5, "-o", "nowhere/made.swf"), "nowhere/made.swf: cannot be written"),
     ],
 )

@@ -421,18 +421,33 @@ def test_runs_are_paired_by_number_not_by_place():
     assert both[0] == pytest.approx(both[1])
 
 
-def test_there_is_no_ratio_to_nothing_and_no_difference_where_runs_saturate():
+def test_there_is_no_ratio_to_nothing():
     (row,) = (
         results(mean_wait=[0.0, 8.0, 1.0, 2.0, 3.0, 4.0])
         .compare("mean_wait", "x")
         .to_dict("records")
     )
     assert (row["difference"], math.isnan(row["ratio"])) == (10 / 3, True)
-    for saturated in ([True] + [False] * 5, [False] * 5 + [True]):
-        found = results(mean_wait=[1.0] * 6, saturated=saturated).compare("mean_wait", "x")
-        assert np.isnan(found[["difference", "ratio", "ratio_low"]].to_numpy()).all()
     found = results(mean_wait=[1.0] * 6, saturated=[None] * 6).compare("mean_wait", "y")
     assert found["ratio"].tolist() == [1.0]
+
+
+def test_a_comparison_is_of_all_pairs_and_of_those_in_which_no_run_saturates():
+    waits = [10.0, 8.0, 200.0, 150.0, 30.0, 27.0]
+    for place in (2, 3):  # in the second pair, the baseline or the other
+        saturated = [i == place for i in range(6)]
+        found = results(mean_wait=waits, saturated=saturated)
+        (row,) = found.compare("mean_wait", "x").to_dict("records")
+        (whole,) = results(mean_wait=waits).compare("mean_wait", "x").to_dict("records")
+        runs = found.runs[found.runs["run"] != 1].assign(saturated=False)
+        part = Results(runs, found.metrics, 0.9, {}, 4).compare("mean_wait", "x").iloc[0]
+        assert (row["runs"], row["saturated"], whole["saturated"]) == (3, 1, 0)
+        for name in ("difference", "ratio"):
+            for end in ("", "_low", "_high"):
+                assert row[name + end] == whole[name + end]
+                assert row[f"{name}_others{end}"] == part[name + end]
+        assert row["difference"] == pytest.approx(-55 / 3)
+        assert row["difference_others"] == -2.5
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def test_a_machine_too_large_to_list_its_sizes():
 
 
 def test_a_load_that_no_gap_gives():
-    with pytest.raises(wk.ParameterError, match="load is 50; the maximum for these jobs"):
-        feitelson96(2000, rng=6, load=50, gap=1.0)
+    with pytest.raises(wk.ParameterError, match="load is 3; the maximum for these jobs"):
+        feitelson96(2000, rng=6, load=3, gap=400)
 
 
 def test_wrong_parameters():

@@ -165,8 +165,8 @@ def test_results_do_not_depend_on_the_executor(log):
     assert alone.to_dict() == together.to_dict()
 
 
-def test_saturated_runs_have_no_mean_and_the_others_are_reported_separately(log):
-    said = r"^\d+ of 24 simulations saturate, so their groups have no mean: \d+ at load .* un"
+def test_there_is_a_mean_of_all_runs_and_one_of_those_not_saturated(log):
+    said = r"^\d+ of 24 simulations saturate; their metrics grow with .* run: \d+ at load .* un"
     with pytest.warns(WorkloadWarning, match=said):
         found = sweep(log, ["fcfs", "easy"], [1, 1.6, 4], load_by="users", runs=4, rng=6)
     for (load, name), runs in found.runs.groupby(["load", "scheduler"]):
@@ -175,14 +175,14 @@ def test_saturated_runs_have_no_mean_and_the_others_are_reported_separately(log)
         saturated = runs["saturated"].astype(bool)
         assert row["runs"] == 4
         assert row["saturated"] == saturated.sum()
-        found_in, empty = ("mean_wait", "mean_wait_others")[:: -1 if saturated.any() else 1]
-        expected = mean_interval(runs["mean_wait"][~saturated], positive=True)
-        told = [row[f"{found_in}{end}"] for end in ("", "_low", "_high")]
-        assert told == pytest.approx(expected, nan_ok=True)
-        assert np.isnan(row[empty])
+        for name, part in (("mean_wait", runs), ("mean_wait_others", runs[~saturated])):
+            expected = mean_interval(part["mean_wait"], positive=True)
+            told = [row[f"{name}{end}"] for end in ("", "_low", "_high")]
+            assert told == pytest.approx(expected, nan_ok=True)
     assert found.table["saturated"].iloc[0] == 0
     assert found.table["saturated"].iloc[-1] == 4
-    assert np.isnan(found.table["mean_wait"].iloc[-1])
+    assert found.table["mean_wait"].notna().all()
+    assert np.isnan(found.table["mean_wait_others"].iloc[-1])
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -190,8 +190,8 @@ def test_saturated_runs_have_no_mean_and_the_others_are_reported_separately(log)
 def test_the_same_holds_for_a_load_by_arrivals(log):
     found = sweep(log, ["fcfs"], [0.3, 3.0], metrics=["mean_wait"])
     assert found.table["saturated"].tolist() == [0, 1]
-    assert found.table["mean_wait"].iloc[0] == found.runs["mean_wait"].iloc[0]
-    assert found.table["mean_wait"].isna().tolist() == [False, True]
+    assert found.table["mean_wait"].tolist() == found.runs["mean_wait"].tolist()
+    assert found.table["mean_wait_others"].isna().tolist() == [False, True]
     assert found.runs["mean_wait"].notna().all()
     assert found.load_by == "arrivals"
 
@@ -258,14 +258,22 @@ def test_the_command_shows_the_loads_at_which_runs_saturate(run, path):
     options = ("--load-by", "users", "--scheduler", "easy", "--seed", 6, "--metric", "mean_wait")
     loads = ("--load", 1, "--load", 2.4, "--load", 5)
     _, out, err = run("sweep", path, *options, *loads, "--runs", 6)
-    assert "simulations saturate, so their groups have no mean: " in err
+    assert "simulations saturate; their metrics grow with the length of the run: " in err
     lines = [line for line in out.splitlines() if line.strip()]
-    assert lines[1].split() == ["load", "scheduler", "mean", "wait", "saturates"]
-    stable, some, all_ = (line.split(maxsplit=2)[2] for line in lines[3:6])
-    assert stable.rstrip().endswith("]")
-    assert some.startswith("others: ")
-    assert re.search(r"\] +in [1-5] of 6 *$", some)
-    assert all_.split() == ["–", "in", "6", "of", "6"]
+    assert lines[1].split() == ["load", "scheduler", "runs", "mean", "wait"]
+    rows = [line.split(maxsplit=2)[2].rstrip() for line in lines[3:8]]
+    for row, pattern in zip(
+        rows,
+        (
+            r"all 6 +\d.*\]",
+            r"all 6 \([1-5] saturated\) +\d.*\]",
+            r"[1-5] not saturated +\d.*\]",
+            r"all 6 \(6 saturated\) +\d.*\]",
+            r"0 not saturated +–",
+        ),
+        strict=True,
+    ):
+        assert re.fullmatch(pattern, row)
 
 
 @pytest.mark.slow
@@ -276,7 +284,7 @@ def test_saturation_is_drawn_beside_the_metrics(log):
     panels = analysis.schedules.plot_sweeps(found, Figure().add_subplot())
     assert [panel.get_ylabel() for panel in panels] == ["mean wait [h]", "runs that saturate"]
     means, others = (line.get_ydata() for line in panels[0].lines)
-    assert np.isnan(means).tolist() == [False, True, True]
+    assert means == pytest.approx(found.table["mean_wait"] / 3600)
     assert np.isnan(others).tolist() == [True, False, True]
     assert panels[1].lines[0].get_ydata() == pytest.approx(found.table["saturated"] / 6)
     by_arrivals = sweep(log, ["easy"], [0.3], metrics=["mean_wait"])

@@ -36,7 +36,7 @@ workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep --metric mine:share_on_time --load 0.8
-workloadkit sweep log.swf.gz --load-by users --load 1 --load 1.2 --runs 10
+workloadkit sweep log.swf.gz --load-by users --users-factor 1 --users-factor 1.2 --runs 10
 workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
 workloadkit sweep log.swf.gz --runs 100 --seed 1 --workers 4 --out results
 """
@@ -55,15 +55,25 @@ def sweep(
             "fcfs and easy.",
         ),
     ] = None,
-    offered: Annotated[
+    loads: Annotated[
         list[float] | None,
         typer.Option(
             "--load",
             metavar="X",
             show_default=False,
-            help="Offered load as a fraction of capacity; by users, factor of their number; "
-            "repeat for several. The offered load is work / (processors x span). The defaults "
-            "are 0.5 to 0.9, or by users 0.8 to 1.5, in steps of 0.1.",
+            help="Offered load, work / (processors x span), as a fraction of capacity, at most 3: "
+            "0.9 for 90 %; repeat for several. By default 0.5 to 0.9 in steps of 0.1. With "
+            "--load-by users the same as --users-factor.",
+        ),
+    ] = None,
+    factors: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--users-factor",
+            metavar="F",
+            show_default=False,
+            help="Factor of the number of users, with --load-by users: 1.2 is 20 % more; repeat "
+            "for several. By default 0.8 to 1.5 in steps of 0.1; it has no upper limit.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,
@@ -106,6 +116,10 @@ def sweep(
     check_outputs(plot, table=output, json=json, inputs=[trace])
     if weeks is not None and settings.load_by != "users":
         raise ParameterError("--weeks requires --load-by users")
+    if factors and settings.load_by != "users":
+        raise ParameterError("--users-factor requires --load-by users")
+    if factors and loads:
+        raise ParameterError("--users-factor and --load are both given; give one")
     metrics = metrics_named(settings.metrics)
     settings = replace(settings, users=users_named(settings.users), metrics=metrics)
     chosen = {name: scheduler_named(name) for name in scheduler or ("fcfs", "easy")}
@@ -120,7 +134,7 @@ def sweep(
             found = run_sweep(
                 log,
                 chosen,
-                offered or None,
+                loads or factors or None,
                 folder=out,
                 executor=pool,
                 progress=count,

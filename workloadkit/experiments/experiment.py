@@ -17,7 +17,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, check_number, parameter, quoted
+from workloadkit.errors import ParameterError, check_load, check_number, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
@@ -74,7 +74,8 @@ class Experiment(Displayed):
     users : sequence of str or object, or mapping of str to these, default ("open",)
         Behaviour of the users, as for `sweep`.
     loads : sequence of float, optional
-        As for `sweep`; by default the logs' own load.
+        As for `sweep`: offered loads, at most 3, or by users factors of their number; by default
+        the logs' own load.
     readings : mapping of str to mapping of str to object, optional
         Settings of each reading, by its name; see `workloadkit.settings.ExperimentSettings`.
     settings : workloadkit.settings.ExperimentSettings, optional
@@ -122,7 +123,7 @@ class Experiment(Displayed):
         for name, values in (given | {"metrics": self._metrics}).items():
             if not values:
                 raise ParameterError(f"no {name} given")
-        _check_loads(loads)
+        _check_loads(loads, are_factors=self._by_users)
         size = prod(map(len, given.values())) * self.settings.runs
         if size > MOST_SIMULATIONS:
             raise ParameterError(
@@ -389,13 +390,15 @@ def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, An
     return Checkpoints(lambda: write_results(file, grid, rows), is_written=is_file(file))
 
 
-def _check_loads(loads: Sequence[float | None]) -> None:
-    """Check that loads are valid."""
+def _check_loads(loads: Sequence[float | None], *, are_factors: bool) -> None:
+    """Check that offered loads, or factors of the number of users, are valid."""
     for load in loads:
         if load is not None:
             check_number("loads", load)
             if not 0 < load < np.inf:
                 raise ParameterError(f"loads: {load:g}; a load must be positive")
+            if not are_factors:
+                check_load("loads", load)
     if len(set(loads)) < len(loads):
         raise ParameterError("loads: a value is repeated")
 

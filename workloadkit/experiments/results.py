@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workloadkit.display import Displayed, current_axes, unit_of
 from workloadkit.errors import ParameterError, among, plural, quoted
@@ -56,23 +57,22 @@ class Results(Displayed):
     def table(self) -> pd.DataFrame:
         """One row per group of runs that differ only in their number.
 
-        Columns: the axes; `runs`; for each metric its mean over the runs under its own name, and
-        the ends of the mean's interval as `_low` and `_high`, NaN for a single run; and the number
-        of `saturated` runs (NaN if all are too short to decide).
+        Columns: the axes; `runs`; for each metric its mean over all runs under its own name, and
+        the ends of the mean's interval as `_low` and `_high`, NaN for a single run; the number of
+        `saturated` runs (NaN if all are too short to decide); and as `_others` the mean over the
+        runs that are not saturated, with its interval.
 
-        If runs saturate there is no mean, because the metrics grow with the length of the run. The
-        columns are then NaN, and those with `_others` have the conditional mean over runs that do
-        not saturate; otherwise these are NaN.
+        Metrics of a saturated run grow with its length, so the two means are of different kinds:
+        that of all runs depends on the length, that of the others is conditional.
         """
         rows = []
         for place, runs in self.runs.groupby(self.axes, sort=False, dropna=False):
             known = runs["saturated"].dropna().astype(np.float64)
             row = {**dict(zip(self.axes, place, strict=True)), "runs": len(runs)}
-            none, others = runs.iloc[:0], runs[runs["saturated"] != True]  # noqa: E712  # not None
-            saturates = known.sum() > 0
-            row |= self._means(none if saturates else runs)
+            row |= self._means(runs)
             row["saturated"] = known.sum() if known.size else np.nan
-            rows.append(row | self._means(others if saturates else none, "_others"))
+            others = runs[runs["saturated"] != True]  # noqa: E712  # not None
+            rows.append(row | self._means(others, "_others"))
         return pd.DataFrame(rows)
 
     def plot(self, ax: "Axes | None" = None, *, metric: str | None = None) -> "Axes":
@@ -146,7 +146,8 @@ class Results(Displayed):
             One row per group and name other than the baseline: the axes; `runs`, the number of
             pairs; the mean `difference` from the baseline; the `ratio` to it, the geometric mean
             over the pairs, if all values are positive; each with the ends of its interval as `_low`
-            and `_high`, NaN for a single pair. All are NaN if a run of either saturates.
+            and `_high`, NaN for a single pair; the number of `saturated` pairs, in which a run of
+            either saturates; and as `_others` the same of the pairs in which neither does.
 
         Raises
         ------
@@ -179,17 +180,23 @@ class Results(Displayed):
             ours, its = (
                 pair[column].to_numpy(np.float64) for column in (metric, f"{metric}_baseline")
             )
-            saturates = (pair[["saturated", "saturated_baseline"]] == True).any(axis=None)  # noqa: E712
-            if saturates:
-                ours, its = ours[:0], its[:0]
+            saturated = (pair[["saturated", "saturated_baseline"]] == True).any(axis=1).to_numpy()  # noqa: E712
             row = {**dict(zip(self.axes, place, strict=True)), "runs": len(pair)}
-            for name, interval in (
-                ("difference", mean_interval(ours - its, confidence=self.confidence)),
-                ("ratio", ratio_interval(ours, its, confidence=self.confidence)),
-            ):
-                row |= zip((name, f"{name}_low", f"{name}_high"), interval, strict=True)
-            rows.append(row)
+            row |= self._differences(ours, its)
+            row["saturated"] = int(saturated.sum())
+            rows.append(row | self._differences(ours[~saturated], its[~saturated], "_others"))
         return pd.DataFrame(rows)
+
+    def _differences(self, ours: NDArray, its: NDArray, suffix: str = "") -> dict[str, float]:
+        """Return the mean difference and the ratio of some pairs, with intervals."""
+        found: dict[str, float] = {}
+        for name, interval in (
+            ("difference", mean_interval(ours - its, confidence=self.confidence)),
+            ("ratio", ratio_interval(ours, its, confidence=self.confidence)),
+        ):
+            ends = (f"{name}{suffix}{end}" for end in ("", "_low", "_high"))
+            found |= zip(ends, interval, strict=True)
+        return found
 
     def to_csv(self) -> str:
         """Return the table as CSV, with full precision."""

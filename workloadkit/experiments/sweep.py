@@ -82,8 +82,10 @@ def sweep(
 
     By *users*, their number is changed [2]_: each run is a log resampled by its users (see
     `resample`), and a load is the factor of their numbers, so days and weeks keep their lengths
-    and the load varies between runs. It requires a log of known users and five weeks. Saturated
-    runs are counted, see `Schedule.saturated` and `SweepResults.table`.
+    and the load varies between runs. It requires a log of known users and five weeks.
+
+    Saturated runs are counted; means are of all runs, and of those that are not saturated, see
+    `Schedule.saturated` and `SweepResults.table`.
 
     Users who react (`users`) determine their submit times themselves, so their load is set by their
     number only: each run draws a population, see `workloadkit.populations.Resampled`.
@@ -99,8 +101,8 @@ def sweep(
     schedulers : sequence of str or object, or mapping of str to these
         As for `simulate`; a mapping gives them names.
     loads : sequence of float, optional
-        Offered loads, by default 0.5 to 0.9 in steps of 0.1; by users, factors of the numbers of
-        users, by default 0.8 to 1.5.
+        Offered loads, at most 3, by default 0.5 to 0.9 in steps of 0.1; by users, factors of the
+        numbers of users, by default 0.8 to 1.5.
     folder : path, optional
         Where results are kept, so that the sweep continues after an interruption.
     executor : Executor, optional
@@ -205,8 +207,8 @@ def _warn_of_saturation(runs: pd.DataFrame) -> None:
         counts = saturated.groupby(["load", "scheduler"], sort=False).size()
         where = (f"{n} at load {load:g} under {name}" for (load, name), n in counts.items())
         warnings.warn(
-            f"{len(saturated):,} of {plural(len(runs), 'simulation')} saturate, so their groups "
-            f"have no mean: {', '.join(where)}",
+            f"{len(saturated):,} of {plural(len(runs), 'simulation')} saturate; their metrics grow "
+            f"with the length of the run: {', '.join(where)}",
             WorkloadWarning,
             stacklevel=3,
         )

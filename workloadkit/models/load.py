@@ -11,7 +11,7 @@ from workloadkit.errors import (
     ParameterError,
     WorkloadError,
     check_choice,
-    check_positive,
+    check_load,
     plural,
     takes_rng,
 )
@@ -69,7 +69,7 @@ def scale_load(
     ----------
     trace : Trace
     load : float
-        The load to set, see `offered_load`.
+        The load to set, see `offered_load`; at most 3.
     by : {"arrivals", "users", "machine"}
         What is changed:
 
@@ -113,7 +113,7 @@ def scale_load(
     10
     """
     check_trace(trace)
-    check_positive(load=load)
+    check_load("load", load)
     check_choice("by", by, By)
     if by == "machine":
         if procs is not None:

@@ -12,8 +12,8 @@ from workloadkit.errors import (
     ParameterError,
     WorkloadError,
     check_count,
+    check_load,
     check_number,
-    check_positive,
 )
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
@@ -104,11 +104,11 @@ def gap_factor(
     Raises
     ------
     ParameterError
-        If the load is not positive, or cannot be reached.
+        If the load is not positive, above 3, or cannot be reached.
     """
     if load is None:
         return 1.0
-    check_positive(load=load)
+    check_load("load", load)
     if not (work > 0 and span_of(1.0) > 0):
         raise ParameterError(
             "load", f"is {load:g}; it cannot be set for these jobs, because span or work are 0"

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from workloadkit.errors import ParameterError, check_not_negative, check_number
+from workloadkit.errors import ParameterError, check_load, check_not_negative, check_number
 from workloadkit.settings.setting import Setting
 
 
@@ -50,9 +50,10 @@ Procs = Annotated[int | None, processors("the header's MaxProcs, else MaxNodes")
 OfferedLoad = Annotated[
     float | None,
     Setting(
-        help="Offered load as a fraction of capacity. Submit times are stretched or "
-        "compressed until work / (processors x span) is X.",
+        help="Offered load as a fraction of capacity, at most 3: 0.9 for 90 %. Submit times are "
+        "stretched or compressed until work / (processors x span) is X.",
         metavar="X",
+        check=check_load,
     ),
 ]
 DownTimes = Annotated[

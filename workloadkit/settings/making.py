@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from workloadkit.errors import ParameterError, check_count
+from workloadkit.errors import ParameterError, check_count, check_load
 from workloadkit.settings.common import not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
 
@@ -188,9 +188,10 @@ class Generate(Settings):
     load: Annotated[
         float | None,
         Setting(
-            help="Offered load as a fraction of capacity. By default that of the model or the log.",
+            help="Offered load as a fraction of capacity, at most 3: 0.9 for 90 %. By "
+            "default that of the model or the log.",
             metavar="X",
-            check=whatever,
+            check=check_load,
         ),
     ] = None
     load_by: Annotated[

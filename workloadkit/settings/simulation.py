@@ -324,8 +324,8 @@ class ExperimentSettings(Placing, Measured):
         Setting(
             help="Number of workloads. One is the log itself; several each consist of whole weeks "
             "of the log, drawn with replacement. With load by users, each is a resampled log. "
-            "Means have 95 % intervals. Runs in which the waiting work keeps growing have no mean, "
-            "and are counted apart.",
+            "Means have 95 % intervals. Runs in which the waiting work keeps growing are marked "
+            "as saturated and counted: there is a mean of all runs, and one of the others.",
             metavar="R",
             recorded="always",
         ),
