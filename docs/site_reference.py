@@ -30,6 +30,7 @@ from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.record_fields import RECORD_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
+from workloadkit.simulation.replaying.policies import ANY, proofs
 
 PACKAGES = (workloadkit, analysis, queueing)
 
@@ -81,6 +82,7 @@ def pages() -> dict[str, str]:
             ((f"`{f.name}`", _plain(f.title), f.kind, f.unit) for f in RECORD_FIELDS),
         ),
         "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
+        "proofs.md": _table(("what is proved", "schedulers"), map(_proof, proofs())),
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),
@@ -94,6 +96,12 @@ def pages() -> dict[str, str]:
             for path, name in public_names(package)
         },
     }
+
+
+def _proof(row: tuple[str, list[str]]) -> tuple[str, str]:
+    """Return what is proved, and of the schedules of which schedulers."""
+    proof, names = row
+    return proof, ", ".join([*(f"`{name}`" for name in names), *["custom ones"] * (proof == ANY)])
 
 
 def _fields() -> Iterator[tuple[str, ...]]:

@@ -60,7 +60,7 @@ def test_a_broken_schedule_is_exit_1_and_says_where(run, log, broken):
     assert (code, err) == (1, "")
     assert "refuted         each pass starts the jobs that the policy starts: at" in out
     assert max(map(len, out.splitlines())) <= 80
-    assert run("check", log, broken)[0] == 0
+    assert run("check", log, broken)[0] == 1  # it records its policy
 
 
 def test_the_report_as_json_is_all_that_goes_to_stdout(run, log, easy, broken):
@@ -78,7 +78,7 @@ def test_the_report_as_json_goes_to_the_file_that_is_named(run, log, easy):
     target = log.parent / "report.json"
     code, out, err = run("check", log, easy, "--json", target)
     assert (code, err) == (0, f"wrote {target}\n")
-    assert out.startswith("easy.swf, a schedule of small.swf on 4 processors\n")
+    assert out.startswith("easy.swf, a schedule of small.swf on 4 processors under easy\n")
     assert json.loads(target.read_text())["ok"]
 
 

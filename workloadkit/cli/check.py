@@ -1,7 +1,7 @@
 """`workloadkit check`: a schedule compared with its log and policy."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +44,7 @@ def check(
     ],
     *,
     settings: Check,
+    given: dict[str, Any],
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
@@ -60,9 +61,9 @@ def check(
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
     files = (settings.outages, settings.machine, settings.reservations, settings.allocations)
     check_outputs(json=json, inputs=[trace, schedule, *files])
-    log, given = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
-    with progress(f"checking {given.name}"):
-        report = wk.check_schedule(log, given, settings)
+    log, made = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
+    with progress(f"checking {made.name}"):
+        report = wk.check_schedule(log, made, **given)
     if json:
         write_json(json, report.to_dict())
     if str(json) != "-":

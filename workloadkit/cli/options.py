@@ -30,7 +30,8 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
     """Generate the options of a command from its classes of settings.
 
     If a parameter of the command has a class of settings as its type, the command gets an option
-    for each setting, and receives one object of the class.
+    for each setting, and receives one object of the class. A parameter `given` receives the
+    settings that are on the command line, by name, also where they repeat a default.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
         options = {name: list(_options(cls, left_out)) for name, cls in taken.items()}
         parameters = [_CONTEXT]
         for name, parameter in own.parameters.items():
+            if name == "given":
+                continue
             of_settings = options.get(name, [parameter])
             parameters += [p.replace(kind=Parameter.KEYWORD_ONLY) for p in of_settings]
 
@@ -58,6 +61,9 @@ def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..
                 values = {option.name: given.pop(option.name) for option in options[name]}
                 values = {x: v for x, v in values.items() if v not in (None, [])}
                 given[name] = cls(**values | _next_to_log(values, given.get("trace")))
+                if "given" in own.parameters:
+                    named = (x for x in values if _is_on_command_line(context, x))
+                    given["given"] = {x: getattr(given[name], x) for x in named}
             command(**given)
 
         run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -101,9 +107,13 @@ def _check_excluded(cls: type[Settings], context: typer.Context) -> None:
     """Refuse two options that exclude each other, also if one repeats its default."""
     for name, declared in settings_of(cls).items():
         pair = (name, declared.setting.excludes)
-        sources = [context.get_parameter_source(each) for each in pair]
-        if all(source is not None and source.name == "COMMANDLINE" for source in sources):
+        if all(_is_on_command_line(context, each) for each in pair):
             raise both_given(*pair)
+
+
+def _is_on_command_line(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _options(cls: type[Settings], left_out: tuple[str, ...]) -> Iterator[Parameter]:

@@ -22,6 +22,20 @@ Claim = Literal["nodes", "amounts"]
 Memory = Literal["requested", "used", "none"]
 LoadBy = Literal["arrivals", "users"]
 
+Predictor = Annotated[
+    Any,
+    Setting(
+        help="Predictor, see `workloadkit help predictors`.",
+        more="By default the requested times are planned with. A name with parameters, an "
+        "object of `workloadkit.predictors`, or a custom one, see `workloadkit.bases`. Jobs "
+        "may outlive a prediction; they are killed at their limits only.",
+        option="--predict",
+        metavar="NAME[:P=V,...]",
+        read=str,
+        excludes="estimates",
+    ),
+]
+
 #: What a sweep measures by default.
 MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")
 
@@ -192,6 +206,16 @@ class Check(OnMachine):
             read=str,
         ),
     ] = None
+    predictor: Predictor = None
+    rng: Annotated[
+        int | None,
+        Setting(
+            help="Seed of the simulation, for predictions that are drawn.",
+            option="--seed",
+            metavar="S",
+            rare=True,
+        ),
+    ] = None
     allocations: Annotated[
         Any,
         Setting(
@@ -237,19 +261,7 @@ class Measured(Served):
             option=None,
         ),
     ] = ()
-    predictor: Annotated[
-        Any,
-        Setting(
-            help="Predictor, see `workloadkit help predictors`.",
-            more="By default the requested times are planned with. A name with parameters, an "
-            "object of `workloadkit.predictors`, or a custom one, see `workloadkit.bases`. Jobs "
-            "may outlive a prediction; they are killed at their limits only.",
-            option="--predict",
-            metavar="NAME[:P=V,...]",
-            read=str,
-            excludes="estimates",
-        ),
-    ] = None
+    predictor: Predictor = None
     rng: Seed = None
     engine: Annotated[
         Engine | None,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.settings.simulation import Passes
-from workloadkit.simulation.claims import as_instants
+from workloadkit.simulation.claims import INSTANT, as_instants
 from workloadkit.simulation.feasible import Listed
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.workload import Workload
@@ -30,6 +30,8 @@ class ScheduleCase(NamedTuple):
         Processors that each job needs.
     recorded_start : ndarray, shape (n_jobs,)
         Start in the log. [s]
+    lost : ndarray of bool, shape (n_jobs,)
+        Whether an outage ended the job.
     machine : int
         Processors of the machine.
     whole : bool
@@ -53,6 +55,7 @@ class ScheduleCase(NamedTuple):
     estimate: NDArray
     procs: NDArray[np.int64]
     recorded_start: NDArray
+    lost: NDArray[np.bool_]
     machine: int
     whole: bool
     by_event: bool
@@ -132,7 +135,8 @@ def make_case(
     """Sort the jobs of a schedule by arrival; `at` is the place of each job in the schedule."""
     submit, start = listed.submit[at], listed.start[at]
     job, estimate = workload.job, workload.estimate
-    run = np.where(listed.lost[at], listed.run[at], workload.run)  # an outage may have cut it
+    lost = listed.lost[at] & (listed.run[at] < workload.run - INSTANT)
+    run = np.where(lost, listed.run[at], workload.run)
     recorded_start = submit + workload.wait
     whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
     if whole:
@@ -157,6 +161,7 @@ def make_case(
         estimate=estimate[order],
         procs=workload.procs[order],
         recorded_start=recorded_start[order],
+        lost=lost[order],
         machine=machine,
         whole=whole,
         by_event=passes == "event",

@@ -5,25 +5,23 @@ the simulator except the conversion of a log into jobs.
 """
 
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import MAX_PROCS
 from workloadkit.io.allocations import read_allocations
 from workloadkit.io.outages import Outages, read_outages
 from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.provenance import provenance
 from workloadkit.settings import Check
-from workloadkit.settings.setting import settings_of, takes
+from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
-from workloadkit.simulation import schedulers
+from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.answers import reservations_are_kept
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
@@ -46,6 +44,15 @@ from workloadkit.simulation.identities import identity_of
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import holds_of, settle
+from workloadkit.simulation.noted import (
+    FILES,
+    OF_LOAD,
+    contradictions,
+    recorded_in,
+    settings_in,
+    users_react,
+    warn_of_note,
+)
 from workloadkit.simulation.on_nodes import (
     jobs_have_nodes,
     no_node_is_used_twice,
@@ -57,10 +64,16 @@ from workloadkit.simulation.on_nodes import (
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import claims_of, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
+from workloadkit.simulation.replaying.predictions import Predictions, why_not_repeated
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selected_machine import described_machine
-from workloadkit.simulation.workload import Workload, machine_size, overrun_of
+from workloadkit.simulation.workload import (
+    SHORTEST_ESTIMATE,
+    Workload,
+    machine_size,
+    overrun_of,
+)
 from workloadkit.trace import Trace, check_trace
 
 
@@ -106,14 +119,14 @@ def check_schedule(
 
     These apply to a policy:
 
-    - fcfs, easy and all its orders (sjf to creasy), reservations, conservative, user-priority:
-      each pass is repeated from the jobs started before it, and must start the same jobs.
-      Reservations follow the definition of the policy alone, while jobs start and end as in the
-      schedule. There is a pass when jobs are submitted or end, or when a reservation begins, and at
-      no other time. This leaves no other schedule: the schedule is proved, not only consistent with
-      the policy. After a difference, reservations are made again from the running jobs.
-    - multi-queue, genetic, lookahead, selective, slack: no job waits while the machine is empty.
-      The order of jobs is not checked, nor that of self-adaptive or of custom schedulers.
+    - All but multi-queue, self-adaptive and genetic: each pass is repeated from the jobs started
+      before it, and must start the same jobs. Reservations, predictions and scores follow their
+      definitions alone, while jobs start and end as in the schedule. There is a pass when jobs are
+      submitted or end, or when a reservation begins, and at no other time. This leaves no other
+      schedule: the schedule is proved, not only consistent with the policy. After a difference,
+      reservations are made again from the running jobs. Custom predictions are not repeated.
+    - multi-queue, genetic: no job waits while the machine is empty. The order of jobs is not
+      checked, nor that of self-adaptive or of custom schedulers.
     - slack: no job starts later than its promised start plus its slack, if the schedule contains
       these and estimates hold.
     - recorded: each job starts its recorded wait after its submission; jobs may use more processors
@@ -137,8 +150,9 @@ def check_schedule(
         A simulation's result, or a log that a simulator wrote, with the jobs of `trace` and the
         waits of the simulation.
     settings : workloadkit.settings.Check, optional
-        The settings of the simulation as one object. By default, all parameters below have the
-        values recorded in the Schedule, if it is one. A Schedule does not record its outages.
+        The settings of the simulation as one object. Those that are not given have the values that
+        a Schedule records. Those that a log records, as workloadkit wrote it, are used if none is
+        given. The report says which; files, such as those of outages, are not recorded.
     {settings}
 
     Returns
@@ -165,15 +179,17 @@ def check_schedule(
     check_trace(trace)
     if not isinstance(schedule, Schedule):
         check_trace(schedule, "schedule")
-    said = schedule.parameters if isinstance(schedule, Schedule) else {}
-    known = {
-        name: said[name] for name in settings_of(Check) if name in said and name not in _NOT_KEPT
-    }
-    asked = Check.of(settings, keywords if settings else known | keywords)
-    named = _policy_named(asked.policy, said)
+    said = recorded_in(trace, schedule)
+    asked, taken = _asked(schedule, said, settings, keywords)
+    is_recorded = bool(taken) or isinstance(schedule, Schedule)
+    named = _policy_named(asked.policy, said.get("scheduler", "") if is_recorded else "")
     name = named if isinstance(named, str) else named.name
     recorded = name == "recorded"
+    predictor = _predictor_named(asked.predictor, is_recorded="predictor" in taken)
+    predictions, unknown = _predictions(predictor, asked.rng)
     hardware = _described(trace, schedule, asked)
+    if hardware is None and "machine" in said:
+        unknown = f"the schedule is of the machine {said['machine']}, which was not given"
     machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
     # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
     overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)
@@ -210,9 +226,9 @@ def check_schedule(
         claims.append(held_jobs_do_not_run(workload, runs, at, stopped, holds_of(outages)))
     case = rule = None
     if same_jobs:
-        reacting = _users_react(schedule)
+        reacting = users_react(schedule)
         case = make_case(workload, listed, at, machine or 0, asked.passes, reacting=reacting)
-        rule = rule_of(named, workload, case.row)
+        rule = rule_of(named, workload, case.row, predictions)
         if (
             (changing and case.whole and isinstance(schedule, Schedule))
             and outages is not None
@@ -228,22 +244,52 @@ def check_schedule(
             workload, schedule, requests, overrun, places, on_nodes=hardware is not None
         )
     elif hardware is None:
-        claims += claims_of(name, case, rule, changing=changing)
+        claims += claims_of(name, case, rule, changing=changing, unknown=unknown)
     else:
-        claims += _by_partition(hardware, trace, name, named, case, workload, listed, at)
+        if predictions is not None:
+            unknown = "on partitions, predictions are not repeated"
+        claims += _by_partition(hardware, trace, name, named, case, workload, listed, at, unknown)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
     used = simulated.recorded | {"procs": machine}
+    if predictor is not None:
+        used["predictor"] = predictor if isinstance(predictor, str) else identity_of(predictor)
+    noted = {name: used[name] for name in ("overrun", "estimates", "procs")}
+    noted |= {"passes": asked.passes, "predictor": used.get("predictor")}
+    noted |= {name: asked.changed.get(name) for name in OF_LOAD}
+    noted |= _noted(described, outages)
+    others = contradictions(trace, schedule, {n: x for n, x in noted.items() if n not in taken})
     if isinstance(schedule, Trace):
-        noted = {name: used[name] for name in ("overrun", "estimates", "procs")}
-        noted |= {"passes": asked.passes} | {x: asked.changed.get(x) for x in _OF_LOAD}
-        _warn_of_note(trace, schedule, noted | _noted(described, outages))
+        warn_of_note(schedule, others)
     return CheckReport(
         _title(trace, schedule, machine, described),
         tuple(claims),
         provenance(trace, policy=described, **used),
+        tuple(_notes(taken, {} if isinstance(schedule, Trace) else others)),
     )
+
+
+def _asked(
+    schedule: Schedule | Trace,
+    said: Mapping[str, Any],
+    settings: Check | None,
+    keywords: Mapping[str, Any],
+) -> tuple[Check, dict[str, Any]]:
+    """Return the settings, and those among them that are taken from the schedule.
+
+    A log's note is used if no setting is given, except files; the settings of a Schedule are used
+    where others are not given.
+    """
+    given = {} if settings is None else Check.of(settings, {}).changed
+    given |= {name: value for name, value in keywords.items() if value is not None}
+    others = set(given) - {*FILES, "allocations", "memory"}
+    taken = {} if isinstance(schedule, Trace) and others else settings_in(said)
+    taken = {name: value for name, value in taken.items() if name not in given}
+    for name, excluded in (("predictor", "estimates"), ("estimates", "predictor")):
+        if name in given:
+            taken.pop(excluded, None)
+    return Check.of(None, taken | given), taken
 
 
 def _machine(
@@ -337,10 +383,11 @@ def _by_partition(
     workload: Workload,
     listed: Listed,
     at: NDArray[np.int64],
+    unknown: str,
 ) -> Iterator[ScheduleClaim]:
     """Check the rules of a policy in each partition; on nodes its passes are not repeated."""
-    if case is None:
-        yield from claims_of(name, None, None, changing=False)
+    if case is None or unknown:
+        yield from claims_of(name, case, None, changing=False, unknown=unknown)
         return
     if described.has_nodes:
         why = "on nodes, passes are not repeated; only the rules for every schedule were checked"
@@ -353,7 +400,7 @@ def _by_partition(
         one = make_case(
             its, listed, at[part.jobs], part.hardware.procs, passes, reacting=case.reacting
         )
-        claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False)
+        claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False, unknown="")
         found.append([replace(claim, why=f"{part.name}: {claim.why}") for claim in claims])
     for of_rule in zip(*found, strict=True):
         worst = min(of_rule, key=lambda claim: _FROM_WORST.index(claim.verdict))
@@ -365,18 +412,34 @@ def _by_partition(
 _FROM_WORST = ("refuted", "not applicable", "proved")
 
 
-def _policy_named(policy: str | Policy | None, said: Mapping[str, Any]) -> Policy | str:
-    """Return the policy, or the name of a custom one as recorded in a Schedule.
+def _policy_named(policy: str | Policy | None, recorded: str) -> Policy | str:
+    """Return the policy, or the name of a custom one as a schedule records it.
 
     Without a policy the name is empty.
     """
     if policy is not None:
         return schedulers.parse(policy) if isinstance(policy, str) else policy
-    name = str(said.get("scheduler", ""))
+    return recorded.partition(" (")[0].partition(":")[0]  # without parameters and source
+
+
+def _predictor_named(predictor: Any, *, is_recorded: bool) -> Any:
+    """Return the predictor, or the name of a custom one as a schedule records it."""
     try:
-        return schedulers.parse(name)
+        return predictors.parse(predictor) if isinstance(predictor, str) else predictor
     except ParameterError:
-        return name.partition(" (")[0].partition(":")[0]  # without parameters and source
+        if not is_recorded:
+            raise
+        return predictor.partition(" (")[0]
+
+
+def _predictions(predictor: Any, seed: int | None) -> tuple[Predictions | None, str]:
+    """Return the predictions to repeat, None for none; and why they cannot be repeated."""
+    if predictor is None or type(predictor) is predictors.Requested:
+        return None, ""
+    why = why_not_repeated(predictor, seed)
+    if why:
+        return None, f"the predictions are not repeated: {why}"
+    return Predictions(predictor, seed, SHORTEST_ESTIMATE), ""
 
 
 def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
@@ -387,57 +450,15 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
     return found
 
 
-#: Settings that a Schedule records in another form.
-_NOT_KEPT = ("outages", "machine", "reservations")
-
-#: Settings of the load, which notes contain only if they were used.
-_OF_LOAD = ("offered_load", "scale_arrivals", "scale_runs", "scale_sizes", "scale_machine")
-
-#: Settings that a note contains only if they differ from these values.
-_UNSAID = {"passes": "instant", "outages": ""} | dict.fromkeys(_OF_LOAD, "")
-
-
-def _warn_of_note(trace: Trace, schedule: Trace, asked: Mapping[str, Any]) -> None:
-    """Warn if a schedule's header describes another simulation than the one that is checked."""
-    its_own = [n for n in schedule.header.get_all("Note") if n not in trace.header.get_all("Note")]
-    said = _last_simulation(its_own)
-    if not said:
-        return
-    others = []
-    log, _, identity = said.get("log", "").removesuffix(")").partition(" (")
-    kind, _, digest = identity.partition(";")[0].rpartition(" ")
-    its = trace.content_digest if kind == "content sha256" else trace.digest
-    if digest != its if digest and its else log != trace.name:
-        others.append(f"log {log}")
-    with suppress(ParameterError):  # a custom policy
-        said["scheduler"] = schedulers.describe(schedulers.parse(said.get("scheduler", "")))
-    for name, value in asked.items():
-        given = said.get(name, _UNSAID.get(name))
-        right = {"" if value is None else str(value)}
-        if isinstance(value, int | float):
-            right.add(str(float(value)))
-        if given is not None and given not in right:
-            others.append(f"{name} {given}" if given else f"no {name}")
+def _notes(taken: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
+    """Report the settings that a schedule records: those used, and those that differ."""
+    changed = Check.of(None, taken).changed
+    if changed:
+        words = ", ".join(f"{name} {value}" for name, value in changed.items())
+        yield f"settings that the schedule records: {words}"
     if others:
-        warnings.warn(
-            f"{schedule.name} describes itself as a simulation of {', '.join(others)}, which "
-            "differs from what it is checked for",
-            WorkloadWarning,
-            stacklevel=3,
-        )
-
-
-def _last_simulation(notes: Iterable[str]) -> dict[str, str]:
-    """Return the contents of the last note about a simulation, by name; empty without one."""
-    notes = [note for note in notes if note.startswith("simulated: ")]
-    return dict(part.partition(" ")[::2] for part in notes[-1].split(", ")) if notes else {}
-
-
-def _users_react(schedule: Schedule | Trace) -> bool:
-    """Whether users reacted in the simulation that made a schedule, as far as is recorded."""
-    if isinstance(schedule, Schedule):
-        return schedule.reacting
-    return _last_simulation(schedule.header.get_all("Note")).get("users", "open") != "open"
+        words = ", ".join(f"{name} {value or 'none'}" for name, value in others.items())
+        yield f"the schedule records other settings than those given: {words}"
 
 
 def _title(trace: Trace, schedule: Schedule | Trace, machine: int | None, name: str) -> str:

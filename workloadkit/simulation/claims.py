@@ -59,11 +59,15 @@ class CheckReport(Displayed):
     claims : tuple of ScheduleClaim
     provenance : dict
         Version, settings and inputs that made the report.
+    notes : tuple of str
+        Settings that the schedule records: those used as none were given, and those that differ
+        from the ones given.
     """
 
     title: str
     claims: tuple[ScheduleClaim, ...]
     provenance: dict[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -91,7 +95,7 @@ class CheckReport(Displayed):
         return self.ok
 
     def __str__(self) -> str:
-        lines = [fill(self.title, _COLUMNS, break_on_hyphens=False)]
+        lines = [fill(self.title, _COLUMNS, break_on_hyphens=False), *self.notes]
         lines += [
             fill(
                 f"{claim.verdict:<14}  {claim}",
@@ -121,7 +125,9 @@ class CheckReport(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return the report ready for JSON."""
         claims = [{"claim": c.text, "verdict": c.verdict, "why": c.why} for c in self.claims]
-        found = {"ok": self.ok, "verdict": self.verdict, "claims": claims}
+        found: dict[str, Any] = {"ok": self.ok, "verdict": self.verdict, "claims": claims}
+        if self.notes:
+            found["notes"] = list(self.notes)
         return found | {"provenance": self.provenance}
 
 

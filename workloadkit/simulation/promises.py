@@ -8,20 +8,29 @@ from workloadkit.errors import plural
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.case import ScheduleCase
 from workloadkit.simulation.claims import INSTANT, ScheduleClaim, refuted, seconds, use_of
-from workloadkit.simulation.replaying import PolicyRule, ReplayResult, replay
-from workloadkit.simulation.replaying.codes import LATEST, MADE_AGAIN
+from workloadkit.simulation.replaying import PlainRule, PolicyRule, replay
+from workloadkit.simulation.replaying.codes import LATEST
+from workloadkit.simulation.replaying.policies import (
+    AS_RECORDED,
+    EACH_PASS,
+    NOT_EMPTY,
+    proof_of,
+)
+from workloadkit.simulation.replaying.result import ReplayResult
 from workloadkit.simulation.schedule import Schedule
-
-#: A rule that allows a policy only one schedule.
-EACH_PASS = "each pass starts the jobs that the policy starts"
 
 
 def claims_of(
-    name: str, case: ScheduleCase | None, rule: PolicyRule | None, *, changing: bool
+    name: str,
+    case: ScheduleCase | None,
+    rule: PolicyRule | PlainRule | None,
+    *,
+    changing: bool,
+    unknown: str,
 ) -> Iterator[ScheduleClaim]:
-    """Check the rules of a policy."""
+    """Check the rules of a policy; `unknown` is why its passes cannot be repeated, if so."""
     text = "jobs start as the policy specifies"
-    if name not in schedulers.known():
+    if name not in schedulers.known() and rule is None:
         why = f"{name} is not built in" if name else "no policy was specified"
         yield ScheduleClaim(text, "not applicable", f"{why}, so the order of jobs was not checked")
         return
@@ -31,6 +40,9 @@ def claims_of(
         return
     if name == "recorded":
         yield _as_recorded(case)
+        return
+    if unknown:
+        yield ScheduleClaim(text, "not applicable", unknown)
         return
     if changing and (case.outages is None or rule is None):
         why = (
@@ -44,17 +56,17 @@ def claims_of(
     if rule is not None:
         yield _each_pass(case, rule)
         return
-    if name != "self-adaptive":  # its candidates may be any policies
+    if proof_of(name) == NOT_EMPTY:
         yield _not_empty(case)
     why = f"the order of {name} cannot be checked, only the rules for every schedule"
     yield ScheduleClaim(text, "not applicable", why)
 
 
-def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
+def _each_pass(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ScheduleClaim:
     """Repeat all passes."""
     if (case.start < case.submit).any():
         return ScheduleClaim(EACH_PASS, "not applicable", "jobs start before they are submitted")
-    if not case.whole and rule.reserving != MADE_AGAIN:
+    if not case.whole and rule.keeps:
         why = "decimals are rounded, and kept reservations can be repeated in whole seconds only"
         return ScheduleClaim(EACH_PASS, "not applicable", why)
     found = replay(case, rule)
@@ -68,7 +80,7 @@ def _each_pass(case: ScheduleCase, rule: PolicyRule) -> ScheduleClaim:
     why = "the order of submissions and ends" if case.whole else "the rounding of decimals"
     if case.outages is not None:
         why = "the choice of processors before an announced outage, or the order of events"
-    if rule.reserving == MADE_AGAIN:
+    if found.until == -1:
         left = f"not in {plural(found.undetermined, 'second')}, which depend on"
     else:
         left = f"not from {seconds(found.until)} on, which depends on"
@@ -89,7 +101,7 @@ def _difference(case: ScheduleCase, found: ReplayResult) -> str:
 
 
 def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
-    text = "each job starts its recorded wait after its submission"
+    text = AS_RECORDED
     off = np.flatnonzero(np.abs(case.start - case.recorded_start) > (0 if case.whole else INSTANT))
     if off.size:
         i = off[0]
@@ -116,7 +128,7 @@ def slacks_are_kept(schedule: Schedule) -> ScheduleClaim:
 
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:
-    text = "no job waits while the machine is empty"
+    text = NOT_EMPTY
     time = np.unique(np.concatenate([case.submit, case.start, case.end]))
     use = use_of(case.start, case.end, case.procs)
     before = np.searchsorted(use.time, time, side="right") - 1

@@ -3,6 +3,9 @@
 Only the definitions of the orders are shared with the simulator: the passes of a schedule are
 repeated from the log and the schedule itself. If the log, the parameters and the past determine a
 policy, only one schedule is possible: the one in which all passes are equal.
+
+The most common policies, planned with the limits, are compiled; `repeating` has all others and
+predictions, in plain Python.
 """
 
 from functools import partial
@@ -11,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.fields import UNKNOWN
 from workloadkit.simulation import orders
 from workloadkit.simulation.case import Interruptions, ScheduleCase
 from workloadkit.simulation.claims import INSTANT
@@ -35,6 +39,13 @@ from workloadkit.simulation.replaying.codes import (
     LATEST,
     MADE_AGAIN,
 )
+from workloadkit.simulation.replaying.passing import Passing
+from workloadkit.simulation.replaying.plans import Rounding
+from workloadkit.simulation.replaying.policies import passing_of
+from workloadkit.simulation.replaying.predictions import Predictions
+from workloadkit.simulation.replaying.repeating import Repetition
+from workloadkit.simulation.replaying.result import ReplayResult
+from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
 from workloadkit.simulation.workload import Workload
 
 
@@ -70,6 +81,11 @@ class PolicyRule(NamedTuple):
     orders_differ: bool
     backfill_rank: NDArray[np.int64]
     overtaking: Overtaking
+
+    @property
+    def keeps(self) -> bool:
+        """Whether decisions depend on those of earlier passes."""
+        return self.reserving != MADE_AGAIN
 
 
 class ByTime(NamedTuple):
@@ -127,44 +143,38 @@ class ReplayOptions(NamedTuple):
     reacting: bool
 
 
-class ReplayResult(NamedTuple):
-    """The result of the comparison.
+class PlainRule(NamedTuple):
+    """The rule of a policy that is repeated in plain Python.
 
     Parameters
     ----------
-    passes : int
-        Number of passes.
-    differing : int
-        Number of instants at which the schedule starts other jobs.
-    undetermined : int
-        Number of further instants of this kind, or possibly so, whose decision is not recorded.
-    waits : int
-        At the first difference, the first job that the policy starts and the schedule does not; -1
-        for none.
-    starts : int
-        The first job that only the schedule starts; -1 for none.
-    reserved : int
-        The job with the first reservation then; -1 for none.
-    now : int or float
-        Time of that instant. [s]
-    begin : int or float
-        Begin of that reservation. [s]
-    until : int or float
-        If an instant was undetermined, the time from which kept reservations are unknown. [s]
+    passing : type
+        See `passing`.
+    policy : object
+    workload : Workload
+    rows : ndarray of int64, shape (n_jobs,)
+        Its jobs in the order of arrival.
+    predictions : Predictions or None
     """
 
-    passes: int
-    differing: int
-    undetermined: int
-    waits: int
-    starts: int
-    reserved: int
-    now: Any
-    begin: Any
-    until: Any
+    passing: type[Passing]
+    policy: Any
+    workload: Workload
+    rows: NDArray[np.int64]
+    predictions: Predictions | None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether decisions depend on those of earlier passes."""
+        return self.passing.keeps
 
 
-def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> PolicyRule | None:
+def rule_of(
+    policy: Any,
+    workload: Workload,
+    rows: NDArray[np.int64],
+    predictions: Predictions | None = None,
+) -> PolicyRule | PlainRule | None:
     """Return the rule of a policy; None if it is not known here.
 
     Parameters
@@ -173,7 +183,18 @@ def rule_of(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> PolicyR
     workload : Workload
     rows : ndarray of int64, shape (n_jobs,)
         Its jobs in the order of arrival.
+    predictions : Predictions, optional
+        By default jobs are planned with their limits.
     """
+    passing = passing_of(policy)
+    if passing is None:
+        return None
+    compiled = None if predictions else _compiled_rule(policy, workload, rows)
+    return compiled or PlainRule(passing, policy, workload, rows, predictions)
+
+
+def _compiled_rule(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> PolicyRule | None:
+    """Return the rule of a policy that the kernel repeats; None for others."""
     arrival = np.arange(rows.size)
     rule = PolicyRule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
     if isinstance(policy, Reservations):
@@ -218,14 +239,15 @@ def _ranks(key: Any, workload: Workload, rows: NDArray[np.int64]) -> NDArray[np.
     return rank
 
 
-def replay(case: ScheduleCase, rule: PolicyRule) -> ReplayResult:
+def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     """Repeat all passes of a schedule, and compare."""
+    if isinstance(rule, PlainRule):
+        return _replay_plainly(case, rule)
     from workloadkit.simulation.replaying import kernel
     from workloadkit.simulation.replaying.state import ReplayJobs, new_state
 
     (start, end, planned_end), by_time = _by_time(case)
-    user = np.unique(case.user, return_inverse=True)[1]
-    tie = 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
+    user, tie = np.unique(case.user, return_inverse=True)[1], _tie_of(case)
     jobs = ReplayJobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
     counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
     kernel.replay(
@@ -237,6 +259,27 @@ def replay(case: ScheduleCase, rule: PolicyRule) -> ReplayResult:
         (counts, when),
     )
     return ReplayResult(*counts.tolist(), *when.tolist())
+
+
+def _tie_of(case: ScheduleCase) -> Any:
+    """Return how far times may be apart that are one before they are rounded."""
+    return 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
+
+
+def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:
+    w, rows = rule.workload, rule.rows
+    unknown = np.full(rows.size, UNKNOWN)
+    of_log = (unknown if column is None else column[rows] for column in (w.group, w.partition))
+    columns = (
+        *(np.arange(rows.size), case.job, case.user, w.queue[rows], *of_log, w.tiers[rows]),
+        *(case.procs, case.submit, case.start, case.end, w.run[rows]),
+        *[case.estimate] * 3,
+    )
+    jobs = [ReplayedJob(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+    first = case.submit.min().item()
+    standing = Standing(case.machine, Rounding(_tie_of(case)), case.machine, first)
+    passing = rule.passing(rule.policy, standing)
+    return Repetition(case, jobs, standing, passing, rule.predictions).play()
 
 
 def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:

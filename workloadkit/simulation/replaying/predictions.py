@@ -1,0 +1,118 @@
+"""Predictions of run times repeated from the words of their definitions, to check schedules.
+
+Nothing is shared with the forms of the engines, except the increments of corrections.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from workloadkit.simulation import predictors
+from workloadkit.simulation.predictors.predictor import INCREMENTS
+
+
+class Predictions:
+    """What a built-in predictor plans with, given the jobs that have ended.
+
+    Parameters
+    ----------
+    predictor : object
+    seed : int or None
+        Of the simulation, for a predictor that draws.
+    shortest : int or float
+        The shortest estimate. [s]
+    """
+
+    def __init__(self, predictor: Any, seed: int | None, shortest: Any) -> None:
+        self.predictor, self.shortest = predictor, shortest
+        of_run = isinstance(predictor, predictors.Exact | predictors.FModel)
+        self.corrects = predictor.correct != "none" and not of_run
+        self.ended: dict[Any, list] = defaultdict(list)  # run times of a group, the oldest first
+        self.draws = None if seed is None else np.random.default_rng(seed).spawn(2)[1]
+
+    def plan(self, job: Any) -> Any:
+        """Return the planned run time of a job that arrives."""
+        return max(type(job.limit)(self._expected(job)), self.shortest)
+
+    def learn(self, job: Any) -> None:
+        """Add a job that has ended to its group."""
+        self.ended[self._group(job)].append(job.run)
+
+    def correct(self, job: Any, now: Any) -> Any:
+        """Return the planned run time of a running job that has reached its planned end.
+
+        It is the first correction that is longer than the job has run, at most the limit.
+        """
+        if job.estimate >= job.limit:
+            return job.estimate
+        longer = (longer for longer in self._corrections(job) if job.start + longer > now)
+        return min(next(longer, job.limit), job.limit)
+
+    def _corrections(self, job: Any) -> Iterator[Any]:
+        """Yield what replaces the estimate of a job, one after the other."""
+        rule = self.predictor.correct
+        if rule == "increments":
+            yield from (e for i in INCREMENTS if (e := job.prediction + i) > job.estimate)
+        elif rule == "double":
+            estimate = job.estimate
+            while estimate < job.limit:
+                estimate *= 2
+                yield estimate
+
+    def _group(self, job: Any) -> Any:
+        same_job = isinstance(self.predictor, predictors.SameJob)
+        return (job.user, job.procs, job.limit) if same_job else job.user
+
+    def _expected(self, job: Any) -> Any:
+        predictor = self.predictor
+        if isinstance(predictor, predictors.Exact):
+            return job.run
+        if isinstance(predictor, predictors.FModel):
+            assert self.draws is not None
+            return job.run * (1.0 + predictor.f * self.draws.random())
+        if isinstance(predictor, predictors.Factor):
+            return job.limit * predictor.times
+        least, window, value = _OF_PAST[type(predictor)](predictor)
+        runs = self.ended[self._group(job)]
+        if len(runs) < least:
+            return job.limit
+        return min(value(runs[-window:] if window else runs), job.limit)
+
+
+def _mean(decay: float) -> Callable[[list], float]:
+    """Return the weighted mean of run times, each of `decay` times the weight of the next."""
+
+    def mean(runs: list) -> float:
+        total = weight = 0.0
+        for run in runs:
+            total, weight = total * decay + run, weight * decay + 1.0
+        return total / weight
+
+    return mean
+
+
+#: Of each predictor of past jobs: fewest and most jobs (0: all), and the value of their run times.
+_OF_PAST: dict[type, Callable[[Any], tuple[int, int, Callable[[list], Any]]]] = {
+    predictors.LastTwo: lambda p: (2, 2, _mean(1.0)),
+    predictors.SameJob: lambda p: (1, 1, _mean(1.0)),
+    predictors.UserAverage: lambda p: (1, p.window or 0, _mean(p.decay)),
+    predictors.Quantile: lambda p: (
+        1,
+        p.window,
+        lambda runs: sorted(runs)[ceil(p.q * len(runs)) - 1],
+    ),
+}
+
+
+def why_not_repeated(predictor: Any, seed: int | None) -> str:
+    """Return why the predictions cannot be repeated; empty if they can."""
+    known = (*_OF_PAST, predictors.Exact, predictors.FModel, predictors.Factor)
+    if type(predictor) not in known:
+        name = predictor if isinstance(predictor, str) else type(predictor).__name__
+        return f"{name} is not built in"
+    if isinstance(predictor, predictors.FModel) and seed is None:
+        return f"{predictor.name} draws, and the seed is not given"
+    return ""

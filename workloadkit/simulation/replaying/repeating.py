@@ -1,0 +1,286 @@
+"""The passes of a schedule, repeated in plain Python: any policy of `passing`, any predictor."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop
+from math import inf
+from typing import Any
+
+from workloadkit.simulation.case import Interruptions, ScheduleCase
+from workloadkit.simulation.replaying.codes import LATEST
+from workloadkit.simulation.replaying.passing import Passing
+from workloadkit.simulation.replaying.predictions import Predictions
+from workloadkit.simulation.replaying.result import ReplayResult
+from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+
+
+@dataclass
+class Instant:
+    """What happens at an instant, according to a schedule."""
+
+    arrived: list[ReplayedJob] = field(default_factory=list)
+    due: list[ReplayedJob] = field(default_factory=list)  # to start
+    ended: list[ReplayedJob] = field(default_factory=list)  # unless their run time is 0
+    stopped: list[tuple[ReplayedJob, Any, Any]] = field(default_factory=list)  # and the next run
+    up: list[int] = field(default_factory=list)  # changes in the number of working processors
+
+    @property
+    def happens(self) -> int:
+        """The number of submissions, ends and changes."""
+        return len(self.arrived) + len(self.ended) + len(self.up)
+
+
+class Repetition:
+    """A schedule whose passes are repeated, one instant after the other.
+
+    Parameters
+    ----------
+    case : ScheduleCase
+    jobs : list of ReplayedJob
+        In the order of arrival.
+    standing : Standing
+        Before the first event.
+    passing : Passing
+        The policy.
+    predictions : Predictions or None
+    """
+
+    def __init__(
+        self,
+        case: ScheduleCase,
+        jobs: list[ReplayedJob],
+        standing: Standing,
+        passing: Passing,
+        predictions: Predictions | None,
+    ) -> None:
+        self.case, self.standing = case, standing
+        self.passing, self.predictions = passing, predictions
+        self.instants = _instants_of(case, jobs)
+        self.lost = {job for job, lost in zip(jobs, case.lost.tolist(), strict=True) if lost}
+        self.n_passes = self.n_differing = self.n_untold = self.n_started = 0
+        self.waits = self.starts = self.reserved = -1
+        self.when: Any = -1
+        self.begin: Any = -1
+        self.until: Any = -1
+
+    def play(self) -> ReplayResult:
+        """Process all instants."""
+        times, standing, rounding = [*self.instants], self.standing, self.standing.rounding
+        heapify(times)
+        while times:
+            timer = self.passing.timer
+            now = standing.now = min(times[0], timer)
+            if times[0] == now:
+                heappop(times)
+            instant = self.instants.get(now, Instant())
+            unordered = rounding.decides = self._is_unordered(instant)
+            self._break_down(instant)
+            alike = True
+            if instant.happens or timer == now or self.case.reacting:
+                alike = (self._play_events if self.case.by_event else self._play_once)(instant)
+            self._follow(instant, alike)
+            kept = self.passing.keeps or (self.predictions is not None and unordered)
+            if rounding.decides and kept:  # what follows depends on it
+                self.n_untold, self.until = 1, now
+                break
+        return ReplayResult(
+            self.n_passes,
+            self.n_differing,
+            self.n_untold,
+            self.waits,
+            self.starts,
+            self.reserved,
+            self.when,
+            self.begin,
+            self.until,
+        )
+
+    def _is_unordered(self, instant: Instant) -> bool:
+        """Whether the schedule does not contain what decides an instant; see `kernel`."""
+        n_arrived, n_ended, now = len(instant.arrived), len(instant.ended), self.standing.now
+        if self.standing.rounding.tie > 0 and n_ended > 0 and n_ended + n_arrived > 1:
+            return True
+        if self.case.by_event and instant.up and instant.happens > 1:
+            return True
+        outages = self.case.outages
+        if outages is not None and ((outages.begin <= now) & (now <= outages.until)).any():
+            return True
+        if not (self.case.reacting and n_arrived):
+            return False
+        several = self.case.by_event and n_arrived + n_ended > 1
+        return several or any(job.start == job.end for job in instant.due)
+
+    def _break_down(self, instant: Instant) -> None:
+        """Change the machine; stopped jobs return to the queue."""
+        for job, start, end in instant.stopped:
+            self._free(job)
+            self.passing.job_ends(job)
+            job.start, job.end, job.serial, job.estimate = start, end, -1, job.prediction
+            self._wait(job)
+        self.standing.free += sum(instant.up)
+        if instant.stopped or instant.up:
+            self.passing.plans_void()
+
+    def _play_once(self, instant: Instant) -> bool:
+        """Process ends and submissions, then one pass; again after starts of jobs of run time 0.
+
+        Returns whether the schedule may be equal: all jobs that the policy starts do start now.
+        """
+        ended = sorted(instant.ended, key=lambda job: job.serial)
+        for job in ended:
+            self._free(job)
+            self._end(job)
+        for job in instant.arrived:
+            self._arrive(job)
+        while (chosen := self._pass(instant)) is not None:
+            moments = [job for job in chosen if job.end == self.standing.now]
+            if not moments:
+                return True
+            for job in moments:
+                self._free(job)
+                self._end(job)
+        return False
+
+    def _play_events(self, instant: Instant) -> bool:
+        """Make a pass after each submission, then after each end, in the order of the starts.
+
+        The processors of jobs that end as planned are free in all of them. Jobs of run time 0 end
+        after the others.
+        """
+        now, tie = self.standing.now, self.standing.rounding.tie
+        ended = sorted(instant.ended, key=lambda job: job.serial)
+        freed = {job for job in ended if abs(job.planned_end - now) <= tie}
+        for job in freed:
+            self._free(job)
+        alike = True
+        for event in [*instant.arrived] or [None] * (not ended):
+            if event is not None:
+                self._arrive(event)
+            alike = alike and self._then_moments(instant, ended)
+        for job in ended:  # which grows
+            if job not in freed:
+                self._free(job)
+            self._end(job)
+            alike = alike and self._then_moments(instant, ended)
+        return alike
+
+    def _then_moments(self, instant: Instant, ended: list[ReplayedJob]) -> bool:
+        """Make a pass; add the jobs that end in the same second to those that end."""
+        chosen = self._pass(instant)
+        ended += [job for job in chosen or () if job.end == self.standing.now]
+        return chosen is not None
+
+    def _pass(self, instant: Instant) -> list[ReplayedJob] | None:
+        """Make a pass, and start its jobs; None if one of them does not start in the schedule."""
+        self.n_passes += 1
+        self._correct()
+        chosen = self.passing.choose()
+        for job in chosen:
+            if job.start != self.standing.now:
+                others = (j for j in instant.due if j.serial < 0 and j not in chosen)
+                self._note(job, next(others, None))
+                return None
+        for job in chosen:
+            self._start(job)
+        return chosen
+
+    def _follow(self, instant: Instant, alike: bool) -> None:
+        """Start the jobs that the schedule starts now, and the policy does not."""
+        for job in instant.due:
+            if job.serial < 0:
+                if alike:
+                    self._note(None, job)
+                    alike = False
+                self._start(job)
+                if job.end == self.standing.now:
+                    self._free(job)
+                    self._end(job)
+
+    def _note(self, waits: ReplayedJob | None, starts: ReplayedJob | None) -> None:
+        """Record that an instant differs, or may do so; the first one in detail."""
+        passing = self.passing
+        passing.plans_void()
+        if self.standing.rounding.decides:
+            self.n_untold += 1
+            return
+        if self.n_differing == 0:
+            places = (-1 if job is None else job.place for job in (waits, starts, passing.head))
+            self.waits, self.starts, self.reserved = places
+            self.when = self.standing.now
+            self.begin = LATEST if passing.shadow == inf else passing.shadow
+        self.n_differing += 1
+
+    def _arrive(self, job: ReplayedJob) -> None:
+        if self.predictions is not None:
+            job.prediction = job.estimate = self.predictions.plan(job)
+        self._wait(job)
+
+    def _wait(self, job: ReplayedJob) -> None:
+        waiting, place = self.standing.waiting, len(self.standing.waiting)
+        while place > 0 and waiting[place - 1].place > job.place:
+            place -= 1
+        waiting.insert(place, job)
+        self.passing.job_arrives(job)
+
+    def _start(self, job: ReplayedJob) -> None:
+        self.passing.job_starts(job)
+        self.standing.waiting.remove(job)
+        self.standing.running.append(job)
+        self.standing.free -= job.procs
+        job.serial = self.n_started
+        self.n_started += 1
+
+    def _free(self, job: ReplayedJob) -> None:
+        self.standing.running.remove(job)
+        self.standing.free += job.procs
+
+    def _end(self, job: ReplayedJob) -> None:
+        if self.predictions is not None and job not in self.lost:
+            self.predictions.learn(job)
+        self.passing.job_ends(job)
+
+    def _correct(self) -> None:
+        """Correct the estimates that running jobs have outlived."""
+        if self.predictions is None or not self.predictions.corrects:
+            return
+        standing, is_before = self.standing, self.standing.rounding.is_before
+        for job in standing.running:
+            if not is_before(standing.now, job.planned_end):
+                estimate = self.predictions.correct(job, standing.now)
+                if estimate != job.estimate:
+                    job.estimate = estimate
+                    self.passing.plans_void()
+
+
+def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Instant]:
+    """Return what happens when; the jobs get the times of their first runs."""
+    found: dict[Any, Instant] = {}
+
+    def at(time: Any) -> Instant:
+        return found.setdefault(time, Instant())
+
+    for job in jobs:
+        at(job.submit).arrived.append(job)
+        at(job.start).due.append(job)
+        if job.end > job.start:
+            at(job.end).ended.append(job)
+    if case.outages is not None:
+        for job, start, end in _from_last(case.outages, jobs):
+            at(start).due.append(job)
+            at(end).stopped.append((job, job.start, job.end))
+            job.start, job.end = start, inf
+        for time, up in zip(case.outages.time.tolist(), case.outages.up.tolist(), strict=True):
+            at(time).up.append(up)
+    for instant in found.values():
+        instant.due.sort(key=lambda job: job.place)
+    return found
+
+
+def _from_last(
+    outages: Interruptions, jobs: Iterable[ReplayedJob]
+) -> Iterator[tuple[ReplayedJob, Any, Any]]:
+    """Yield the stopped runs from the last to the first: job, start and end."""
+    by_place = list(jobs)
+    columns = outages.job.tolist(), outages.start.tolist(), outages.end.tolist()
+    for place, start, end in reversed(list(zip(*columns, strict=True))):
+        yield by_place[place], start, end
