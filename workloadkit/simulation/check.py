@@ -69,10 +69,10 @@ from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.workload import (
-    SHORTEST_ESTIMATE,
     Workload,
     machine_size,
     overrun_of,
+    shortest_estimate,
 )
 from workloadkit.trace import Trace, check_trace
 
@@ -186,10 +186,7 @@ def check_schedule(
     name = named if isinstance(named, str) else named.name
     recorded = name == "recorded"
     predictor = _predictor_named(asked.predictor, is_recorded="predictor" in taken)
-    predictions, unknown = _predictions(predictor, asked.rng)
     hardware = _described(trace, schedule, asked)
-    if hardware is None and "machine" in said:
-        unknown = f"the schedule is of the machine {said['machine']}, which was not given"
     machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
     # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
     overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)
@@ -199,6 +196,9 @@ def check_schedule(
     )
     trace = as_workload.scaled(trace)
     workload, outages = as_workload.of(trace), asked.outages
+    predictions, unknown = _predictions(predictor, asked.rng, workload)
+    if hardware is None and "machine" in said:
+        unknown = f"the schedule is of the machine {said['machine']}, which was not given"
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     shutdowns = settle(outages, machine) if outages is not None and machine is not None else []
@@ -432,14 +432,16 @@ def _predictor_named(predictor: Any, *, is_recorded: bool) -> Any:
         return predictor.partition(" (")[0]
 
 
-def _predictions(predictor: Any, seed: int | None) -> tuple[Predictions | None, str]:
+def _predictions(
+    predictor: Any, seed: int | None, workload: Workload
+) -> tuple[Predictions | None, str]:
     """Return the predictions to repeat, None for none; and why they cannot be repeated."""
     if predictor is None or type(predictor) is predictors.Requested:
         return None, ""
     why = why_not_repeated(predictor, seed)
     if why:
         return None, f"the predictions are not repeated: {why}"
-    return Predictions(predictor, seed, SHORTEST_ESTIMATE), ""
+    return Predictions(predictor, seed, shortest_estimate(workload.submit)), ""
 
 
 def _noted(described: str, outages: Outages | None) -> dict[str, Any]:

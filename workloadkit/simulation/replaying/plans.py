@@ -75,7 +75,9 @@ class Plan:
         return inf
 
     def fits(self, end: Any, procs: int) -> bool:
-        """Whether processors are free from now until a time."""
+        """Whether processors are free from now until a time; for 0 s they always are."""
+        if end <= self.times[0]:
+            return True
         for time, level in zip(self.times, self.levels, strict=True):
             if time != self.times[0] and not self.rounding.is_before(time, end):
                 return True

@@ -58,7 +58,7 @@ class Predictions:
             yield from (e for i in INCREMENTS if (e := job.prediction + i) > job.estimate)
         elif rule == "double":
             estimate = job.estimate
-            while estimate < job.limit:
+            while 0 < estimate < job.limit:
                 estimate *= 2
                 yield estimate
 

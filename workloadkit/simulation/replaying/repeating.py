@@ -147,22 +147,27 @@ class Repetition:
         The processors of jobs that end as planned are free in all of them. Jobs of run time 0 end
         after the others.
         """
-        now, tie = self.standing.now, self.standing.rounding.tie
         ended = sorted(instant.ended, key=lambda job: job.serial)
-        freed = {job for job in ended if abs(job.planned_end - now) <= tie}
-        for job in freed:
-            self._free(job)
         alike = True
         for event in [*instant.arrived] or [None] * (not ended):
+            self._free_as_planned(ended)
             if event is not None:
                 self._arrive(event)
             alike = alike and self._then_moments(instant, ended)
         for job in ended:  # which grows
-            if job not in freed:
+            self._free_as_planned(ended)
+            if job in self.standing.running:
                 self._free(job)
             self._end(job)
             alike = alike and self._then_moments(instant, ended)
         return alike
+
+    def _free_as_planned(self, ended: list[ReplayedJob]) -> None:
+        """Free the processors of jobs that end now as planned, or as corrected a moment ago."""
+        now, tie = self.standing.now, self.standing.rounding.tie
+        for job in ended:
+            if abs(job.planned_end - now) <= tie and job in self.standing.running:
+                self._free(job)
 
     def _then_moments(self, instant: Instant, ended: list[ReplayedJob]) -> bool:
         """Make a pass; add the jobs that end in the same second to those that end."""

@@ -79,9 +79,7 @@ class ConservativeScheduler(Scheduler):
                 self.place(profile, job)
             elif self._room and self.compression != "none":
                 profile.release(kept, job)
-                begin = min(
-                    profile.earliest(job), kept
-                )  # 0 s kept no room
+                begin = min(profile.earliest(job), kept)  # 0 s kept no room
                 if self.compression == "start" and begin > self.now:
                     begin = kept
                 profile.take(begin, job)
