@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloadkit.errors import plural, printable, shorten
+from workloadkit.errors import plural, printable, quoted
 from workloadkit.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def brief(value: Any) -> str:
     ('0.333333', "'xxxxxxxxxxxxxxxxxxxxxxx…'", "('fcfs', 'easy')", '<1 item>', 'print')
     """
     if isinstance(value, str):
-        return shorten(value, 24)
+        return quoted(value, 24)
     if isinstance(value, bool | None):
         return str(value)
     if isinstance(value, Real):

@@ -89,7 +89,7 @@ class FormatError(WorkloadError):
         if field is not None:
             cut = field if len(field) <= _MOST_QUOTED else f"{field[: _MOST_QUOTED - 1]}…"
             where += f", field {cut}"
-        shown = "" if text is None else f": {shorten(text)}"
+        shown = "" if text is None else f": {quoted(text)}"
         super().__init__(f"{where}: {message}{shown}")
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword arguments survive pickling
@@ -393,26 +393,19 @@ def check_count(name: str, value: Any, *, least: int = 0, most: int | None = Non
     return int(value)
 
 
-def shorten(text: str, width: int = 60) -> str:
-    """Quote `text` for an error message, cut to `width` characters.
-
-    Examples
-    --------
-    >>> shorten("x" * 99, width=10)
-    "'xxxxxxxxx…'"
-    """
-    shown = repr(text if len(text) <= width else text[: width - 1] + "…")
-    return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
-
-
 def quoted(value: object, most: int = 60) -> str:
     """Return a value as Python writes it, cut to `most` characters, for an error message.
 
+    Of a text, `most` characters of its own are shown, between quotes.
+
     Examples
     --------
-    >>> quoted(3), quoted("easy"), len(quoted("x" * 99))
-    ('3', "'easy'", 60)
+    >>> quoted(3), quoted("easy"), quoted("x" * 99, 10)
+    ('3', "'easy'", "'xxxxxxxxx…'")
     """
+    if isinstance(value, str):
+        shown = repr(value if len(value) <= most else value[: most - 1] + "…")
+        return shown if len(shown) <= _MOST_QUOTED else f"{shown[: _MOST_QUOTED - 2]}…{shown[-1]}"
     try:
         text = repr(value)
     except ValueError:  # Python writes no integers of more than 4,300 digits

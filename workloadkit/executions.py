@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import WorkloadError, shorten
+from workloadkit.errors import WorkloadError, quoted
 from workloadkit.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
@@ -122,5 +122,5 @@ def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
         except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
             raise WorkloadError(
                 f"{trace.name}: in the side-car, executions of job {trace.column('job')[row]} are "
-                f"{shorten(texts[row], 80)}; they must be a list as `convert` writes it"
+                f"{quoted(texts[row], 80)}; they must be a list as `convert` writes it"
             ) from None

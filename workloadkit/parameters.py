@@ -17,6 +17,9 @@ from workloadkit.errors import ParameterError, among, quoted
 
 Made = TypeVar("Made")
 
+#: Longest accepted specification or expression. [characters]
+MAX_LENGTH = 20_000
+
 
 class _Kind(NamedTuple):
     """How values of one type are read from a specification and recognized."""
@@ -150,7 +153,8 @@ def read_choice(
     Raises
     ------
     ParameterError
-        For an unknown name, parameter or value; it names the known ones.
+        For an unknown name, parameter or value; it names the known ones. For a text of more than
+        `MAX_LENGTH` characters.
 
     Examples
     --------
@@ -158,6 +162,8 @@ def read_choice(
     >>> read_choice("law", {"constant": constant}, "constant:2,curve=steps:1,2")[1]
     {'rate': 2.0, 'curve': 'steps:1,2'}
     """
+    if len(text) > MAX_LENGTH:
+        raise ParameterError(f"{kind} has {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
     name, _, settings = text.partition(":")
     if name not in known:
         raise ParameterError(f"unknown {kind} {quoted(name, 40)}; {among(name, known)}")
@@ -258,14 +264,13 @@ def split_outside(text: str, mark: str) -> list[str]:
     >>> split_outside("score=max(procs,2),backfill=sjf", ",")
     ['score=max(procs,2)', 'backfill=sjf']
     """
-    pieces, depth = [""], 0
-    for character in text:
+    pieces, depth, begin = [], 0, 0
+    for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if character == mark and depth <= 0:
-            pieces.append("")
-        else:
-            pieces[-1] += character
-    return pieces
+            pieces.append(text[begin:at])
+            begin = at + 1
+    return [*pieces, text[begin:]]
 
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)(=)(?!=)(.*)", re.ASCII | re.DOTALL)

@@ -63,8 +63,8 @@ def deep(data: bytes, rng: Random) -> bytes:
 
 
 def many_terms(data: bytes, rng: Random) -> bytes:
-    """Join it with itself, many times."""
-    n_times = rng.choice([2, 10, 99, 1000, 5000])
+    """Join it with itself, many times, up to a few megabytes."""
+    n_times = min(rng.choice([2, 10, 99, 1000, 5000]), 2 + (1 << 22) // (len(data) + 1))
     return rng.choice([b" and ", b" or ", b"+", b"*", b"**", b"<", b" - "]).join([data] * n_times)
 
 

@@ -14,7 +14,7 @@ from workloadkit.errors import (
     check_positive,
     plural,
     printable,
-    shorten,
+    quoted,
 )
 
 
@@ -68,8 +68,8 @@ def test_only_one_is_singular():
 
 
 def test_a_text_that_fits_is_quoted_whole():
-    assert shorten("x" * 60) == repr("x" * 60)
-    assert shorten("x" * 61) == repr("x" * 59 + "…")
+    assert quoted("x" * 60) == repr("x" * 60)
+    assert quoted("x" * 61) == repr("x" * 59 + "…")
 
 
 def test_what_moves_a_cursor_is_escaped_and_nothing_else():

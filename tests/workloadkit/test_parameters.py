@@ -80,6 +80,14 @@ def test_what_cannot_be_is_refused():
             read_choice("users", KNOWN, text)
 
 
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "patient:" + "(a=b " * 700_000])
+def test_a_specification_of_megabytes_is_refused(text):
+    with pytest.raises(
+        ParameterError, match=r"users has 3,\d+,\d+ characters; the maximum is 20,000"
+    ):
+        read_choice("users", KNOWN, text)
+
+
 def test_things_may_be_called_with_less():
     with pytest.raises(ParameterError, match="has no parameter 'load'; known: rate"):
         read_choice("model", KNOWN, "function:load=1", besides=("load",))

@@ -6,7 +6,7 @@ from typing import Any
 from workloadkit.benchmark.entries import META_METRICS
 from workloadkit.benchmark.reading import metrics_of
 from workloadkit.benchmark.results import KINDS
-from workloadkit.errors import plural, shorten
+from workloadkit.errors import plural, quoted
 
 #: Relative difference up to which numbers of two machines are equal.
 TOLERANCE = 1e-6
@@ -201,12 +201,12 @@ def _of_refused(both: _Both) -> list[str]:
     found = []
     for name, why in made["refused"].items():
         if name not in claimed["refused"]:
-            found.append(f"{_shown(name)}: is refused: {shorten(why, 200)}")
+            found.append(f"{_shown(name)}: is refused: {quoted(why, 200)}")
     for name, why in claimed["refused"].items():
         ours = made["refused"].get(name)
         if name in made["entries"] and _case_of(why) in made["workloads"] and ours != why:
-            is_ = "is not refused" if ours is None else f"is refused: {shorten(ours)}"
-            found.append(f"{_shown(name)}: {is_}, in the certificate {shorten(why)}")
+            is_ = "is not refused" if ours is None else f"is refused: {quoted(ours)}"
+            found.append(f"{_shown(name)}: {is_}, in the certificate {quoted(why)}")
     return found
 
 

@@ -52,7 +52,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Self
 
-from workloadkit.errors import ParameterError, WorkloadError, shorten
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.io.files import is_file
 from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
@@ -242,7 +242,7 @@ def identity_of_command(command: str) -> dict[str, Any]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ParameterError(f"the command is {shorten(command)}: {error}") from None
+        raise ParameterError(f"the command is {quoted(command)}: {error}") from None
     for place, word in enumerate(words):
         found = shutil.which(word) if not place else word
         if found and is_file(found):

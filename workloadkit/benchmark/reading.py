@@ -12,7 +12,7 @@ from workloadkit.benchmark.features import FEATURES
 from workloadkit.benchmark.grids import GRIDS
 from workloadkit.benchmark.results import BASELINES, KINDS, SIGNED
 from workloadkit.benchmark.suite import VERSION, Case, case_names
-from workloadkit.errors import FormatError, WorkloadError, shorten
+from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.io.json_parts import Part, cut
 from workloadkit.io.strict_json import json_text, read_json
 from workloadkit.metasystem import policies as meta_policies
@@ -100,7 +100,7 @@ def _entry(name: str, part: Part) -> Entry:
             except WorkloadError:
                 parts["policy"].refuse("is no built-in policy, and has no source")
         elif policy.partition(":")[0] in of_kind.known():
-            parts["source"].refuse(f"{shorten(policy)} is built in, and has no source")
+            parts["source"].refuse(f"{quoted(policy)} is built in, and has no source")
         elif policy != name:
             parts["policy"].refuse("is not the name of the entry, as of a custom policy")
     elif kind.endswith("process"):

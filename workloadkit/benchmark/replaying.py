@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workloadkit.benchmark.entries import Entry
-from workloadkit.errors import ParameterError, among, shorten
+from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.experiments.custom_parts import meta_scheduler_named, scheduler_named
 
 
@@ -38,7 +38,7 @@ def entries_of(
     for name in by_name:
         if name not in claimed:
             raise ParameterError(
-                f"the certificate has no entry {shorten(name)}; {among(name, [*claimed][:9])}"
+                f"the certificate has no entry {quoted(name)}; {among(name, [*claimed][:9])}"
             )
     found = []
     for name, claim in claimed.items():

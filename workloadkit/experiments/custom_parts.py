@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from workloadkit.errors import ParameterError, WorkloadError, among, quoted, shorten
+from workloadkit.errors import ParameterError, WorkloadError, among, quoted
 from workloadkit.parameters import read_choice
 
 _FORM = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_]\w*)(?::(.*))?", re.ASCII)
@@ -143,7 +143,7 @@ def _named(kind: str, text: str, known: Collection[str]) -> Any:
         return text
     module, name, settings = match.groups()
     if not _trusts.get():
-        raise ParameterError(f"{kind} {shorten(text)}: a module is imported with --trust only")
+        raise ParameterError(f"{kind} {quoted(text)}: a module is imported with --trust only")
     try:
         import_modules([module])
     except Exception as error:  # whatever the module raises

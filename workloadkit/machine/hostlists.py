@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
 
-from workloadkit.errors import WorkloadError, shorten
+from workloadkit.errors import WorkloadError, quoted
 
 #: Largest number of names in a list.
 MOST_NAMES = 1 << 20
@@ -69,7 +69,7 @@ def expand_counted(text: str, most: int = MOST_NAMES) -> list[tuple[str, int]]:
 
 
 def _invalid(text: str) -> WorkloadError:
-    return WorkloadError(f"not a list of nodes such as n[01-16],m1: {shorten(text)}")
+    return WorkloadError(f"not a list of nodes such as n[01-16],m1: {quoted(text)}")
 
 
 def _names(part: str, text: str, most: int) -> list[str]:
@@ -85,7 +85,7 @@ def _names(part: str, text: str, most: int) -> list[str]:
     for choice in choices:
         n_names *= len(choice)
     if n_names > most:
-        raise WorkloadError(f"a list of too many nodes: {shorten(text)}")
+        raise WorkloadError(f"a list of too many nodes: {quoted(text)}")
     return ["".join(parts) for parts in product(*choices)]
 
 
@@ -100,7 +100,7 @@ def _numbers(piece: str, text: str, most: int) -> list[str]:
         if last < first:
             raise _invalid(text)
         if last - first + 1 > most - len(found):
-            raise WorkloadError(f"a list of too many nodes: {shorten(text)}")
+            raise WorkloadError(f"a list of too many nodes: {quoted(text)}")
         found += [f"{number:0{len(match[1])}}" for number in range(first, last + 1)]
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, plural, shorten
+from workloadkit.errors import WorkloadError, plural, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
@@ -340,7 +340,7 @@ def _check_times(site: str, job: NDArray[np.int64], *times: NDArray) -> None:
     for seconds in times:
         if (wrong := ~(seconds <= MAX_TIME)).any():
             raise WorkloadError(
-                f"site {shorten(site)}: by its speed, job {job[wrong][0]} takes more than "
+                f"site {quoted(site)}: by its speed, job {job[wrong][0]} takes more than "
                 f"{float(MAX_TIME):g} s"
             )
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, shorten
+from workloadkit.errors import WorkloadError, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.metasystem.description import Metasystem
 
@@ -38,7 +38,7 @@ class Links:
         time = np.where(origin < 0, 0, time)
         if (wrong := ~(time <= MAX_TIME)).any():
             i = int(np.argmax(wrong))
-            ends = " to ".join(shorten(self._names[place]) for place in (origin[i], to))
+            ends = " to ".join(quoted(self._names[place]) for place in (origin[i], to))
             raise WorkloadError(
                 f"from {ends}: {volume[i]:g} bytes take more than {float(MAX_TIME):g} s"
             )

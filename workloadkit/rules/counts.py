@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workloadkit.errors import plural, shorten
+from workloadkit.errors import plural, quoted
 from workloadkit.header import NUMBER_AND_NAME
 from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, distinct, in_header
 
@@ -103,7 +103,7 @@ def _listed_once(log: CheckedLog) -> Breach | None:
         for value in log.header.get_all(label):
             match = NUMBER_AND_NAME.match(value)
             if not match or match[1] in seen:
-                wrong.append(f"{label}: {shorten(value, 40)}")
+                wrong.append(f"{label}: {quoted(value, 40)}")
             else:
                 seen.add(match[1])
     text = "; ".join(wrong[:FIRST_FEW])

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from workloadkit.errors import shorten
+from workloadkit.errors import quoted
 from workloadkit.header import read_date, whole_number
 from workloadkit.rules.rule import FIRST_FEW, Breach, CheckedLog, LogRule, Offender
 
@@ -92,7 +92,7 @@ def _once(log: CheckedLog) -> Breach | None:
             values.setdefault(name, set()).add(" ".join(value.split()))
     repeated = {label: sorted(found) for label, found in values.items() if len(found) > 1}
     text = "; ".join(
-        f"{label} is {' and '.join(shorten(value, 40) for value in found[:FIRST_FEW])}"
+        f"{label} is {' and '.join(quoted(value, 40) for value in found[:FIRST_FEW])}"
         for label, found in repeated.items()
     )
     return Breach(len(repeated), len(values), text=text) if repeated else None
@@ -113,7 +113,7 @@ def _values(log: CheckedLog) -> Breach | None:
     first = wrong[:FIRST_FEW]
     offenders = tuple(Offender(((label, value[:60]),)) for label, value, _ in first)
     text = "; ".join(
-        f"{label} is {shorten(value, 40)}, not {expected}" for label, value, expected in first
+        f"{label} is {quoted(value, 40)}, not {expected}" for label, value, expected in first
     )
     return Breach(len(wrong), checked, offenders, text)
 

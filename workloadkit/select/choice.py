@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, parameter, quoted, shorten
+from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.select.conditions import Jobs, period_of, second_of
 from workloadkit.select.kinds import kinds_of
 from workloadkit.select.parser import parse
@@ -52,7 +52,7 @@ def choose(
         jobs = Jobs(trace)
         keep, period = condition.of(jobs).yes, period_of(condition, jobs)
         how = [f"where {condition}"]
-        place = f"where: {shorten(expression)}, character"
+        place = f"where: {quoted(expression)}, character"
         absent = [f"{place} {at + 1}: {message}" for at, message in jobs.absent]
     limits = [-inf, inf]
     for i, (name, given) in enumerate((("since", since), ("until", until))):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, Clock
-from workloadkit.errors import WorkloadError, near, shorten
+from workloadkit.errors import WorkloadError, near, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.select.values import Date, Range, Value, written
@@ -233,7 +233,7 @@ class Jobs:
             known = [str(each) for each in words.categories]
             few = f"known: {', '.join(known)}" if 0 < len(known) <= _FEW else ""
             meant = near(word, known) or few
-            message = f"no job has the {name} {shorten(word, 40)}"
+            message = f"no job has the {name} {quoted(word, 40)}"
             self.absent.append((at, f"{message}; {meant}" if meant else message))
         yes = words.codes == place if place >= 0 else np.zeros(self.trace.n_jobs, bool)
         return Truth(yes, ~yes if self.as_coded else ~yes & (words.codes >= 0))

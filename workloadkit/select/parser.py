@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
-from workloadkit.errors import ParameterError, near, shorten
+from workloadkit.errors import ParameterError, near, quoted
 from workloadkit.fields import UNKNOWN
+from workloadkit.parameters import MAX_LENGTH
 from workloadkit.select.conditions import (
     OPERATORS,
     Condition,
@@ -26,9 +27,6 @@ from workloadkit.select.values import (
     read_number,
     year_or_second,
 )
-
-#: Longest accepted expression. [characters]
-MAX_LENGTH = 20_000
 
 #: Deepest accepted nesting of parentheses.
 MAX_DEPTH = 50
@@ -92,7 +90,7 @@ def parse(
         raise ParameterError(f"{what} {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
     if lone := _SURROGATE.search(text):
         raise ParameterError(
-            f"{what} {shorten(text)}, character {lone.start() + 1}: no character of UTF-8"
+            f"{what} {quoted(text)}, character {lone.start() + 1}: no character of UTF-8"
         )
     return _Parser(text, text[:end], what, kinds, coded, dated).whole()
 
@@ -146,9 +144,9 @@ class _Parser:
     def refuse(self, expected: str) -> NoReturn:
         """Raise an error that states what is expected at the next token."""
         token, at = self.tokens[self.next]
-        found = shorten(token, 30) if token else "its end"
+        found = quoted(token, 30) if token else "its end"
         raise ParameterError(
-            f"{self.what} {shorten(self.text)}, character {at + 1}: {expected}, not {found}"
+            f"{self.what} {quoted(self.text)}, character {at + 1}: {expected}, not {found}"
         )
 
     def whole(self) -> Condition:

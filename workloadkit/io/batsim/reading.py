@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from workloadkit.errors import FormatError, shorten
+from workloadkit.errors import FormatError, quoted
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Repair
@@ -234,7 +234,7 @@ class _Reader:
         run = self.run_of[self.profile(profile, f"{where}.profile")]
         if isinstance(run, str):
             message = f"takes a time that depends on a platform; known types: {_KNOWN_TYPES}"
-            self.refuse(f"a profile of the type {shorten(run)} {message}", f"{where}.profile")
+            self.refuse(f"a profile of the type {quoted(run)} {message}", f"{where}.profile")
         submit = self.number(job["subtime"], f"{where}.subtime", limit=BY_NAME["submit"].limit)
         if submit < 0:
             self.refuse("a negative time", f"{where}.subtime", job["subtime"])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import FormatError, WorkloadWarning, plural, shorten
+from workloadkit.errors import FormatError, WorkloadWarning, plural, quoted
 from workloadkit.header import zone_name, zone_of_offset
 from workloadkit.intake import Repair
 from workloadkit.io.assemble import assemble
@@ -264,7 +264,7 @@ def _warn(jobs: JobReader, options: ImportOptions) -> None:
         warnings.warn(f"no column {title}: {so}", WorkloadWarning, stacklevel=3)
     if jobs.unknown_states:
         n_rows = sum(jobs.unknown_states.values())
-        words = ", ".join(shorten(word, 30) for word, _ in jobs.unknown_states.most_common(5))
+        words = ", ".join(quoted(word, 30) for word, _ in jobs.unknown_states.most_common(5))
         named = "" if options.anonymize else f" ({words})"
         warnings.warn(
             f"{plural(n_rows, 'row has', 'rows have')} an unknown state{named}; jobs that ended "
