@@ -31,6 +31,11 @@ class Keeping(Passing):
         self.may_move |= self.standing.now < job.planned_end or self.compression == "full"
         self.is_void |= self.standing.now > job.planned_end
 
+    def job_leaves(self, job: ReplayedJob) -> None:
+        """Free the reservation of a job."""
+        self.reserved.pop(job, None)
+        self.may_move = True
+
     def plans_void(self) -> None:
         """Void all reservations."""
         self.is_void = True

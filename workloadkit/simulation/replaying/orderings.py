@@ -178,9 +178,13 @@ class UserUse:
         """Add a job that waits."""
         self.waiting_work[job.user] += _work(job)
 
+    def leaves(self, job: ReplayedJob) -> None:
+        """Remove a job that waits."""
+        self.waiting_work[job.user] -= _work(job)
+
     def starts(self, job: ReplayedJob, now: Any) -> None:
         """Count a waiting job as running."""
-        self.waiting_work[job.user] -= _work(job)
+        self.leaves(job)
         self.running_work[job.user] += _work(job)
         self._change(job.user, now, job.procs)
 

@@ -49,6 +49,9 @@ class Passing:
     def job_ends(self, job: ReplayedJob) -> None:
         """Handle an end; its processors are free again."""
 
+    def job_leaves(self, job: ReplayedJob) -> None:
+        """Handle a waiting job that leaves the queue."""
+
     def plans_void(self) -> None:
         """Handle what was not planned: changes of the machine, corrections, other schedules."""
 
@@ -87,6 +90,7 @@ class InOrder(Passing):
         self.job_arrives = self.orderings.job_arrives  # type: ignore[method-assign]
         self.job_starts = self.orderings.job_starts  # type: ignore[method-assign]
         self.job_ends = self.orderings.job_ends  # type: ignore[method-assign]
+        self.job_leaves = self.orderings.used.leaves  # type: ignore[method-assign]
 
     def choose(self) -> list[ReplayedJob]:
         """Start jobs in order while they fit, then backfill around the reservations."""

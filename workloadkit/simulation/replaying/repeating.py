@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from heapq import heapify, heappop
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any
 
@@ -23,11 +23,17 @@ class Instant:
     ended: list[ReplayedJob] = field(default_factory=list)  # unless their run time is 0
     stopped: list[tuple[ReplayedJob, Any, Any]] = field(default_factory=list)  # and the next run
     up: list[int] = field(default_factory=list)  # changes in the number of working processors
+    to_leave: list[ReplayedJob] = field(default_factory=list)  # the queue, if they still wait
+
+    @property
+    def left(self) -> list[ReplayedJob]:
+        """The jobs that leave the queue."""
+        return [job for job in self.to_leave if job.serial < 0]
 
     @property
     def happens(self) -> int:
-        """The number of submissions, ends and changes."""
-        return len(self.arrived) + len(self.ended) + len(self.up)
+        """The number of submissions, ends, changes and cancellations."""
+        return len(self.arrived) + len(self.ended) + len(self.up) + len(self.left)
 
 
 class Repetition:
@@ -56,6 +62,8 @@ class Repetition:
         self.case, self.standing = case, standing
         self.passing, self.predictions = passing, predictions
         self.instants = _instants_of(case, jobs)
+        self.times = [*self.instants]
+        heapify(self.times)
         self.lost = {job for job, lost in zip(jobs, case.lost.tolist(), strict=True) if lost}
         self.n_passes = self.n_differing = self.n_untold = self.n_started = 0
         self.waits = self.starts = self.reserved = -1
@@ -65,8 +73,7 @@ class Repetition:
 
     def play(self) -> ReplayResult:
         """Process all instants."""
-        times, standing, rounding = [*self.instants], self.standing, self.standing.rounding
-        heapify(times)
+        times, standing, rounding = self.times, self.standing, self.standing.rounding
         while times:
             timer = self.passing.timer
             now = standing.now = min(times[0], timer)
@@ -122,7 +129,7 @@ class Repetition:
             self.passing.plans_void()
 
     def _play_once(self, instant: Instant) -> bool:
-        """Process ends and submissions, then one pass; again after starts of jobs of run time 0.
+        """Process ends, submissions and cancellations, then a pass; again if jobs of 0 s start.
 
         Returns whether the schedule may be equal: all jobs that the policy starts do start now.
         """
@@ -132,6 +139,8 @@ class Repetition:
             self._end(job)
         for job in instant.arrived:
             self._arrive(job)
+        for job in instant.left:
+            self._leave(job)
         while (chosen := self._pass(instant)) is not None:
             moments = [job for job in chosen if job.end == self.standing.now]
             if not moments:
@@ -149,16 +158,24 @@ class Repetition:
         """
         ended = sorted(instant.ended, key=lambda job: job.serial)
         alike = True
-        for event in [*instant.arrived] or [None] * (not ended):
+        for event in [*instant.arrived] or [None] * (not (ended or instant.left)):
             self._free_as_planned(ended)
             if event is not None:
                 self._arrive(event)
             alike = alike and self._then_moments(instant, ended)
-        for job in ended:  # which grows
-            self._free_as_planned(ended)
-            if job in self.standing.running:
-                self._free(job)
-            self._end(job)
+        n_ended, left = 0, instant.left
+        while n_ended < len(ended) or left:
+            if n_ended < len(ended):
+                job = ended[n_ended]
+                n_ended += 1
+                self._free_as_planned(ended)
+                if job in self.standing.running:
+                    self._free(job)
+                self._end(job)
+            elif (job := left.pop(0)).serial < 0:
+                self._leave(job)
+            else:
+                continue
             alike = alike and self._then_moments(instant, ended)
         return alike
 
@@ -181,7 +198,9 @@ class Repetition:
         self._correct()
         chosen = self.passing.choose()
         for job in chosen:
-            if job.start != self.standing.now:
+            if job.leaves < inf:
+                self._set_run(job)
+            elif job.start != self.standing.now:
                 others = (j for j in instant.due if j.serial < 0 and j not in chosen)
                 self._note(job, next(others, None))
                 return None
@@ -235,12 +254,26 @@ class Repetition:
         job.serial = self.n_started
         self.n_started += 1
 
+    def _set_run(self, job: ReplayedJob) -> None:
+        """Set the run of a cancelled job that the policy starts, as the schedule lacks it."""
+        job.start = self.standing.now
+        job.end = job.start + job.run
+        if job.run > 0:
+            if job.end not in self.instants:
+                self.instants[job.end] = Instant()
+                heappush(self.times, job.end)
+            self.instants[job.end].ended.append(job)
+
+    def _leave(self, job: ReplayedJob) -> None:
+        self.standing.waiting.remove(job)
+        self.passing.job_leaves(job)
+
     def _free(self, job: ReplayedJob) -> None:
         self.standing.running.remove(job)
         self.standing.free += job.procs
 
     def _end(self, job: ReplayedJob) -> None:
-        if self.predictions is not None and job not in self.lost:
+        if self.predictions is not None and job not in self.lost and job.leaves == inf:
             self.predictions.learn(job)
         self.passing.job_ends(job)
 
@@ -266,6 +299,9 @@ def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Insta
 
     for job in jobs:
         at(job.submit).arrived.append(job)
+        if job.leaves < inf:
+            at(job.leaves).to_leave.append(job)
+            continue
         at(job.start).due.append(job)
         if job.end > job.start:
             at(job.end).ended.append(job)

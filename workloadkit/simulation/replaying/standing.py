@@ -1,6 +1,7 @@
 """The jobs of a schedule at an instant, in plain Python: what the passes of policies read."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from workloadkit.simulation.replaying.plans import Plan, Rounding
@@ -19,6 +20,9 @@ class ReplayedJob:
         As the schedule has them; of a job that outages stop, those of its present run.
     limit, prediction, estimate : int or float
         The limit, what the job was planned with at its arrival, and what it is planned with now.
+    leaves : int or float
+        When the job leaves the queue, if it was cancelled while it waited: the schedule does not
+        contain its start and end. Infinite for others.
     serial : int
         In the order of the starts; -1 before.
     """
@@ -38,6 +42,7 @@ class ReplayedJob:
     limit: Any
     prediction: Any
     estimate: Any
+    leaves: Any = inf
     serial: int = -1
 
     @property
