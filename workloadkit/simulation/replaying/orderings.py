@@ -44,7 +44,7 @@ class Orderings:
         self.used = UserUse(policy.half_life if isinstance(policy, Order) else math.inf)
         self.latest: dict[int, Any] = {}  # submission of each user
         self.settled: dict[Any, Any] = {}  # values that last as long as an estimate
-        self.backfill = getattr(policy, "backfill", "same")
+        self.backfill: Any = getattr(policy, "backfill", "same")
         if isinstance(policy, Order):
             self.backfill = policy.scores[1]
         if self.backfill in orders.SETTLED:
@@ -76,7 +76,7 @@ class Orderings:
         queue, backfill = self._sorted(waiting, self._key()), self.backfill
         if backfill in ("same", "none"):
             return queue, list
-        of = self._scored if isinstance(backfill, Score) else self._visible
+        of: Any = self._scored if isinstance(backfill, Score) else self._visible
         return queue, lambda jobs: sorted(jobs, key=lambda job: (of(backfill, job), job.place))
 
     def _key(self) -> Key | None:

@@ -94,7 +94,8 @@ class InOrder(Passing):
 
     def choose(self) -> list[ReplayedJob]:
         """Start jobs in order while they fit, then backfill around the reservations."""
-        self.head, chosen, free = None, [], self.standing.free
+        self.head, free = None, self.standing.free
+        chosen: list[ReplayedJob] = []
         if not self._may_start:
             return chosen
         queue, to_backfill = self.orderings.of_pass()
@@ -152,7 +153,8 @@ class Selecting(InOrder):
 
     def choose(self) -> list[ReplayedJob]:
         """Reserve for the jobs that are due, or start them; then backfill the others."""
-        self.head, chosen = None, []
+        self.head = None
+        chosen: list[ReplayedJob] = []
         if not self._may_start:
             return chosen
         standing, plan, free = self.standing, self.standing.plan(), self.standing.free

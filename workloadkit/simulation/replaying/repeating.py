@@ -158,7 +158,8 @@ class Repetition:
         """
         ended = sorted(instant.ended, key=lambda job: job.serial)
         alike = True
-        for event in [*instant.arrived] or [None] * (not (ended or instant.left)):
+        nothing: list[ReplayedJob | None] = [None] * (not (ended or instant.left))
+        for event in instant.arrived or nothing:
             self._free_as_planned(ended)
             if event is not None:
                 self._arrive(event)
