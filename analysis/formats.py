@@ -156,13 +156,14 @@ def is_time(metric: str) -> bool:
     >>> is_time("wait_p98"), is_time("mean_slowdown")
     (True, False)
     """
-    named = ("makespan", "session_length", "activity_length")
+    named = ("makespan", "session_length", "activity_length", "promise_error", "lateness")
     return "wait" in metric or "response" in metric or metric.endswith(named)
 
 
 def is_share(metric: str) -> bool:
     """Whether a metric of schedules is a share."""
-    return metric in ("utilization", "later_than_fcfs", "aborted_share", "backlog_growth")
+    shares = ("utilization", "later_than_fcfs", "aborted_share", "backlog_growth")
+    return metric in (*shares, "promised_share", "late_share")
 
 
 def is_percentage(metric: str) -> bool:

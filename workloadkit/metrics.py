@@ -152,6 +152,45 @@ def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]
     return (slowdown - other) / np.minimum(slowdown, other)
 
 
+def promise_error(start: ArrayLike, promised: ArrayLike) -> NDArray[np.float64]:
+    """How much later than promised jobs started; negative if earlier. [s].
+
+    A scheduler that reserves for a job when it is submitted promises it a start [1]_. How well
+    promises and starts agree is the predictability that [2]_ claims and [3]_ counts among the
+    wishes of users; neither text, the one an abstract, has a formula.
+
+    Parameters
+    ----------
+    start : array_like, shape (n_jobs,)
+        [s]
+    promised : array_like, shape (n_jobs,)
+        NaN without a promise, infinite for a job that was to start never. [s]
+
+    Returns
+    -------
+    ndarray of float, shape (n_jobs,)
+        NaN without a finite promise.
+
+    References
+    ----------
+    .. [1] A. W. Mu'alem, D. G. Feitelson, "Utilization, predictability, workloads, and user
+       runtime estimates in scheduling the IBM SP2 with backfilling", IEEE Trans. Parallel and
+       Distributed Systems 12(6), 2001.
+    .. [2] D. Tsafrir, Y. Etsion, D. G. Feitelson, "Backfilling using system-generated predictions
+       rather than user runtime estimates", IEEE TPDS 18(6), 2007, abstract.
+    .. [3] C. B. Lee, A. E. Snavely, "Precise and realistic utility functions for user-centric
+       performance analysis of schedulers", HPDC 2007, section 9.
+
+    Examples
+    --------
+    >>> promise_error([50, 50, 50, 50], [50, 80, 40, np.nan]).tolist()
+    [0.0, -30.0, 10.0, nan]
+    """
+    promised = np.asarray(promised, dtype=np.float64)
+    known = np.where(np.isfinite(promised), promised, np.nan)
+    return np.asarray(start, dtype=np.float64) - known
+
+
 def rank(n: int, percent: int) -> int:
     """Rank, from 1, of a percentile among n values in ascending order.
 

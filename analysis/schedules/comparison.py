@@ -35,6 +35,7 @@ from workloadkit.simulation import Schedule
 from workloadkit.simulation.measures import (
     MEANS,
     OF_JOBS,
+    OF_PROMISES,
     OF_UTILITIES,
     PERCENTILES,
     QUANTITIES,
@@ -49,7 +50,7 @@ MEASURED = (
 #: Metrics of which larger values are better; of all others, smaller values are better.
 LARGER_IS_BETTER = (
     *("jobs", "utilization", "throughput_per_hour", "jain_fairness"),
-    *("jobs_per_session", *OF_UTILITIES),
+    *("jobs_per_session", "promised_share", *OF_UTILITIES),
 )
 
 
@@ -363,8 +364,8 @@ def _without_each(schedule: Schedule, metric: str, block: float) -> NDArray[np.f
         order = same_order(schedule)
         later = started_later(schedule)[order][schedule.counted[order]]
         return means_without_each(later, of_block)
-    if metric in MEANS:
-        return means_without_each(MEANS[metric](jobs), of_block)
+    if by_job := {**MEANS, **OF_PROMISES}.get(metric):
+        return means_without_each(by_job(jobs), of_block)
     if metric in PERCENTILES:
         quantity, percent = PERCENTILES[metric]
         if percent == 100:

@@ -114,7 +114,7 @@ def published(site, now, jobs, second):
     for i in now["queue"]:
         begin = plan.place(jobs[i]["procs"], jobs[i]["estimate"], least)
         least = begin if site["scheduler"] == "fcfs" else second
-    return {"work": work, "plan": plan}
+    return {"work": work, "plan": plan, "least": least}
 
 
 class Plan:
@@ -156,10 +156,16 @@ def choose(sites, state, sent, jobs, job, policy, k, delays=(0, 0)):
         return (state[m]["known"]["work"] + since) / sites[m]["procs"]
 
     def predicted(m):
-        plan = state[m]["known"]["plan"].copy()
-        for i, at in sent[m]:
-            plan.place(jobs[i]["procs"], jobs[i]["estimate"], at)
-        return plan.earliest(job["procs"], job["estimate"], job["submit"] + delays[m])
+        plan, least = state[m]["known"]["plan"].copy(), state[m]["known"]["least"]
+        keeps_order = sites[m]["scheduler"] == "fcfs"
+        arrival = job["submit"] + delays[m]
+        place = next(i for i, other in enumerate(jobs) if other is job)
+        before = [(at, i) for i, at in sent[m] if (at, i) < (arrival, place)]
+        for at, i in sorted(before):
+            least = max(at, least) if keeps_order else at
+            least = plan.place(jobs[i]["procs"], jobs[i]["estimate"], least)
+        least = max(arrival, least) if keeps_order else arrival
+        return plan.earliest(job["procs"], job["estimate"], least)
 
     def price(m):
         return sites[m]["price"] * job["procs"] * job["estimate"] / 3600

@@ -68,8 +68,8 @@ home                      each job goes to its home, as without a metasystem
 random                    each site that admits the job is as probable
 least-work                the least remaining work per processor, as
                           published and sent since
-shortest-wait             the earliest predicted start, by the published
-                          plan of free processors and what was sent since
+shortest-wait             the earliest predicted start, if all jobs run for
+                          their estimates, by what was published and sent
 earliest-end              the earliest predicted end: that start and the
                           estimate on the site
 cheapest                  the lowest price by the estimate; of equal prices

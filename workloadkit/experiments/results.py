@@ -14,13 +14,14 @@ from workloadkit.errors import ParameterError, among, plural, quoted
 from workloadkit.experiments.grid import AXES
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
 from workloadkit.provenance import plain
+from workloadkit.simulation.measures import PROMISES
 from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Metrics that are never negative; utilities and custom metrics may be.
-_POSITIVE = {*METRICS, *FURTHER, *PRODUCTIVITY, "later_than_fcfs"}
+_POSITIVE = {*METRICS, *FURTHER, *PRODUCTIVITY, *PROMISES, "later_than_fcfs"}
 
 
 @dataclass(frozen=True, eq=False)

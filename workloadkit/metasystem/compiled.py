@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.kernels import sending
+from workloadkit.metasystem.kernels.slots import Line
 from workloadkit.metasystem.kernels.streams import ASKS, Streams, Table
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, Served
+from workloadkit.simulation.orders import ARRIVAL, Order, settled
 from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.state import ARRIVED, State, never
 from workloadkit.simulation.workload import Workload
@@ -106,6 +108,8 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
     codes = np.array([policy.code for policy in policies], np.int64)
     plans = bool((codes == sending.SHORTEST_WAIT).any())
     room = 2 * (n_jobs + max(each.workload.job.size for each in sites)) + 2 if plans else 0
+    orders = [_order(each) for each in sites]
+    in_line = room if any(order.code != ARRIVAL for order in orders) else 0
     draw = np.zeros(n_jobs)
     for g, policy in enumerate(policies):
         if policy.code == sending.RANDOM:
@@ -115,7 +119,7 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
     return sending.Grid(
         functions=np.zeros(n_sites, np.int64),
         memories=np.zeros(n_sites, np.int64),
-        at=np.zeros((n_sites, 5), np.int64),
+        at=np.zeros((n_sites, 6), np.int64),
         until=np.zeros((n_sites, 1), dtype),
         shown=np.zeros((n_sites, 2), np.int64),
         remaining=np.zeros((n_sites, 1), dtype),
@@ -124,6 +128,14 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
         plan_time=np.empty((n_sites, room), dtype),
         plan_level=np.empty((n_sites, room), np.int64),
         plan_count=np.zeros((n_sites, 1), np.int64),
+        plan_last=np.zeros((n_sites, 2), dtype),
+        line_key=np.empty((n_sites, in_line)),
+        line_procs=np.empty((n_sites, in_line), np.int64),
+        line_estimate=np.empty((n_sites, in_line), dtype),
+        order=np.array([order.code for order in orders]),
+        numbers=np.array([[*order.numbers, 0][:1] for order in orders], np.int64),
+        n_numbers=np.array([order.numbers.size for order in orders]),
+        overtakes=np.array([each.overtakes for each in sites]),
         published=np.zeros(n_sites, dtype),
         never_published=np.ones(n_sites, np.bool_),
         every=np.array([each.site.publishes.every for each in sites], dtype),
@@ -132,6 +144,7 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
         scheduler=jobs.scheduler,
         home=jobs.home,
         number=jobs.number,
+        user=jobs.user,
         procs=jobs.procs,
         submit=jobs.submit,
         estimate=jobs.estimate,
@@ -143,6 +156,15 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
         own_time=np.empty((*by_scheduler, room), dtype),
         own_level=np.empty((*by_scheduler, room), np.int64),
         own_count=np.zeros((*by_scheduler, 1), np.int64),
+        own_last=np.zeros(by_scheduler, dtype),
+        own_seen=np.full(by_scheduler, -1),
+        line=Line(
+            key=np.empty(in_line + 1),
+            arrival=np.empty(in_line + 1, dtype),
+            procs=np.empty(in_line + 1, np.int64),
+            estimate=np.empty(in_line + 1, dtype),
+            placed=np.empty(in_line + 1, np.bool_),
+        ),
     )
 
 
@@ -216,8 +238,19 @@ def _streams(
         grid.plan_time[place],
         grid.plan_level[place],
         grid.plan_count[place],
-        prepared.in_order,
+        grid.plan_last[place],
+        grid.line_key[place],
+        grid.line_procs[place],
+        grid.line_estimate[place],
+        _order(prepared),
+        prepared.overtakes,
     )
+
+
+def _order(prepared: PreparedSite) -> Order:
+    """Return the order of the queue of a site."""
+    policy = prepared.policy
+    return settled("arrival") if prepared.key is None else settled(policy.order, policy.numbers)
 
 
 def _tables(n_rows: int, dtype: np.dtype, machine: int) -> Workload:

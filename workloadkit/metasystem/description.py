@@ -43,7 +43,7 @@ from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBeha
 from workloadkit.trace import Trace
 
 #: What a site can publish: free processors; waiting jobs; remaining work by the estimates of the
-#: jobs that wait and run; planned free processors over time, from which waits are predicted.
+#: jobs that wait and run; the plan of its jobs, from which starts are predicted.
 PUBLISHED = ("free", "queue", "work", "plan")
 
 #: Laws of the waits of modelled sites.

@@ -1,14 +1,25 @@
 """A site of which only the waits are modelled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.metasystem.plan import Coming
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite
 from workloadkit.metasystem.views import Published
+
+
+class PredictedWaits(NamedTuple):
+    """The predicted waits of all meta jobs, by their places. [s]."""
+
+    waits: NDArray
+
+    def start(self, coming: Sequence[Coming], which: int) -> Any:
+        """Return the start of one of the jobs that arrive."""
+        return coming[which].arrival + self.waits[coming[which].place].item()
 
 
 class ModelledSite:
@@ -85,7 +96,7 @@ class ModelledSite:
 
     def publish(self, now: Any) -> Published:
         """Return the predicted waits of all jobs, and nothing else."""
-        return Published(now, 0, 0, 0, lambda: self._predicted)
+        return Published(now, 0, 0, 0, lambda: PredictedWaits(self._predicted))
 
     def served(self) -> tuple[PreparedSite, NDArray]:
         """Return the site, and no starts."""

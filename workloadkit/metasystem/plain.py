@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.links import Links
 from workloadkit.metasystem.modelled import ModelledSite
@@ -49,6 +50,9 @@ class _Metasystem:
             )
             for m, each in enumerate(prepared.sites)
         ]
+        if not any("plan" in policy.needs or is_custom(policy) for policy in policies):
+            for site in self.sites:
+                site.forecasts = False
         self.brokers = [
             _Broker(
                 policy,

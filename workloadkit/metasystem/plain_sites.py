@@ -1,6 +1,5 @@
 """The sites of a metasystem in plain Python, and those who submit to them."""
 
-import copy
 from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,13 +13,15 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import MAX_PROCS
-from workloadkit.metasystem.plan import Plan
+from workloadkit.metasystem.plan import Forecast, Plan, QueueByKey
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite, PreparedSource
+from workloadkit.metasystem.rehearsal import Rehearsed, new_scheduler
 from workloadkit.metasystem.reserving import ReservingMachine
 from workloadkit.metasystem.views import Published
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.engines import submitted
 from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.plain.events import (
     _UNCOUNTED,
     SCHEDULER_WAKE_UP,
@@ -31,7 +32,6 @@ from workloadkit.simulation.plain.events import (
     EventQueue,
 )
 from workloadkit.simulation.plain.job import show
-from workloadkit.simulation.policies.policy import plain_form
 from workloadkit.simulation.users.open import Replay
 
 
@@ -154,10 +154,6 @@ class SiteSimulation(Simulation):
         ended: Callable[[int, Any], None],
     ) -> None:
         self.place, self.prepared, self.meta = place, prepared, jobs
-        policy = prepared.policy
-        own = isinstance(policy, Scheduler)
-        scheduler = copy.deepcopy(policy) if own else plain_form(policy)
-        scheduler.name = policy.name
         self._first = prepared.workload.job.size  # rows of meta jobs are behind those of local ones
         self._grid = MetaUser(ended, self._first)
         local: Sequence[User] = [Replay(prepared.workload)]
@@ -167,7 +163,7 @@ class SiteSimulation(Simulation):
         self.hardware = nodes.plain() if nodes else ReservingMachine(prepared.rules.machine)
         super().__init__(
             self.hardware,
-            scheduler,
+            new_scheduler(prepared.policy),
             [*local, self._grid],
             overrun=prepared.rules.overrun,
             rng=np.random.default_rng(prepared.rules.seed),
@@ -178,6 +174,7 @@ class SiteSimulation(Simulation):
         self.holding: dict[int, Job] = {}  # parts that hold their processors, idle
         self.to_hold: set[int] = set()  # parts that will
         self.published: Any = None  # when it published last
+        self.forecasts = True  # whether starts may be predicted
         self.passes = False  # whether it has had an event in this instant
         for user in self.users:
             user.begin()
@@ -296,13 +293,29 @@ class SiteSimulation(Simulation):
     def publish(self, now: Any) -> Published:
         """Return the state just before a time."""
         waiting = self.scheduler.queue
-        running = [(end, job.procs) for end, _, job in self.planned_ends]
         work = sum(job.procs * job.estimate for job in waiting)
-        work += sum(procs * max(end - now, 0) for end, procs in running)
-        free, in_order = self.hardware.level.free, self.prepared.in_order
-        wishes = [(job.procs, job.estimate) for job in waiting]
-        plan = partial(Plan, now, free, running, wishes, in_order=in_order)  # takes long
-        return Published(now, free, len(waiting), work, plan)
+        work += sum(job.procs * max(end - now, 0) for end, _, job in self.planned_ends)
+        return Published(now, self.hardware.level.free, len(waiting), work, self._forecast(now))
+
+    def _forecast(self, now: Any) -> Callable[[], Forecast]:
+        """Return what makes the forecast of starts from the present state, which takes long."""
+        prepared, key = self.prepared, self.prepared.key
+        if prepared.is_rehearsed:
+            now_only: Any = Rehearsed(self, now) if self.forecasts else None
+            return lambda: now_only
+        running = [(end, job.procs) for end, _, job in self.planned_ends]
+        accepted = list(getattr(self.hardware, "accepted", {}).values())
+        plan = partial(Plan, now, self.hardware.level.free, running, accepted=accepted)
+        waiting, first = self.scheduler.queue, self.first
+        if key is not None:
+            line = [
+                VisibleJob(job.submit, job.estimate, job.procs, job.user, job.queue, first)
+                for job in waiting
+            ]
+            return lambda: QueueByKey(plan(), line, key, first, prepared.overtakes)
+        kept = getattr(self.scheduler, "kept", {})
+        wishes = [(job.procs, job.estimate, kept.get(job)) for job in waiting]
+        return partial(plan, wishes, in_order=not prepared.overtakes)
 
     def served(self) -> tuple[PreparedSite, NDArray]:
         """Return the site with its local jobs as they were submitted, and their starts.

@@ -105,7 +105,7 @@ class LeastWork(MetaPolicy):
 
 @dataclass(frozen=True)
 class ShortestWait(MetaPolicy):
-    """The earliest predicted start: the first slot in the planned free processors of the sites."""
+    """The earliest predicted start, if all jobs run for their estimates and no others arrive."""
 
     name: ClassVar[str] = "shortest-wait"
     needs: ClassVar = ("plan",)

@@ -1,14 +1,20 @@
 """A metasystem with all of its jobs, and what a simulation makes of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.custom import is_custom
 from workloadkit.metasystem.description import JobSource, Metasystem, Site
 from workloadkit.simulation.machine.described import Described
+from workloadkit.simulation.orders import VisibleJob
+from workloadkit.simulation.policies.conservative import Conservative
+from workloadkit.simulation.policies.easy.ordered import SettledOrder
+from workloadkit.simulation.policies.fcfs import Fcfs
+from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.workload import (
     Rules,
     Workload,
@@ -107,9 +113,23 @@ class PreparedSite:
     machine: Described | None = None
 
     @property
-    def in_order(self) -> bool:
-        """Whether no job overtakes another."""
-        return self.policy.name == "fcfs" or getattr(self.policy, "backfill", "") == "none"
+    def overtakes(self) -> bool:
+        """Whether jobs overtake others that come first in the order of the queue."""
+        return self.policy.name != "fcfs" and getattr(self.policy, "backfill", "") != "none"
+
+    @property
+    def key(self) -> Callable[[VisibleJob], float] | None:
+        """Key of the queue, the smallest first; None for the order of arrival."""
+        by_arrival = not isinstance(self.policy, SettledOrder) or self.policy.is_by_arrival
+        return None if by_arrival else self.policy.place
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Whether starts are predicted by its scheduler, and not by the order of the queue."""
+        policy = self.policy
+        if isinstance(policy, SettledOrder):
+            return is_custom(policy) and type(policy).plain is not SettledOrder.plain
+        return not isinstance(policy, Fcfs | Reservations | Conservative)
 
 
 class PreparedSource(NamedTuple):

@@ -4,12 +4,13 @@ It sees what a site published, and the jobs that it sent there itself and that a
 the publication. It sees nothing else of a site.
 """
 
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.metasystem.plan import Plan
+from workloadkit.metasystem.plan import Coming, Forecast
 
 if TYPE_CHECKING:
     from workloadkit.metasystem.description import Site
@@ -56,21 +57,14 @@ class Published(NamedTuple):
     work : int or float
         Remaining work by the estimates of the waiting and running jobs. [processor-seconds]
     plan : callable
-        Makes the plan of free processors; of a site of modelled waits, returns the predicted ones.
+        Makes the forecast of starts.
     """
 
     time: Any
     free: int
     queue: int
     work: Any
-    plan: Callable[[], Any]
-
-
-class Sent(NamedTuple):
-    """A job that a meta-scheduler has sent to a site."""
-
-    arrival: Any
-    job: MetaJob
+    plan: Callable[[], Forecast]
 
 
 @dataclass(eq=False)
@@ -94,8 +88,8 @@ class SiteView:
     procs: int
     now: Any = 0
     _published: Published | None = None
-    _sent: list[Sent] = field(default_factory=list)
-    _plan: Plan | None = None
+    _sent: list[Coming] = field(default_factory=list)
+    _forecast: Forecast | None = None
 
     @property
     def name(self) -> str:
@@ -114,20 +108,20 @@ class SiteView:
 
     def receive(self, published: Published) -> None:
         """Take over a publication, which contains the jobs that arrived before it."""
-        left = [sent for sent in self._sent if sent.arrival >= published.time]
-        self._sent = sorted(left, key=lambda sent: (sent.arrival, sent.job.number))
-        self._published, self._plan = published, None
+        self._sent = [sent for sent in self._sent if sent.arrival >= published.time]
+        self._published, self._forecast = published, None
 
     def send(self, job: MetaJob) -> None:
         """Note that a job is sent to the site now."""
-        self._sent.append(Sent(self.arrival(job), job))
-        if self._plan is not None:
-            self._take(self._sent[-1])
+        insort(self._sent, self._coming(job))
 
     def withdraw(self, place: int) -> None:
         """Note that the job of this place, which was sent to the site, has been cancelled."""
-        self._sent = [sent for sent in self._sent if sent.job.place != place]
-        self._plan = None
+        self._sent = [sent for sent in self._sent if sent.place != place]
+
+    def _coming(self, job: MetaJob) -> Coming:
+        what = job.number, job.place, job.user, job.group, job.procs
+        return Coming(self.arrival(job), *what, self.estimate(job))
 
     def _of(self, what: str) -> Any:
         if what not in self.site.published:
@@ -154,9 +148,7 @@ class SiteView:
 
         [processor-seconds].
         """
-        return self._of("work") + sum(
-            sent.job.procs * sent.job.estimates[self.place] for sent in self._sent
-        )
+        return self._of("work") + sum(sent.procs * sent.estimate for sent in self._sent)
 
     @property
     def load(self) -> float:
@@ -176,23 +168,12 @@ class SiteView:
         return float(self.price * job.procs * self.estimate(job) / 3600)
 
     def start(self, job: MetaJob) -> Any:
-        """Predict when a job starts if it is sent now: its earliest slot in the plan. [s]."""
-        if self.site.waits is not None:
-            return self.arrival(job) + self._of("plan")()[job.place].item()
-        plan = self._current_plan()
-        return plan.earliest(job.procs, self.estimate(job), self.arrival(job))
+        """Predict when a job starts if it is sent now. [s].
 
-    def _current_plan(self) -> Plan:
-        """Return the plan as published, with the jobs sent since."""
-        if self._plan is None:
-            self._plan = self._of("plan")()
-            for sent in self._sent:
-                self._take(sent)
-        assert self._plan is not None
-        return self._plan
-
-    def _take(self, sent: Sent) -> None:
-        plan, job = self._plan, sent.job
-        assert plan is not None
-        estimate = self.estimate(job)
-        plan.take(plan.earliest(job.procs, estimate, sent.arrival), job.procs, estimate)
+        All jobs run for their estimates, and none arrives but those that were sent from here.
+        """
+        if self._forecast is None:
+            self._forecast = self._of("plan")()
+        coming = self._sent.copy()
+        insort(coming, this := self._coming(job))
+        return self._forecast.start(coming, coming.index(this))

@@ -54,7 +54,9 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     requested = log.column("requested_time")[rows]
     requested = np.where(requested >= 0, requested, run)
     nothing = np.broadcast_to(np.nan, submit.size)
-    jobs = ServedJobs(submit, wait, run, requested, user, procs, nothing, nothing).take(known)
+    jobs = ServedJobs(submit, wait, run, requested, user, procs, nothing, nothing, nothing).take(
+        known
+    )
     start = jobs.submit + jobs.wait
     end = start + jobs.run
     begin, until = float(jobs.submit.min()), float(end.max())

@@ -39,7 +39,8 @@ _wfp3, _unicef = map(inline, VARYING.values())
 
 
 @inline
-def _settled_key(code, job, numbers):
+def settled_key(code, job, numbers):
+    """Return the key of a job in a built-in settled order."""
     if code == ARRIVAL:
         return _arrival(job, numbers)
     if code == SJF:
@@ -107,7 +108,7 @@ def _score_all(scoring, jobs, scores):
 def _key(state, order, job):
     if order.code == SCORE:
         return _score(order.scoring, state.jobs, job, state.jobs.submit[job])
-    return _settled_key(order.code, seen(state, job), order.numbers)
+    return settled_key(order.code, seen(state, job), order.numbers)
 
 
 @inline
@@ -196,7 +197,7 @@ def keys_of_all(jobs, first, code, numbers):
     keys = np.empty(submit.size)
     for job in range(submit.size):
         it = VisibleJob(submit[job], estimate[job], procs[job], user[job], queue[job], first)
-        keys[job] = _settled_key(code, it, numbers)
+        keys[job] = settled_key(code, it, numbers)
     return keys
 
 

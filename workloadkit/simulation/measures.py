@@ -24,6 +24,8 @@ class ServedJobs:
     procs : ndarray of int64, shape (n_jobs,)
     utility, start_value : ndarray of float64, shape (n_jobs,)
         What the job earned and its start value; NaN for a job without a utility function.
+    promise_error : ndarray of float64, shape (n_jobs,)
+        How much later than promised it started; NaN without a promise. [s]
     """
 
     submit: NDArray
@@ -34,6 +36,7 @@ class ServedJobs:
     procs: NDArray[np.int64]
     utility: NDArray[np.float64]
     start_value: NDArray[np.float64]
+    promise_error: NDArray[np.float64]
 
     def take(self, which: NDArray | slice) -> "ServedJobs":
         """Return some of the jobs, by mask, places or slice."""
@@ -94,8 +97,21 @@ MEANS: Mapping[str, Callable[[ServedJobs], NDArray]] = {
 }
 
 
-def _mean(jobs: ServedJobs, *, name: str) -> float:
-    values = MEANS[name](jobs)
+def _late(jobs: ServedJobs) -> NDArray[np.float64]:
+    return np.where(np.isnan(jobs.promise_error), np.nan, jobs.promise_error > 0)
+
+
+#: Means over the jobs of promised against actual starts, likewise.
+OF_PROMISES: Mapping[str, Callable[[ServedJobs], NDArray]] = {
+    "promised_share": lambda jobs: 1.0 - np.isnan(jobs.promise_error),
+    "mean_promise_error": lambda jobs: np.abs(jobs.promise_error),
+    "late_share": _late,
+    "mean_lateness": lambda jobs: np.maximum(jobs.promise_error, 0.0),
+}
+
+
+def _mean(jobs: ServedJobs, *, of: Callable[[ServedJobs], NDArray]) -> float:
+    values = of(jobs)
     values = values[~np.isnan(values)]
     return float(values.mean()) if values.size else np.nan
 
@@ -145,9 +161,14 @@ OF_UTILITIES: Mapping[str, Callable[[ServedJobs], float]] = {
     **{f"earned_p{percent}": partial(_earned, percent=percent) for percent in metrics.PERCENTILES},
 }
 
+#: Aggregates of promised against actual starts.
+PROMISES: Mapping[str, Callable[[ServedJobs], float]] = {
+    name: partial(_mean, of=of) for name, of in OF_PROMISES.items()
+}
+
 #: Aggregates that depend on the served jobs alone.
 OF_JOBS: Mapping[str, Callable[[ServedJobs], float]] = {
-    **{name: partial(_mean, name=name) for name in MEANS},
+    **{name: partial(_mean, of=of) for name, of in MEANS.items()},
     "median_wait": _median_wait,
     **{name: partial(_percentile, name=name) for name in PERCENTILES},
     "jain_fairness": _jain_fairness,

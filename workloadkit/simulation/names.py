@@ -1,6 +1,6 @@
 """Names of the measures of schedules, in the order in which they are printed."""
 
-from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES
+from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, PROMISES
 from workloadkit.simulation.productivity import NAMES
 
 #: Names that `Schedule.metrics` has if jobs have utility functions.
@@ -25,4 +25,4 @@ FURTHER: tuple[str, ...] = (
 )
 
 #: Names that `Schedule.measure` knows.
-MEASURES: tuple[str, ...] = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES)
+MEASURES: tuple[str, ...] = (*METRICS, *FURTHER, *PRODUCTIVITY, *OF_UTILITIES, *PROMISES)

@@ -17,7 +17,7 @@ from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, ServedJobs
+from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, PROMISES, ServedJobs
 from workloadkit.simulation.names import FURTHER, MEASURED, MEASURES, PRODUCTIVITY, UTILITY
 from workloadkit.simulation.productivity import (
     NAMES,
@@ -97,6 +97,18 @@ class Schedule(Displayed):
     def wait(self) -> NDArray:
         """Wait time of each job. [s]."""
         return self.start - self.workload.submit
+
+    @property
+    def promised(self) -> NDArray[np.float64] | None:
+        """Promised start of each job, shape (n_jobs,); None if the scheduler promises none. [s].
+
+        NaN for a job without a promise; infinite for one that was to start never. Conservative and
+        slack-based backfilling promise each job its first reservation. With several reservations,
+        a job has a promise if it starts, or is reserved, in the pass of its submission, and no
+        outages are ahead then. Jobs inside reservations of a log are promised their begin.
+        """
+        promised = self.columns.get("promised_start")
+        return None if promised is None else np.asarray(promised, np.float64)
 
     @cached_property
     def utility(self) -> NDArray[np.float64] | None:
@@ -196,6 +208,9 @@ class Schedule(Displayed):
             w.procs,
             utility=nothing if self.utility is None else self.utility,
             start_value=nothing if w.utilities is None else start_value(w.utilities),
+            promise_error=nothing
+            if self.promised is None
+            else metrics.promise_error(self.start, self.promised),
         )
         return jobs if counted.all() else jobs.take(counted)
 
@@ -291,6 +306,11 @@ class Schedule(Displayed):
         With a predictor also `prediction_accuracy` and `under_predicted`, see `predictions`.
 
         If jobs have utility functions, also `aggregate_utility`, the sum of the earned utility.
+
+        If starts are `promised`, also `promised_share`, the share of the jobs with a promise; and
+        of these `mean_promise_error`, the mean of |start - promised start|; `late_share`, the share
+        that started later than promised; `mean_lateness`, the mean time by which they were late,
+        0 for the others.
         """
         w, counted, jobs = self.workload, self.counted, self.served
         begin, until = self.window
@@ -307,6 +327,7 @@ class Schedule(Displayed):
             **self._interruptions,
             **(self.predictions.summary if self.predicted else {}),
             **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
+            **({} if self.promised is None else {n: of(jobs) for n, of in PROMISES.items()}),
         }
 
     @cached_property
@@ -348,6 +369,8 @@ class Schedule(Displayed):
                     "none"
                 )
             return OF_UTILITIES[name](self.served)
+        if name in PROMISES:
+            return PROMISES[name](self.served)
         if name in self.metrics:
             return self.metrics[name]
         if name == "mean_queue_length":

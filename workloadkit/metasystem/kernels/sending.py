@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import DISABLE_JIT, bare, chosen_by_type, inline, kernel, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit._kernels.reference import by_reference
-from workloadkit.metasystem.kernels.slots import earliest_slot, take_slot
-from workloadkit.metasystem.kernels.streams import ASKS, SENT, TAKEN, go
+from workloadkit.fields import UNKNOWN
+from workloadkit.metasystem.kernels.slots import Line, earliest_slot, start_by_key, take_slot
+from workloadkit.metasystem.kernels.streams import ASKS, FIRST, IN_LINE, LAST, SENT, TAKEN, go
+from workloadkit.simulation.compiled_orders import settled_key
+from workloadkit.simulation.orders import ARRIVAL, VisibleJob
 
 # Codes of policies; only those after RANDOM look at what sites publish.
 HOME, RANDOM, LEAST_WORK, SHORTEST_WAIT, CHEAPEST = range(5)
@@ -27,15 +30,21 @@ class Grid(NamedTuple):
     ----------
     functions, memories : ndarray of int64, shape (n_sites,)
         Addresses of the native function of each site, and of its state.
-    at, until, shown, remaining, inbox_time, inbox_job, plan_time, plan_level, plan_count : ndarray
+    at, until, shown, remaining, inbox_time, inbox_job, plan_time, plan_level, plan_count,
+    plan_last, line_key, line_procs, line_estimate : ndarray
         As in `streams.Streams`; a row for each site.
+    order : ndarray of int64, shape (n_sites,)
+        Code of the order of the queue.
+    numbers : ndarray of int64, shape (n_sites, n)
+        Its parameters, `n_numbers` of them.
+    overtakes : ndarray of bool, shape (n_sites,)
     published, every : ndarray, shape (n_sites,)
         When each site published last, and its interval. [s]
     never_published : ndarray of bool, shape (n_sites,)
     size : ndarray of int64, shape (n_sites,)
         Processors.
     price : ndarray of float64, shape (n_sites,)
-    scheduler, home, number, procs : ndarray of int64, shape (n_jobs,)
+    scheduler, home, number, user, procs : ndarray of int64, shape (n_jobs,)
     submit : ndarray, shape (n_jobs,)
         [s]
     estimate, delay : ndarray, shape (n_sites, n_jobs)
@@ -48,7 +57,13 @@ class Grid(NamedTuple):
     sent : ndarray, shape (n_schedulers, n_sites)
         Work that each has sent to a site and that is not in its publication. [processor-seconds]
     own_time, own_level, own_count : ndarray, shape (n_schedulers, n_sites, n)
-        Published plans with the jobs that each has sent since.
+        Published plans with the jobs that each has sent since, if the order is that of arrival.
+    own_last : ndarray, shape (n_schedulers, n_sites)
+        The planned start of the last of these jobs. [s]
+    own_seen : ndarray of int64, shape (n_schedulers, n_sites)
+        Up to which place of the inbox they are in the plan, -1 if it is to be made again.
+    line : Line
+        Room for `slots.start_by_key`.
     """
 
     functions: NDArray[np.int64]
@@ -62,6 +77,14 @@ class Grid(NamedTuple):
     plan_time: NDArray
     plan_level: NDArray[np.int64]
     plan_count: NDArray[np.int64]
+    plan_last: NDArray
+    line_key: NDArray[np.float64]
+    line_procs: NDArray[np.int64]
+    line_estimate: NDArray
+    order: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    n_numbers: NDArray[np.int64]
+    overtakes: NDArray[np.bool_]
     published: NDArray
     never_published: NDArray[np.bool_]
     every: NDArray
@@ -70,6 +93,7 @@ class Grid(NamedTuple):
     scheduler: NDArray[np.int64]
     home: NDArray[np.int64]
     number: NDArray[np.int64]
+    user: NDArray[np.int64]
     procs: NDArray[np.int64]
     submit: NDArray
     estimate: NDArray
@@ -81,6 +105,9 @@ class Grid(NamedTuple):
     own_time: NDArray
     own_level: NDArray[np.int64]
     own_count: NDArray[np.int64]
+    own_last: NDArray
+    own_seen: NDArray[np.int64]
+    line: Line
 
 
 #: States by the addresses that stand for them, without the compiler.
@@ -149,8 +176,6 @@ def _send_all(grid, first):
         _send(grid, m, job, now)
         if code > RANDOM:
             grid.sent[g, m] += grid.procs[job] * grid.estimate[m, job]
-            if grid.own_time.size > 0:
-                _take(grid, g, m, job, now + grid.delay[m, job])
         job += 1
     return job
 
@@ -175,35 +200,98 @@ def _all_publish(grid, now):
 def _receive(grid, m):
     """Note what a site has published, and which jobs are not in it."""
     for g in range(grid.policy.size):
-        grid.sent[g, m] = 0
-        if grid.own_time.size > 0:
-            n_steps = grid.plan_count[m, 0]
-            grid.own_count[g, m, 0] = n_steps
-            for step in range(n_steps):
-                grid.own_time[g, m, step] = grid.plan_time[m, step]
-                grid.own_level[g, m, step] = grid.plan_level[m, step]
+        grid.sent[g, m], grid.own_seen[g, m] = 0, -1
     for place in range(grid.at[m, TAKEN], grid.at[m, SENT]):
         job = grid.inbox_job[m, place]
         g = grid.scheduler[job]
         grid.sent[g, m] += grid.procs[job] * grid.estimate[m, job]
-        if grid.own_time.size > 0:
-            _take(grid, g, m, job, grid.inbox_time[m, place])
 
 
 @inline
 def _start(grid, g, m, job, arrival):
     """Return the predicted start of a job."""
-    time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
-    return earliest_slot(time, level, count, grid.procs[job], grid.estimate[m, job], arrival)
+    if grid.order[m] != ARRIVAL:
+        return _start_by_key(grid, g, m, job, arrival)
+    seen = grid.own_seen[g, m]
+    if seen < 0 or (
+        seen > grid.at[m, TAKEN] and not _arrives_before(grid, m, seen - 1, job, arrival)
+    ):
+        _copy_plan(grid, g, m)
+        seen = grid.at[m, TAKEN]
+    while seen < grid.at[m, SENT] and _arrives_before(grid, m, seen, job, arrival):
+        other = grid.inbox_job[m, seen]
+        if grid.scheduler[other] == g:
+            begin = _next_slot(grid, g, m, other, grid.inbox_time[m, seen])
+            time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
+            take_slot(time, level, count, begin, grid.estimate[m, other], grid.procs[other])
+            grid.own_last[g, m] = begin
+        seen += 1
+    grid.own_seen[g, m] = seen
+    return _next_slot(grid, g, m, job, arrival)
 
 
 @inline
-def _take(grid, g, m, job, arrival):
-    """Take the slot of a job in a meta-scheduler's plan of a site."""
+def _arrives_before(grid, m, place, job, arrival):
+    """Whether a job of the inbox arrives before another one."""
+    time = grid.inbox_time[m, place]
+    number = grid.number[grid.inbox_job[m, place]]
+    return time < arrival or (time == arrival and number <= grid.number[job])
+
+
+@inline
+def _copy_plan(grid, g, m):
+    """Let a meta-scheduler's plan of a site be the published one."""
+    n_steps = grid.plan_count[m, 0]
+    grid.own_count[g, m, 0], grid.own_last[g, m] = n_steps, grid.plan_last[m, LAST]
+    for step in range(n_steps):
+        grid.own_time[g, m, step] = grid.plan_time[m, step]
+        grid.own_level[g, m, step] = grid.plan_level[m, step]
+
+
+@inline
+def _next_slot(grid, g, m, job, arrival):
+    """Return the start of a job behind all others of a meta-scheduler's plan."""
     time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
-    procs, estimate = grid.procs[job], grid.estimate[m, job]
-    begin = earliest_slot(time, level, count, procs, estimate, arrival)
-    take_slot(time, level, count, begin, estimate, procs)
+    after = arrival if grid.overtakes[m] else max(arrival, grid.own_last[g, m])
+    return earliest_slot(time, level, count, grid.procs[job], grid.estimate[m, job], after)
+
+
+@bare
+def _start_by_key(grid, g, m, job, arrival):
+    """Return the predicted start of a job at a site whose queue has another order."""
+    at, line = grid.at, grid.line
+    _copy_plan(grid, g, m)
+    n_jobs = at[m, IN_LINE]
+    for place in range(n_jobs):
+        line.key[place], line.arrival[place] = grid.line_key[m, place], grid.plan_time[m, 0]
+        line.procs[place] = grid.line_procs[m, place]
+        line.estimate[place] = grid.line_estimate[m, place]
+    which, first = -1, grid.plan_last[m, FIRST]
+    for place in range(at[m, TAKEN], at[m, SENT] + 1):
+        other = job
+        if place < at[m, SENT]:
+            other = grid.inbox_job[m, place]
+        if which < 0 and (other == job or not _arrives_before(grid, m, place, job, arrival)):
+            which = n_jobs
+            first = min(first, arrival)
+            _put_in_line(grid, m, n_jobs, job, arrival, first)
+            n_jobs += 1
+        if other != job and grid.scheduler[other] == g:
+            first = min(first, grid.inbox_time[m, place])
+            _put_in_line(grid, m, n_jobs, other, grid.inbox_time[m, place], first)
+            n_jobs += 1
+    time, level, count = grid.own_time[g, m], grid.own_level[g, m], grid.own_count[g, m]
+    return start_by_key(time, level, count, line, n_jobs, which, grid.overtakes[m])
+
+
+@inline
+def _put_in_line(grid, m, place, job, arrival, first):
+    """Put a job that arrives into the line of a site."""
+    line, length = grid.line, grid.estimate[m, job]
+    seen = VisibleJob(arrival, length, grid.procs[job], grid.user[job], UNKNOWN, first)
+    numbers = grid.numbers[m, : grid.n_numbers[m]]
+    line.key[place], line.arrival[place] = settled_key(grid.order[m], seen, numbers), arrival
+    line.procs[place], line.estimate[place] = grid.procs[job], length
 
 
 @inline
@@ -255,3 +343,6 @@ def _send(grid, m, job, now):
         place -= 1
     time[m, place], jobs[m, place] = arrival, job
     at[m, SENT] += 1
+    for g in range(grid.policy.size):
+        if grid.own_seen[g, m] > place:
+            grid.own_seen[g, m] = -1

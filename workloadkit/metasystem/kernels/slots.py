@@ -4,6 +4,11 @@ A plan is three arrays: when each step begins, the free processors from then unt
 and the number of steps. Both engines use the same functions.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from workloadkit._kernels.compile import shared
 
 
@@ -62,3 +67,77 @@ def earliest_slot(time, level, count, procs, duration, after):
             elif end >= begin + duration:
                 break
     return begin
+
+
+class Line(NamedTuple):
+    """Jobs of a site in the order of arrival.
+
+    Parameters
+    ----------
+    key : ndarray of float64, shape (n,)
+        The smallest comes first; of equal ones the first to arrive.
+    arrival, estimate : ndarray, shape (n,)
+        [s]
+    procs : ndarray of int64, shape (n,)
+    placed : ndarray of bool, shape (n,)
+        For marks.
+    """
+
+    key: NDArray[np.float64]
+    arrival: NDArray
+    procs: NDArray[np.int64]
+    estimate: NDArray
+    placed: NDArray[np.bool_]
+
+
+@shared
+def start_by_key(time, level, count, line, n_jobs, which, overtakes):
+    """Return the start of one of the first `n_jobs` of a line.
+
+    Either no job starts while one with a smaller key waits; or each, in the order of the keys,
+    takes the earliest slot that the others leave.
+    """
+    arrival, procs, estimate, placed = line.arrival, line.procs, line.estimate, line.placed
+    now = time[0]
+    for job in range(n_jobs):
+        placed[job] = False
+    while True:
+        head = _first_by_key(line, n_jobs, now, overtakes)
+        begin = now
+        if head >= 0:
+            after = max(now, arrival[head])
+            begin = earliest_slot(time, level, count, procs[head], estimate[head], after)
+        ahead = -1 if overtakes else _next_ahead(line, n_jobs, head, now, begin)
+        if ahead >= 0:
+            now = arrival[ahead]
+        elif head == which:
+            return begin
+        else:
+            placed[head] = True
+            take_slot(time, level, count, begin, estimate[head], procs[head])
+            now = now if overtakes else begin
+
+
+@shared
+def _first_by_key(line, n_jobs, now, whenever):
+    """Return the job with the smallest key among those that have arrived, or among all; or -1."""
+    key, arrival, placed = line.key, line.arrival, line.placed
+    first = -1
+    for job in range(n_jobs):
+        is_there = not placed[job] and (whenever or arrival[job] <= now)
+        if is_there and (first < 0 or key[job] < key[first]):
+            first = job
+    return first
+
+
+@shared
+def _next_ahead(line, n_jobs, head, now, begin):
+    """Return the first job that arrives later, but ahead of the head or without one; or -1."""
+    key, arrival, placed = line.key, line.arrival, line.placed
+    ahead = -1
+    for job in range(n_jobs):
+        is_first = not placed[job] and arrival[job] > now
+        is_first = is_first and (ahead < 0 or arrival[job] < arrival[ahead])
+        if is_first and (head < 0 or (arrival[job] <= begin and key[job] < key[head])):
+            ahead = job
+    return ahead

@@ -13,15 +13,20 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.metasystem.kernels.slots import earliest_slot, free_from, start_plan, take_slot
+from workloadkit.simulation.compiled_orders import seen, settled_key
 from workloadkit.simulation.events import allocate, arrive
 from workloadkit.simulation.loop import _next_instant, _policy_asks, _take_instant
 from workloadkit.simulation.machine.pool import FREE
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.orders import ARRIVAL, Order
+from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING
 
 # Places in Streams.at: local jobs that have arrived; meta jobs in the inbox, and those of them that
-# have arrived; the first row that may wait; whether the policy requests a return.
-N_LOCAL, SENT, TAKEN, LOW, ASKS = range(5)
+# have arrived; the first row that may wait; whether the policy requests a return; jobs in the line.
+N_LOCAL, SENT, TAKEN, LOW, ASKS, IN_LINE = range(6)
+
+# Places in Streams.plan_last.
+LAST, FIRST = range(2)
 
 # Places in Streams.work: that of all jobs that have arrived, and that of those that have ended.
 OF_ARRIVED, OF_ENDED = range(2)
@@ -58,7 +63,7 @@ class Streams(NamedTuple):
     inbox_job : ndarray of int64, shape (n_meta,)
     origin : ndarray of int64, shape (n_rows,)
         The job in each row of the state's tables: i for a local one, -1 - i for a meta job.
-    at : ndarray of int64, shape (5,)
+    at : ndarray of int64, shape (6,)
     work : ndarray, shape (2,)
         [processor-seconds]
     until : ndarray, shape (1,)
@@ -69,8 +74,15 @@ class Streams(NamedTuple):
         When surveyed: remaining work by the estimates. [processor-seconds]
     plan_time, plan_level, plan_count : ndarray
         When surveyed: see `slots`; without room if no plan is published.
-    in_order : bool
-        Whether no job overtakes another.
+    plan_last : ndarray, shape (2,)
+        When surveyed: the planned start of the last waiting job, and the first arrival of all, or
+        `never`. [s]
+    line_key, line_procs, line_estimate : ndarray, shape (n_rows,)
+        When surveyed: the waiting jobs, if their order is not that of arrival.
+    order : Order
+        That of the queue.
+    overtakes : bool
+        Whether jobs overtake others that come first.
     """
 
     local: Table
@@ -86,7 +98,21 @@ class Streams(NamedTuple):
     plan_time: NDArray
     plan_level: NDArray[np.int64]
     plan_count: NDArray[np.int64]
-    in_order: bool
+    plan_last: NDArray
+    line_key: NDArray[np.float64]
+    line_procs: NDArray[np.int64]
+    line_estimate: NDArray
+    order: Order
+    overtakes: bool
+
+
+@inline
+def _none(state, job, now):
+    return state.never
+
+
+#: (state, job, now) of a policy: the start of a waiting job by its reservation; `never` for none.
+reserved_start = by_part("policy", "reserved_start", _none)
 
 
 @inline
@@ -217,18 +243,44 @@ def _make_plan(state, now):
     for place in range(at[N_RUNNING] - 1, -1, -1):
         end, job = state.planned_ends[place], state.planned_jobs[place]
         free_from(time, level, count, max(end, now), jobs.procs[job])
-    row, after = streams.at[LOW], now
+    streams.plan_last[LAST] = now
+    streams.plan_last[FIRST] = state.first[0] if at[ARRIVED] > 0 else state.never
+    streams.at[IN_LINE] = 0
+    row = streams.at[LOW]
     while row < at[ARRIVED] and state.start[row] != state.never:
         row += 1
     streams.at[LOW] = row
     while row < at[ARRIVED]:
         if state.start[row] == state.never:
-            procs, estimate = jobs.procs[row], jobs.estimate[row]
-            begin = earliest_slot(time, level, count, procs, estimate, after)
-            take_slot(time, level, count, begin, estimate, procs)
-            if streams.in_order:
-                after = begin
+            if streams.order.code == ARRIVAL:
+                _plan_one(state, row, now)
+            else:
+                _put_in_line(state, row)
         row += 1
+
+
+@inline
+def _plan_one(state, row, now):
+    """Let a waiting job take the slot of its reservation, or the next one."""
+    jobs, streams = state.jobs, state.users
+    time, level, count = streams.plan_time, streams.plan_level, streams.plan_count
+    procs, estimate = jobs.procs[row], jobs.estimate[row]
+    begin = max(reserved_start(state, row, now), now)
+    if begin == state.never:
+        after = now if streams.overtakes else streams.plan_last[LAST]
+        begin = earliest_slot(time, level, count, procs, estimate, after)
+    take_slot(time, level, count, begin, estimate, procs)
+    streams.plan_last[LAST] = begin
+
+
+@inline
+def _put_in_line(state, row):
+    """Show a waiting job with the key of its order."""
+    jobs, streams = state.jobs, state.users
+    place, order = streams.at[IN_LINE], streams.order
+    streams.line_key[place] = settled_key(order.code, seen(state, row), order.numbers)
+    streams.line_procs[place], streams.line_estimate[place] = jobs.procs[row], jobs.estimate[row]
+    streams.at[IN_LINE] += 1
 
 
 def go(state: Any) -> None:

@@ -70,6 +70,8 @@ class Reservable(Hardware):
         reservation = np.full(n_jobs, -1)
         reservation[table.job[accepted]] = table.number[accepted]
         columns = {name: _spread(x, places, n_jobs) for name, x in outcome.columns.items()}
+        promised = columns.setdefault("promised_start", np.full(n_jobs, np.nan))
+        promised[table.job[accepted]] = answer[accepted]
         queued = reservation < 0
         answers = {
             "mean_wait_in_queue": float((start - submit)[queued].mean()) if queued.any() else 0.0,

@@ -4,13 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
 from workloadkit.simulation.policies.overtaking import AS_USUAL
 from workloadkit.simulation.predicting import NO_PREDICTOR, Predicting, predicting
-from workloadkit.simulation.state import LACKS_ROOM, REQUESTED, Jobs, State, new_state, waiting_jobs
+from workloadkit.simulation.state import (
+    LACKS_ROOM,
+    REQUESTED,
+    Jobs,
+    State,
+    never,
+    new_state,
+    waiting_jobs,
+)
 from workloadkit.simulation.workload import Rules, Workload, predictor_rng
 
 
@@ -132,3 +141,10 @@ class CompiledPolicy:
     def history(self, state: State) -> Mapping[str, Any]:
         """Return the policy's decisions over time, for `Schedule.history`."""
         return {}
+
+
+def promises(start: NDArray) -> NDArray[np.float64]:
+    """Return promised starts: `inf` for never, NaN if there is none (a time before all times)."""
+    latest = never(start.dtype)
+    found = np.where(start == latest, np.inf, start.astype(np.float64))
+    return np.where(start == -latest, np.nan, found)

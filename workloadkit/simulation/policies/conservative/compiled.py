@@ -1,8 +1,11 @@
 """Conservative backfilling in the compiled engine."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
@@ -29,8 +32,12 @@ class CompiledConservative(CompiledPolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        promises = kernel.new_promises(state.jobs.submit, self.rules.machine, self.compression)
-        return state._replace(policy=promises)
+        part = kernel.new_promises(state.jobs.submit, self.rules.machine, self.compression)
+        return state._replace(policy=part)
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Return the promised start of each job."""
+        return {"promised_start": promises(state.policy.promised)}
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the reservations of another one.
@@ -43,6 +50,7 @@ class CompiledConservative(CompiledPolicy):
         state = self.begin(state)
         policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at[N_SEEN]
         policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]
+        policy.promised[:n_seen] = other.policy.promised[low : low + n_seen]
         waiting = waiting[waiting < n_seen]
         policy.waiting[: waiting.size] = waiting
         before, n_ended = other.policy, other.policy.at[kernel.ENDED]

@@ -62,7 +62,7 @@ from workloadkit.simulation.policies.conservative.slots import (
     new_slots,
     search,
 )
-from workloadkit.simulation.state import ARRIVED, N_RUNNING
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, never
 
 # Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
 # cannot be kept; whether the plan contains all running and waiting jobs; whether there may be free
@@ -91,6 +91,8 @@ class Promises(NamedTuple):
         In the order of arrival.
     reserved : ndarray, shape (n_jobs,)
         Start of each waiting job. [s]
+    promised : ndarray, shape (n_jobs,)
+        The first reservation of each job; before it, a time before all times. [s]
     ended : ndarray of int64, shape (n_jobs,)
         The jobs that have ended since the last pass.
     plan : Plan
@@ -103,6 +105,7 @@ class Promises(NamedTuple):
 
     waiting: NDArray[np.int64]
     reserved: NDArray
+    promised: NDArray
     ended: NDArray[np.int64]
     plan: Plan
     slots: Slots
@@ -117,6 +120,7 @@ def new_promises(submit: NDArray, procs: int, compression: int) -> Promises:
     return Promises(
         waiting=np.empty(n_jobs, np.int64),
         reserved=np.empty(n_jobs, dtype),
+        promised=np.full(n_jobs, -never(dtype)),
         ended=np.empty(n_jobs, np.int64),
         plan=new_plan(n_jobs, dtype),
         slots=new_slots(procs, n_jobs, dtype),
@@ -131,12 +135,19 @@ def _nothing(state, what, now):
     pass
 
 
-#: A job has its first place, or another one as promises are void; a job starts.
-_placed = by_part("policy", "placed", _nothing)
+#: A job starts.
 _starts = by_part("policy", "starts", _nothing)
 
 #: (state, new, now): start jobs, and reserve for those from `new` on if the machine does not.
 _finish = by_part("policy", "finish")
+
+
+@inline
+def _placed(state, job):
+    """Promise a job its first reservation."""
+    policy = state.policy
+    if policy.promised[job] == -state.never:
+        policy.promised[job] = policy.reserved[job]
 
 
 @inline
@@ -158,6 +169,12 @@ def job_returned(state, job, now):
     waiting[place] = job
     at[WAIT] += 1
     at[VOID] = True
+
+
+@inline
+def reserved_start(state, job, now):
+    """Return the start of a waiting job by its reservation."""
+    return state.policy.reserved[job]
 
 
 @inline
@@ -227,10 +244,10 @@ def _reserve_parts(state, new, now):
             job = policy.waiting[place]
             if at[VOID] or policy.compression == FULL or fits(state, job, now):
                 policy.reserved[job] = reserve(state, job, now)
-                _placed(state, job, now)
+                _placed(state, job)
     for job in range(new, state.at[ARRIVED]):
         policy.reserved[job] = reserve(state, job, now)
-        _placed(state, job, now)
+        _placed(state, job)
         wait(state, job)
     policy.when[NEXT_START] = now  # examine all
 
@@ -291,7 +308,7 @@ def place_first(state, job, now):
         settle(state, job, begin, now)
     policy.slots.searched[job] = policy.slots.at[N_RELEASES]
     note(policy, policy.reserved[job], now)
-    _placed(state, job, now)
+    _placed(state, job)
     return policy.reserved[job]
 
 

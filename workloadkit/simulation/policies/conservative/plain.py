@@ -1,7 +1,7 @@
 """Conservative backfilling in plain Python."""
 
-from collections.abc import Mapping
-from math import inf
+from collections.abc import Mapping, Sequence
+from math import inf, nan
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
@@ -21,6 +21,7 @@ class ConservativeScheduler(Scheduler):
         super().__init__()
         self.compression = compression
         self.reserved: dict[JobView, Any] = {}  # starts of waiting jobs, in order of arrival
+        self._promised: dict[JobView, Any] = {}  # the first of these
         self._room = False  # whether reservations may move into free room
         self._void = False  # whether reservations cannot be kept
 
@@ -31,7 +32,14 @@ class ConservativeScheduler(Scheduler):
         """
         if type(self._at.hardware) is type(other._at.hardware):
             self.reserved = {copies[job]: begin for job, begin in other.reserved.items()}
+            self._promised = {
+                copies[job]: begin for job, begin in other._promised.items() if job in copies
+            }
             self._room, self._void = other._room, other._void or other._outlived
+
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+        """Return the promised start of each job."""
+        return {"promised_start": [float(self._promised.get(job, nan)) for job in jobs]}
 
     def job_ends(self, job: JobView) -> None:
         """Record the end of a job: others may start earlier."""
@@ -43,6 +51,11 @@ class ConservativeScheduler(Scheduler):
     def plans_void(self) -> None:
         """Void all reservations, as the machine differs from what was planned."""
         self._void = True
+
+    @property
+    def kept(self) -> Mapping[JobView, Any]:
+        """Starts of the waiting jobs with reservations that are not void."""
+        return {} if self._void else self.reserved
 
     @property
     def _outlived(self) -> bool:
@@ -60,6 +73,7 @@ class ConservativeScheduler(Scheduler):
             self.release()
             self.reserve_room()
         for job in self.queue:
+            self._promised.setdefault(job, self.reserved[job])
             if self.reserved[job] <= self.now and self.fits(job):
                 del self.reserved[job]
                 self.start(job)

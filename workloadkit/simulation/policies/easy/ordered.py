@@ -44,13 +44,17 @@ class SettledOrder(Backfilling):
         """Whether a subclass defines a custom key."""
         return type(self).key is not SettledOrder.key
 
+    @property
+    def is_by_arrival(self) -> bool:
+        """Whether the order is that of arrival."""
+        return self.order == "arrival" and not self.custom_key
+
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
         from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 
-        by_arrival = self.order == "arrival" and not self.custom_key
         return OrderedScheduler(
-            None if by_arrival else self.place,
+            None if self.is_by_arrival else self.place,
             self.backfill,
             self.reservations,
             overtaking_of(self),

@@ -1,8 +1,8 @@
 """Backfilling in any order, in plain Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
@@ -59,6 +59,9 @@ class OrderedScheduler(Scheduler):
         self.key, self.backfill, self.reservations = key, backfill, reservations
         self.spares, self.strict = overtaking
         self.places = _Places(key, self) if key else None
+        self._promised: dict[
+            JobView, Any
+        ] = {}  # starts in the pass of the submission, planned then
         self.backfill_places: _Places | None = None
         if backfill not in ("same", "none"):
             self.backfill_places = _Places(partial(SETTLED[backfill], numbers=()), self)
@@ -84,6 +87,36 @@ class OrderedScheduler(Scheduler):
         while waiting and self.fits(waiting[0]):
             self.start(waiting.pop(0))
         self.backfill_behind(waiting)
+        if self.keeps_promises:
+            self._promise()
+
+    @property
+    def keeps_promises(self) -> bool:
+        """Whether jobs may have reservations from their submission on."""
+        return self.reservations > 1 and self.backfill != "none"
+
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+        """Return the promised start of each job, with several reservations."""
+        if not self.keeps_promises:
+            return {}
+        return {"promised_start": [float(self._promised.get(job, nan)) for job in jobs]}
+
+    def start(self, job: JobView) -> None:
+        """Start a job; at its submission that is the promise."""
+        super().start(job)
+        if self.keeps_promises and job.submit == self.now:
+            self._promised.setdefault(job, self.now)
+
+    def _promise(self) -> None:
+        """Promise the reserved jobs that were submitted now their starts."""
+        if self.outages_ahead or not self.queue or self.queue[-1].submit < self.now:
+            return
+        profile = plan_running(self)
+        for job in self.in_order()[: self.reservations]:
+            begin = profile.earliest(job)
+            profile.take(begin, job)
+            if job.submit == self.now:
+                self._promised.setdefault(job, begin)
 
     def backfill_behind(self, waiting: list[JobView]) -> None:
         """Make the reservations, then backfill; `waiting` is in order, the head first."""

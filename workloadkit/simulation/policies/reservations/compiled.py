@@ -1,11 +1,12 @@
 """Several reservations, in the compiled engine."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from workloadkit.simulation.compiled_orders import ranks
-from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.profile import n_rows
 from workloadkit.simulation.state import State
@@ -22,8 +23,8 @@ class CompiledReservations(CompiledPolicy):
     order, backfill_order : NamedTuple
         See `orders`.
     reservations : int
-    threshold : float
-        Least expansion factor of a job with a reservation.
+    threshold : float, optional
+        Least expansion factor of a job with a reservation. With one, none is promised.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class CompiledReservations(CompiledPolicy):
         order: Any,
         backfill_order: Any,
         reservations: int,
-        threshold: float = 1.0,
+        threshold: float | None = None,
     ) -> None:
         super().__init__(workload, rules)
         self.orders, self.reservations = (order, backfill_order), reservations
@@ -42,6 +43,11 @@ class CompiledReservations(CompiledPolicy):
     def n_planned(self, n_jobs: int) -> int:
         """Return how many rows of the machine the profile needs."""
         return n_rows(n_jobs)
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Return the promised start of each job."""
+        promised = state.policy.promised
+        return {"promised_start": promises(promised)} if promised.size else {}
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
@@ -57,7 +63,7 @@ class CompiledReservations(CompiledPolicy):
             rank if backfill_order is order else places(backfill_order),
             orders=(None, None) if known else self.orders,
             reservations=min(self.reservations, rank.size),
-            threshold=float(self.threshold),
+            threshold=self.threshold,
             dtype=state.jobs.submit.dtype,
         )
         return state._replace(policy=part)

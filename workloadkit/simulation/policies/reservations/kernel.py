@@ -39,7 +39,7 @@ from workloadkit.simulation.profile import (
     take_steps,
 )
 from workloadkit.simulation.queue import comes_before, insert_waiting
-from workloadkit.simulation.state import ARRIVED, N_RUNNING
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, never
 
 # Places in Reserving.at: waiting jobs; whether the profile contains the running jobs and the
 # reservations; jobs with a reservation; the last of them.
@@ -65,6 +65,9 @@ class Reserving(NamedTuple):
         Whether the two orders differ; otherwise both lists are one.
     waits : ndarray of bool, shape (n_jobs,)
         Whether each job waits.
+    promised : ndarray, shape (n_jobs,)
+        Start of each job, or its reservation, in the pass of its submission; before it, and
+        without one, a time before all times. Empty if there is a threshold. [s]
     profile : StepProfile
     at : ndarray of int64, shape (4,)
     """
@@ -79,6 +82,7 @@ class Reserving(NamedTuple):
     others: NDArray[np.int64]
     orders_differ: bool
     waits: NDArray[np.bool_]
+    promised: NDArray
     profile: StepProfile
     at: NDArray[np.int64]
 
@@ -89,7 +93,7 @@ def new_reserving(
     *,
     orders: tuple[Any, Any] = (None, None),
     reservations: int,
-    threshold: float = 1.0,
+    threshold: float | None = None,
     dtype: np.dtype,
 ) -> Reserving:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
@@ -100,11 +104,12 @@ def new_reserving(
         rank,
         backfill_rank,
         reservations,
-        threshold,
+        1.0 if threshold is None else float(threshold),
         queue=queue,
         others=np.empty(n_jobs, np.int64) if orders_differ else queue,
         orders_differ=orders_differ,
         waits=np.zeros(n_jobs, np.bool_),
+        promised=np.full(n_jobs if threshold is None else 0, -never(dtype)),
         profile=new_profile(n_jobs, dtype),
         at=np.zeros(4, np.int64),
     )
@@ -161,6 +166,30 @@ def allocate(state, new, now):
             at[KNOWN] = True  # otherwise nothing is free, and nothing starts before the next one
         if state.at[N_RUNNING] > count:
             _compact(policy)
+    if policy.promised.size > 0 and not ahead and (new < state.at[ARRIVED] or state.by_event):
+        _promise(state, now)
+
+
+@bare
+def _promise(state, now):
+    """Promise the reserved jobs that were submitted now their starts."""
+    policy, at = state.policy, state.policy.at
+    n_reserved, some = min(policy.reservations, at[WAIT]), False
+    for place in range(n_reserved):
+        some = some or _may_promise(state, policy.queue[place], now)
+    if some:
+        plan_running(state, policy.profile, now)
+        for place in range(n_reserved):
+            begin = _reserve_slot(state, policy.queue[place], now)
+            if _may_promise(state, policy.queue[place], now):
+                policy.promised[policy.queue[place]] = begin
+        at[KNOWN] = False
+
+
+@inline
+def _may_promise(state, job, now):
+    """Whether a job was submitted now and has no promise."""
+    return state.jobs.submit[job] == now and state.policy.promised[job] == -state.never
 
 
 @inline
@@ -195,7 +224,7 @@ def _look_at_one(state, job, now):
     need, end = need_of(state, job, now), now + state.jobs.estimate[job]
     if fits(state, job, now) and fits_now(state, policy.profile, need, end):
         take_between(state, policy.profile, need, now, end)
-        start_job(state, job, now)
+        _start_job(state, job, now)
         return
     if at[N_RESERVED] < policy.reservations and _is_due(state, job, now):
         _reserve_slot(state, job, now)
@@ -218,6 +247,15 @@ def _join(policy, job):
 @inline
 def _start(state, job, now):
     state.policy.waits[job] = False
+    _start_job(state, job, now)
+
+
+@inline
+def _start_job(state, job, now):
+    """Start a job; at its submission that is the promise."""
+    promised = state.policy.promised
+    if promised.size > 0 and _may_promise(state, job, now):
+        promised[job] = now
     start_job(state, job, now)
 
 

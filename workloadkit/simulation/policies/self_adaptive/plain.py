@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from math import ceil, inf
 from typing import Any
 
-import numpy as np
-
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Job, JobView, Scheduler, Simulation, User
-from workloadkit.simulation.plain.job import show
+from workloadkit.simulation.engine import Job, JobView, Scheduler, User
+from workloadkit.simulation.plain.ahead import Ahead, planned_copy
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy, plain_form
@@ -139,26 +137,16 @@ class SelfAdaptiveScheduler(Scheduler):
     def _simulated(self, policy: Policy) -> float:
         """Return the mean of the measure if a policy served the coming weeks."""
         until = self.now + self.policy.weeks * WEEK
-        coming, scheduler = ForecastUser(), plain_form(policy)
-        coming.jobs = list(self._forecast(coming, until))
-        simulation = Simulation(
-            self._at.hardware.without_outages(),
+        scheduler, hardware = plain_form(policy), self._at.hardware.without_outages()
+        simulation = Ahead(
+            self._at,
+            hardware,
             scheduler,
-            [coming],
+            [*self._forecast(User(), until)],
             passes="event" if self._at.by_event else "instant",
-            rng=np.random.default_rng(0),  # as in the compiled engine
             utility_at=self.utility_at,
         )
-        simulation.now, simulation.first = self.now, self._at.first
-        records = {job: _copy_of(job, coming) for job in (*self.running, *self.queue)}
-        for job in sorted(self.running, key=lambda job: (job.start, job.arrival)):
-            records[job].start = job.start
-            show(records[job])
-            if job.planned_end > self.now:  # otherwise it has ended
-                simulation.resume(records[job], job.planned_end)
-        for job in self.queue:
-            simulation.arrive(records[job])
-        copies = {job: record.view for job, record in records.items()}
+        copies = simulation.copies
         present = self.inner
         if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
             n_partitions = scheduler.n_partitions
@@ -182,7 +170,7 @@ class SelfAdaptiveScheduler(Scheduler):
             past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
             # new jobs with new numbers: jobs of one second keep their order
             for number, job in enumerate(past, 1):
-                copy = _copy_of(job, submitter)
+                copy = planned_copy(job, submitter)
                 copy.submit, copy.number = job.submit + length, number
                 yield copy
         elif self.policy.forecast == "actual":
@@ -192,23 +180,5 @@ class SelfAdaptiveScheduler(Scheduler):
                 if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
                 yield from (
-                    _copy_of(job, submitter) for job in jobs if self.now < job.submit <= until
+                    planned_copy(job, submitter) for job in jobs if self.now < job.submit <= until
                 )
-
-
-class ForecastUser(User):
-    """A user who submits the forecast jobs, once they are set."""
-
-    jobs: Sequence[Job] = ()
-
-    def begin(self) -> None:
-        """Submit every job for its time."""
-        for job in self.jobs:
-            self._at.add(job)
-
-
-def _copy_of(job: Job | JobView, submitter: User) -> Job:
-    """Return a copy of a job that has not started, with its estimate as run time."""
-    copy = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
-    copy.queue, copy.utility = job.queue, job.utility
-    return copy

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workloadkit.simulation.policies.conservative.compiled import CompiledConservative
 from workloadkit.simulation.policies.slack import kernel
 from workloadkit.simulation.state import ARRIVED, State
@@ -47,14 +45,11 @@ class CompiledSlack(CompiledConservative):
         continued = super().continue_from(state, other, low)
         if type(state.machine) is type(other.machine):
             policy, n_there = continued.policy, state.at[ARRIVED]
-            for name in ("slack", "promised"):
-                getattr(policy, name)[:n_there] = getattr(other.policy, name)[low : low + n_there]
+            policy.slack[:n_there] = other.policy.slack[low : low + n_there]
             policy.waited[:], policy.n_started[:] = other.policy.waited, other.policy.n_started
         return continued
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return the promised start and the slack of each job."""
         self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
-        promised = state.policy.promised
-        promised = np.where(promised == state.never, np.inf, promised.astype(np.float64))
-        return {"promised_start": promised, "slack": state.policy.slack}
+        return {**super().columns(state), "slack": state.policy.slack}

@@ -37,7 +37,7 @@ from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 
 )
 from workloadkit.simulation.policies.conservative.plan import Plan, settle, settle_at, take_out
 from workloadkit.simulation.policies.conservative.slots import NONE, Slots
-from workloadkit.simulation.state import ARRIVED, never
+from workloadkit.simulation.state import ARRIVED
 
 
 class Slacks(NamedTuple):
@@ -45,7 +45,7 @@ class Slacks(NamedTuple):
 
     Parameters
     ----------
-    waiting, reserved, ended, plan, slots, compression, when, at
+    waiting, reserved, promised, ended, plan, slots, compression, when, at
         As in `conservative.kernel.Promises`.
     factor : float
         Slack in mean waits.
@@ -57,8 +57,6 @@ class Slacks(NamedTuple):
         Numbers of the important queues.
     slack : ndarray of float64, shape (n_jobs,)
         [s]
-    promised : ndarray, shape (n_jobs,)
-        The first reservation of each job; before it, a time before all times. [s]
     later : ndarray of int64, shape (depth + 1,)
         The jobs with the latest reservations, in the order of these.
     begins, best : ndarray, shape (depth + 2,)
@@ -72,6 +70,7 @@ class Slacks(NamedTuple):
 
     waiting: NDArray[np.int64]
     reserved: NDArray
+    promised: NDArray
     ended: NDArray[np.int64]
     plan: Plan
     slots: Slots
@@ -83,7 +82,6 @@ class Slacks(NamedTuple):
     machine: int
     queues: NDArray[np.int64]
     slack: NDArray[np.float64]
-    promised: NDArray
     later: NDArray[np.int64]
     begins: NDArray
     best: NDArray
@@ -113,7 +111,6 @@ def new_slacks(
         machine=machine,
         queues=np.array(queues, np.int64),
         slack=np.zeros(n_jobs),
-        promised=np.full(n_jobs, -never(dtype)),
         later=np.empty(depth + 1, np.int64),
         begins=np.empty(depth + 2, dtype),
         best=np.empty(depth + 2, dtype),
@@ -143,14 +140,6 @@ def starts(state, job, now):
     policy = state.policy
     policy.waited[0] += now - state.jobs.submit[job]
     policy.n_started[0] += 1
-
-
-@inline
-def placed(state, job, now):
-    """Promise a job its first reservation."""
-    policy = state.policy
-    if policy.promised[job] == -state.never:
-        policy.promised[job] = policy.reserved[job]
 
 
 @inline

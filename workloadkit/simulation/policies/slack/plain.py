@@ -29,7 +29,6 @@ class SlackScheduler(ConservativeScheduler):
         self.waited: Any = 0  # by the jobs that have started
         self.n_started = 0
         self.slack: dict[JobView, float] = {}
-        self.promised: dict[JobView, Any] = {}
         self._void = True  # jobs of another scheduler arrive at once; their promises are new
 
     def continue_from(self, other: Any, copies: Mapping[JobView, JobView]) -> None:
@@ -38,17 +37,11 @@ class SlackScheduler(ConservativeScheduler):
         if type(self._at.hardware) is type(other._at.hardware):
             self.waited, self.n_started = other.waited, other.n_started
             self.slack |= {copies[job]: other.slack[job] for job in copies}
-            self.promised = {
-                copies[job]: begin for job, begin in other.promised.items() if job in copies
-            }
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the promised start and the slack of each job."""
         self.policy.warn_of_queues({job.queue for job in jobs})
-        return {
-            "promised_start": [float(self.promised[job]) for job in jobs],
-            "slack": [self.slack[job] for job in jobs],
-        }
+        return {**super().columns(jobs), "slack": [self.slack[job] for job in jobs]}
 
     def job_arrives(self, job: JobView) -> None:
         """Determine the slack of a new job, by the waits until now."""
@@ -64,26 +57,12 @@ class SlackScheduler(ConservativeScheduler):
         self.n_started += 1
         super().start(job)
 
-    def reserve_room(self) -> None:
-        """Move reservations forward and reserve for new jobs, which may move others."""
-        super().reserve_room()
-        self._promise()
-
-    def reserve_processors(self) -> None:
-        """Reserve if outages are ahead: new jobs move no others."""
-        super().reserve_processors()
-        self._promise()
-
-    def _promise(self) -> None:
-        for job, begin in self.reserved.items():
-            self.promised.setdefault(job, begin)
-
     def place(self, profile: Profile, job: JobView) -> None:
         """Reserve for a job without a reservation."""
         super().place(profile, job)
         if not (self._void or self._outlived) and self.now < self.reserved[job] < inf:
             self._improve(profile, job)
-        self.promised.setdefault(job, self.reserved[job])
+        self._promised.setdefault(job, self.reserved[job])
 
     def _improve(self, profile: Profile, new: JobView) -> None:
         """Move the jobs with the latest reservations, as long as that is cheaper."""
@@ -126,6 +105,6 @@ class SlackScheduler(ConservativeScheduler):
 
     def _latest(self, job: JobView) -> Any:
         """Return the latest start of a job; promises that cannot be kept are not broken further."""
-        if job not in self.promised:
+        if job not in self._promised:
             return self.reserved[job]
-        return max(self.promised[job] + self.slack[job], self.reserved[job])
+        return max(self._promised[job] + self.slack[job], self.reserved[job])

@@ -1,0 +1,137 @@
+"""Promised starts: what schedulers keep, what they promise by the words, and what is measured."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from analysis.schedules import compare_schedules
+from tests.both_engines import ENGINES, agree
+from tests.examples import examples
+from tests.oracles import promises as oracle
+from tests.small_logs import busy_log
+from workloadkit.simulation.measures import PROMISES
+
+COMPRESSIONS = ("full", "start", "none")
+MACHINE = 4
+
+job = st.tuples(st.integers(0, 20), st.integers(1, 8), st.integers(0, 6), st.integers(1, 4))
+
+
+def as_log(jobs):
+    """A log, and its jobs as the oracle reads them."""
+    jobs = [(submit, run, run + more, procs) for submit, run, more, procs in sorted(jobs)]
+    names = ("submit", "run", "requested_time", "procs")
+    return wk.Trace.from_columns(dict(zip(names, zip(*jobs, strict=True), strict=True))), jobs
+
+
+@given(st.lists(job, min_size=1, max_size=12), st.sampled_from(COMPRESSIONS))
+@examples(100)
+def test_conservative_backfilling_promises_the_first_reservation(jobs, compression):
+    log, jobs = as_log(jobs)
+    found = agree(log, f"conservative:compression={compression}", procs=MACHINE)
+    expected = oracle.conservative(jobs, MACHINE, compression)
+    assert list(zip(found.start.tolist(), found.promised.tolist(), strict=True)) == expected
+
+
+@given(st.lists(job, min_size=1, max_size=12), st.integers(2, 4), st.booleans())
+@examples(100)
+def test_several_reservations_promise_what_is_reserved_at_the_submission(jobs, depth, shortest):
+    log, jobs = as_log(jobs)
+    scheduler = f"sjf:reservations={depth}" if shortest else f"reservations:{depth}"
+    found = agree(log, scheduler, procs=MACHINE)
+    expected = oracle.with_reservations(
+        jobs, found.start.tolist(), MACHINE, depth, (lambda it: it[2]) if shortest else lambda it: 0
+    )
+    promised = [None if np.isnan(x) else x for x in found.promised]
+    assert promised == expected
+
+
+@pytest.mark.parametrize("overrun", ["raise", "kill"])
+@pytest.mark.parametrize("passes", ["instant", "event"])
+@pytest.mark.parametrize("scheduler", ["conservative", "reservations:3"])
+def test_promises_are_kept_while_no_job_outlives_its_estimate(scheduler, overrun, passes):
+    """With several reservations, only if none ends early either."""
+    exact = {} if scheduler == "conservative" else {"estimates": "exact"}
+    for seed in range(4):
+        found = agree(busy_log(seed), scheduler, procs=8, overrun=overrun, passes=passes, **exact)
+        assert found.metrics["late_share"] == found.metrics["mean_lateness"] == 0
+        assert (found.start <= found.promised)[~np.isnan(found.promised)].all()
+
+
+def test_exact_estimates_and_kept_reservations_are_exact_promises():
+    for seed in range(4):
+        log, _ = as_log([(s, 1 + s * 7 % 9, s % 5, 1 + s * 3 % 4) for s in range(seed, 40)])
+        exact = wk.simulate(log, "conservative", procs=MACHINE, estimates="exact")
+        kept = wk.simulate(log, "conservative:compression=none", procs=MACHINE)
+        for found in (exact, kept):
+            assert found.promised.tolist() == found.start.tolist()
+            assert found.metrics["promised_share"] == 1
+            assert found.metrics["mean_promise_error"] == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_late_job_and_a_prediction_break_promises(engine):
+    """Of four processors, all are in use for 20 s in place of 10: promised 10, started at 20."""
+    columns = {"submit": [0, 1], "run": [20, 5], "requested_time": [10, 5], "procs": [4, 4]}
+    log = wk.Trace.from_columns(columns)
+    late = wk.simulate(log, "conservative", procs=4, overrun="late", engine=engine)
+    short = wk.simulate(log, "conservative", procs=4, predictor="factor:0.5", engine=engine)
+    for found, promised in ((late, 10), (short, 10)):
+        assert found.promised.tolist() == [0, promised]
+        assert found.start.tolist() == [0, 20]
+        values = {name: found.metrics[name] for name in PROMISES}
+        assert values == {
+            "promised_share": 1,
+            "mean_promise_error": 5,
+            "late_share": 0.5,
+            "mean_lateness": 5,
+        }
+
+
+def test_an_early_end_is_an_error_but_not_late(run, tmp_path):
+    """The head of the queue is promised 100 and starts at 40, the third job then, too."""
+    columns = {"submit": [0, 1, 2], "run": [40, 10, 10], "procs": [4, 4, 1]}
+    log = wk.Trace.from_columns(columns | {"requested_time": [100, 10, 10]})
+    found = agree(log, "conservative", procs=4)
+    assert found.promised.tolist() == [0, 100, 110]
+    assert found.start.tolist() == [0, 40, 50]
+    assert found.metrics["mean_promise_error"] == 40
+    assert found.metrics["late_share"] == found.metrics["mean_lateness"] == 0
+    assert found.to_dict()["mean_promise_error"] == 40
+    wk.write_swf(log, path := tmp_path / "log.swf")
+    run("simulate", path, "--scheduler", "conservative", "--procs", 4, "--json", tmp_path / "x")
+    assert json.loads((tmp_path / "x").read_text())["mean_promise_error"] == 40
+
+
+def test_easy_promises_nothing_at_the_submission():
+    found = wk.simulate(busy_log(1), "easy", procs=8)
+    assert found.promised is None
+    assert not set(PROMISES) & set(found.metrics)
+    assert found.measure("promised_share") == 0
+    assert np.isnan(found.measure("mean_promise_error"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_jobs_inside_accepted_requests_are_promised_their_begin(engine):
+    log = wk.Trace.from_columns({"submit": [0, 5], "run": [10, 10], "procs": [4, 4]})
+    requests = wk.draw_reservations(log, share=1.0, rng=1)
+    for scheduler in ("fcfs", "conservative"):
+        found = wk.simulate(log, scheduler, procs=4, reservations=requests, engine=engine)
+        inside = found.jobs["reservation"] >= 0
+        assert inside.any()
+        assert (found.jobs["promised_start"] == found.jobs["start"])[inside].all()
+
+
+def test_schedules_are_compared_by_their_promises():
+    log = busy_log(2)
+    named = {s: wk.simulate(log, s, procs=8, overrun="late") for s in ("conservative", "slack")}
+    metrics = ["mean_promise_error", "late_share", "mean_lateness"]
+    found = compare_schedules(named, metrics=metrics)
+    for name, schedule in named.items():
+        error = schedule.start - schedule.promised
+        values = [np.abs(error).mean(), (error > 0).mean(), np.maximum(error, 0).mean()]
+        assert found.table[name].tolist() == pytest.approx(values)

@@ -1,0 +1,84 @@
+"""A simulation inside another one: what is there now goes on, with estimates as run times."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from workloadkit.settings.simulation import Passes, UtilityAt
+from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.plain.job import Job, JobView, show
+from workloadkit.simulation.plain.scheduler import Scheduler
+from workloadkit.simulation.plain.simulation import Simulation
+from workloadkit.simulation.plain.user import User
+
+
+class ForecastUser(User):
+    """A user who submits given jobs."""
+
+    jobs: Iterable[Job] = ()
+
+    def begin(self) -> None:
+        """Submit every job for its time."""
+        for job in self.jobs:
+            self._at.add(job)
+
+
+class Ahead(Simulation):
+    """A simulation that begins with the running and waiting jobs of another one.
+
+    A running job that has reached its planned end has ended. Nothing else is taken over from the
+    other scheduler, see `Scheduler.continue_from`.
+
+    Parameters
+    ----------
+    other : Simulation
+        Its jobs and its scheduler are not changed.
+    hardware : Machine
+        Idle.
+    scheduler : Scheduler
+    jobs : iterable of Job
+        Those that arrive later.
+
+    Attributes
+    ----------
+    copies : dict of JobView to JobView
+        The running and waiting jobs of the other simulation, and those of this one.
+    """
+
+    def __init__(
+        self,
+        other: Simulation,
+        hardware: Machine,
+        scheduler: Scheduler,
+        jobs: Iterable[Job] = (),
+        *,
+        passes: Passes = "instant",
+        utility_at: UtilityAt = "turnaround",
+    ) -> None:
+        coming = ForecastUser()
+        coming.jobs = jobs
+        rng = np.random.default_rng(0)  # as in the compiled engine
+        super().__init__(
+            hardware, scheduler, [coming], passes=passes, rng=rng, utility_at=utility_at
+        )
+        self.now, self.first = other.now, other.first
+        running, waiting = other.scheduler.running, other.scheduler.queue
+        records = {job: planned_copy(job, coming) for job in (*running, *waiting)}
+        for job in sorted(running, key=lambda job: (job.start, job.arrival)):
+            records[job].start = job.start
+            show(records[job])
+            if job.planned_end > self.now:  # otherwise it has ended
+                self.resume(records[job], job.planned_end)
+        for job in waiting:
+            self.arrive(records[job])
+        self.copies = {job: record.view for job, record in records.items()}
+
+
+def planned_copy(job: Job | JobView, submitter: User) -> Job:
+    """Return a copy of a job that has not started, with its estimate as run time."""
+    copy = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
+    copy.queue, copy.utility, copy.recorded_wait = job.queue, job.utility, job.recorded_wait
+    record: Any = getattr(job, "_record", job)
+    copy.group, copy.partition, copy.tier = record.group, record.partition, record.tier
+    return copy
