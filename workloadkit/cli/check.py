@@ -52,8 +52,8 @@ def check(
 
     Shows each rule and whether it is satisfied, with the first counterexample if it is violated,
     unless JSON goes to stdout. The last line is "proved" only if the log and the policy allow no
-    other schedule, and "consistent" if they allow others. Give the options of the simulation.
-    Exit 1 if a rule is violated.
+    other schedule, and "consistent" if they allow others. Give the options of the simulation; if
+    none is given, those that the schedule records are used. Exit 1 if a rule is violated.
     """
     import workloadkit as wk
 
