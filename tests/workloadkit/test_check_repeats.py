@@ -12,7 +12,7 @@ import workloadkit as wk
 from tests.commands import run_command
 from tests.data import TRACES, needs_traces
 from tests.examples import examples
-from tests.workloadkit.test_check import logs
+from tests.workloadkit.test_check import MACHINE, logs
 from tests.workloadkit.test_replaying import POLICIES as COMPILED
 from tests.workloadkit.test_replaying import congested_log, verdict_of
 from workloadkit.settings import Check
@@ -204,6 +204,14 @@ def test_predictions_that_cannot_be_repeated_are_named():
         assert report.verdict == "consistent"
         assert report.claims[-1].verdict == "not applicable"
         assert report.claims[-1].why == f"the predictions are not repeated: {why}"
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "saf"])
+def test_jobs_of_0_s_planned_with_0_s_free_their_processors(policy):
+    columns = {"submit": [0, 0.1], "run": [0.0, 0.0], "procs": [5, 5]}
+    log = wk.Trace.from_columns(columns, header=wk.Header((f"; MaxProcs: {MACHINE}",)))
+    schedule = wk.simulate(log, policy, engine="python", passes="event")
+    assert wk.check_schedule(log, schedule).verdict == "proved"
 
 
 class Alphabetical(wk.schedulers.Sjf):

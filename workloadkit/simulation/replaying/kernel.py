@@ -137,7 +137,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
         job = state.due[place]
         place += 1
         state.at[ENDED] = True
-        if jobs.planned_end[job] != now:
+        if jobs.planned_end[job] != now or jobs.start[job] == now:
             stop(jobs, rule, state, job, now)
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
