@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.both_engines import ENGINES
+from tests.data import slow_to_compile
 from tests.examples import examples
 from workloadkit.metasystem import (
     JobSource,
@@ -154,6 +155,7 @@ def test_a_job_is_sent_where_it_starts_first(scheduler, engine):
 orders = st.sampled_from((*IN_ORDER, "sjf", "f1", "f1:since=first", "conservative"))
 
 
+@slow_to_compile
 @given(jobs_of, jobs_of, orders, st.sampled_from([0, 1, 5]), st.booleans())
 @examples(60)
 def test_both_engines_choose_the_same_sites(local, meta, scheduler, every, far):

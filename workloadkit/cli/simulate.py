@@ -212,6 +212,9 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         "killed": count(values["killed"]),
         **_served(values),
     }
+    if schedule.promised is not None:
+        written["mean promise error"] = duration(values["mean_promise_error"])
+        written["later than promised"] = share(values["late_share"])
     if "interrupted" in values:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
