@@ -78,8 +78,8 @@ def pages() -> dict[str, str]:
             ((str(f.column), f"`{f.name}`", f.title, f.unit) for f in FIELDS),
         ),
         "sidecar-fields.md": _table(
-            ("column", "what it holds", "kind", "unit"),
-            ((f"`{f.name}`", _plain(f.title), f.kind, f.unit) for f in RECORD_FIELDS),
+            ("column", "what it holds", "kind", "unit", "follows"),
+            ((f"`{f.name}`", _plain(f.title), f.kind, f.unit, f.follows) for f in RECORD_FIELDS),
         ),
         "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
         "proofs.md": _table(("what is proved", "schedulers"), map(_proof, proofs())),

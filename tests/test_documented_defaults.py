@@ -115,6 +115,7 @@ BY_NAME = {
         },
         "poisson": JOBS,
         "think": JOBS | {"think_law": "exponential"},
+        "cautious": JOBS | {"think_law": "exponential", "limit": 10, "pause": 3600.0},
         "mixed": JOBS | {"think_law": "exponential", "again": None, "step": None},
         "reopen": JOBS | {"think": 1.0, "think_law": "exponential", "step": None},
         "site": SITE

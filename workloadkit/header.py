@@ -214,13 +214,20 @@ class Header(Displayed):
             return None
         return date.strftime("%a %b %d %H:%M:%S %Z %Y")
 
-    def with_jobs(self, n_jobs: int, **dates: float) -> "Header":
+    def without_parts(self) -> "Header":
+        """Return the header of a log that has no parts of jobs next to their summary lines."""
+        double = (self.get("Preemption") or "").strip().lower() == "double"
+        return self.without("Preemption") if double else self
+
+    def with_jobs(self, n_jobs: int, n_parts: int = 0, **dates: float) -> "Header":
         """Return the header with its counts and dates updated to other jobs.
 
         Parameters
         ----------
         n_jobs : int
             The number of jobs.
+        n_parts : int, default 0
+            The number of parts of checkpointed jobs.
         **dates : float
             Seconds of the log by label, StartTime or EndTime. If the local date is unknown, the
             label is removed. With dates, the window is removed, too. [s]
@@ -231,10 +238,10 @@ class Header(Displayed):
         >>> header.with_jobs(5, EndTime=60.0).lines
         ('; MaxJobs: 5',)
         """
-        header = self
-        for label in ("MaxJobs", "MaxRecords"):
+        header = self if n_parts else self.without_parts()
+        for label, number in (("MaxJobs", n_jobs), ("MaxRecords", n_jobs + n_parts)):
             if header.get(label) is not None:
-                header = header.replaced(label, str(n_jobs))
+                header = header.replaced(label, str(number))
         for label, second in dates.items():
             if header.get(label) is not None:
                 date = header.date(second)

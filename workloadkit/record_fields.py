@@ -15,12 +15,17 @@ class RecordField(NamedTuple):
     unit : str
     title : str
         Description.
+    follows : {"job", "log", "run", "execution"}
+        What the value follows if the job is executed otherwise, cut or scaled: nothing, as it is
+        the job's own; the field of the log with its name; the run time, in proportion; or the
+        recorded execution, which it describes: such values are left out.
     """
 
     name: str
     kind: Literal["number", "whole", "word", "text"]
     unit: str
     title: str
+    follows: Literal["job", "log", "run", "execution"] = "job"
 
 
 #: Times are seconds since 1970 UTC. Fields that SWF does not have are kept in the side-car.
@@ -30,34 +35,38 @@ RECORD_FIELDS = (
     RecordField("cluster", "word", "", "machine"),
     RecordField("array_job", "word", "", "array or het job that it belongs to"),
     RecordField("array_task", "number", "", "index in its array"),
-    RecordField("submit", "number", "s", "submission"),
-    RecordField("submit_by", "word", "", "time used for an unknown submission: eligible, start"),
-    RecordField("eligible", "number", "s", "time from which it could start"),
-    RecordField("start", "number", "s", "start"),
-    RecordField("end", "number", "s", "end"),
-    RecordField("run", "number", "s", "run time, without time suspended"),
-    RecordField("suspended", "number", "s", "time suspended"),
-    RecordField("procs", "number", "", "allocated processors"),
+    RecordField("submit", "number", "s", "submission", "log"),
+    RecordField(
+        "submit_by", "word", "", "time used for an unknown submission: eligible, start", "execution"
+    ),
+    RecordField("eligible", "number", "s", "time from which it could start", "execution"),
+    RecordField("start", "number", "s", "start", "execution"),
+    RecordField("end", "number", "s", "end", "execution"),
+    RecordField("run", "number", "s", "run time, without time suspended", "log"),
+    RecordField("suspended", "number", "s", "time suspended", "execution"),
+    RecordField("procs", "number", "", "allocated processors", "log"),
     RecordField("nodes", "number", "", "allocated nodes"),
     RecordField("gpus", "number", "", "allocated GPUs"),
-    RecordField("requested_procs", "number", "", "requested processors"),
+    RecordField("requested_procs", "number", "", "requested processors", "log"),
     RecordField("requested_nodes", "number", "", "requested nodes"),
     RecordField("requested_gpus", "number", "", "requested GPUs"),
     RecordField("procs_per_node", "number", "", "requested processors per node"),
-    RecordField("node_list", "word", "", "names of the allocated nodes: n[1-2], or 4*n1,2*n2"),
+    RecordField(
+        "node_list", "word", "", "names of the allocated nodes: n[1-2], or 4*n1,2*n2", "execution"
+    ),
     RecordField("features", "word", "", "requested features of the nodes"),
     RecordField("exclusive", "word", "", "whether it requested whole nodes: yes"),
     RecordField("pools", "word", "", "requested amounts without a place, as matlab=2,bb=10"),
-    RecordField("cpu", "number", "s", "CPU time per processor"),
+    RecordField("cpu", "number", "s", "CPU time per processor", "run"),
     RecordField("memory", "number", "KB", "memory used per processor"),
-    RecordField("energy", "number", "J", "energy consumed"),
-    RecordField("requested_time", "number", "s", "requested time"),
+    RecordField("energy", "number", "J", "energy consumed", "run"),
+    RecordField("requested_time", "number", "s", "requested time", "log"),
     RecordField("requested_memory", "number", "KB", "requested memory per processor"),
     RecordField("requested_memory_per", "word", "", "unit of the memory request: node, cpu, job"),
     RecordField("status", "whole", "", "status in the Standard Workload Format"),
-    RecordField("state", "word", "", "state in the accounting system"),
-    RecordField("exit_code", "word", "", "exit code"),
-    RecordField("reason", "word", "", "reason why it waited or ended"),
+    RecordField("state", "word", "", "state in the accounting system", "execution"),
+    RecordField("exit_code", "word", "", "exit code", "execution"),
+    RecordField("reason", "word", "", "reason why it waited or ended", "execution"),
     RecordField("user", "word", "", "user"),
     RecordField("group", "word", "", "group"),
     RecordField("account", "word", "", "account or project"),
@@ -65,10 +74,14 @@ RECORD_FIELDS = (
     RecordField("partition", "word", "", "partition"),
     RecordField("qos", "word", "", "quality of service"),
     RecordField("executable", "word", "", "name of the job or its command"),
-    RecordField("cut", "word", "", "times clipped by the export: begin, end, both"),
-    RecordField("attempts", "number", "", "number of starts"),
+    RecordField("cut", "word", "", "times clipped by the export: begin, end, both", "execution"),
+    RecordField("attempts", "number", "", "number of starts", "execution"),
     RecordField(
-        "executions", "word", "", "attempts and resized parts of a job with several, as JSON"
+        "executions",
+        "word",
+        "",
+        "attempts and resized parts of a job with several, as JSON",
+        "execution",
     ),
 )
 

@@ -457,9 +457,7 @@ class Trace(Displayed):
             warnings.warn(message, WorkloadWarning, stacklevel=2)
         number = f"jobs {kept.n_jobs:,} of {self.n_jobs:,}"
         made = f"workloadkit {__version__}, log {self.name} ({self.identity})"
-        header = kept.header.with_jobs(kept.n_jobs, EndTime=span(kept)[1])
-        if header.get("MaxRecords") is not None:
-            header = header.replaced("MaxRecords", str(kept.n_jobs + kept.n_bursts))
+        header = kept.header.with_jobs(kept.n_jobs, kept.n_bursts, EndTime=span(kept)[1])
         begin = max(self.window.begin, choice.since)
         end = min(self.window.until, choice.until)
         if begin <= end:
@@ -515,7 +513,7 @@ class Trace(Displayed):
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced.
 
-        The side-car is dropped if times of jobs are replaced.
+        The side-car and the bursts are dropped if times of jobs are replaced.
 
         Raises
         ------
@@ -532,6 +530,8 @@ class Trace(Displayed):
         changes = (*self.changes, f"other values of {' and '.join(new)}")
         tables: Any = {name: self.table(name) for name in _TABLES}  # no DataFrames of them
         tables["jobs"] = _with(tables["jobs"], new)
+        if moved and self.n_bursts:
+            tables["bursts"] = _no_jobs()
         return replace(self, **tables, sidecar=sidecar, changes=changes)
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import workloadkit as wk
 from tests.oracles import queues as formulas
-from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think
+from workloadkit.simulation.users import Cautious, Mixed, Poisson, Reopen, Think
 
 ENGINES = ("python", "compiled")
 
@@ -53,10 +53,17 @@ def pauses(jobs):
     return silence[same], before[same], after[same]
 
 
+def waiting_at(times, jobs):
+    """The number of jobs that wait just before each time."""
+    submit, start = (np.sort(jobs[name].to_numpy()) for name in ("submit", "start"))
+    return np.searchsorted(submit, times) - np.searchsorted(start, times)
+
+
 MODELS = {
     "poisson": Poisson(0.6, jobs=1500),
     "poisson fixed": Poisson(0.7, law="fixed", jobs=1500),
     "think": Think(6, 4.0, jobs=1500),
+    "cautious": Cautious(6, 4.0, limit=1, pause=2.0, jobs=1500),
     "mixed": Mixed(0.3, 5, 4.0, jobs=1500),
     "reopen": Reopen(0.3, "exp:0.4", think=2.0, jobs=1500),
     "reopen hyperbola": Reopen(0.3, "hyperbolic:0.8,0.5", jobs=1500),
@@ -88,6 +95,11 @@ def test_simulations_obey_the_rules_of_their_model(name, servers):
         silence, _, _ = pauses(closed)
         assert (silence >= 0).all()
         assert is_exponential(np.r_[silence, closed.groupby("user")["submit"].min()], 4.0)
+    if name == "cautious":  # nobody submits in a longer queue; within a second, none does twice
+        assert (waiting_at(plain["submit"], plain) <= 1).all()
+        silence, _, _ = pauses(plain)
+        assert set(plain["user"]) == set(range(1, 7)) and (silence >= 0).all()
+        opened = plain[:0]
     if name.startswith("reopen"):
         silence, before, after = pauses(plain)
         assert (silence >= 0).all()

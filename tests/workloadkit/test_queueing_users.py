@@ -12,7 +12,7 @@ from tests.compiled import from_python
 from tests.examples import examples
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import describe
-from workloadkit.simulation.users import Mixed, Poisson, Reopen, Think, parse
+from workloadkit.simulation.users import Cautious, Mixed, Poisson, Reopen, Think, parse
 from workloadkit.simulation.users.queueing import simulated_users
 from workloadkit.simulation.users.queueing.again import (
     SHMUELI,
@@ -102,6 +102,90 @@ def test_the_response_decides_whether_to_go_on():
     waited = jobs["wait"] > 1e-6
     assert waited.any() and not waited.all()
     assert (last == waited)[settled].all()
+
+
+def test_cautious_users_pause_while_the_queue_is_long():
+    users = Cautious(3, 1.0, think_law="fixed", run=10.0, law="fixed", limit=0, pause=4.0, jobs=6)
+    jobs = both(users, "fcfs").jobs
+    # All see an empty queue at 1. User 1 looks at 12, 16, 20, 24 and 28, and each time one waits.
+    # User 2 looks at 22, when none waits; users 1 and 3 at 32, before the other submits.
+    assert jobs["submit"].tolist() == [1, 1, 1, 22, 32, 32]
+    assert jobs["start"].tolist() == [1, 11, 21, 31, 41, 51]
+    assert jobs["user"].tolist() == [1, 2, 3, 2, 1, 3]
+    assert jobs["visit"].tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_cautious_users_with_no_limit_to_speak_of_only_think():
+    among = {"jobs": 300, "procs": [1, 2, 3], "run": [3.0, 9.0, 1.0]}
+    cautious = both(Cautious(9, 2.0, limit=9, **among), procs=4).jobs
+    assert cautious.equals(both(Think(9, 2.0, **among), procs=4).jobs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [0, 2])
+def test_the_throughput_of_cautious_users_is_that_of_their_markov_chain(limit):
+    """States: jobs at the machine, and users who pause; rates of thinking, pausing, serving."""
+    n, think, pause = 5, 4.0, 3.0
+    states = [(k, p) for k in range(n + 1) for p in range(n + 1 - k)]
+    rate = np.zeros((len(states), len(states)))
+    for k, p in states:
+        here, joins = states.index((k, p)), max(k - 1, 0) <= limit
+        for there, its in (
+            ((k + joins, p + (not joins)), (n - k - p) / think),
+            ((k + 1, p - 1), joins * p / pause),
+            ((k - 1, p), float(k > 0)),
+        ):
+            if its and there in states:
+                rate[here, states.index(there)] += its
+    balance = np.vstack([(rate - np.diag(rate.sum(axis=1))).T, np.ones(len(states))])
+    share = np.linalg.lstsq(balance, np.r_[np.zeros(len(states)), 1.0], rcond=None)[0]
+    busy = 1 - sum(share[i] for i, (k, _) in enumerate(states) if k == 0)
+    users = Cautious(n, think, limit=limit, pause=pause, jobs=40_000)
+    jobs = wk.simulate(None, "fcfs", users, procs=1, rng=2).jobs
+    assert len(jobs) / jobs["end"].max() == pytest.approx(busy, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"limit": -1}, "limit is -1"),
+        ({"pause": 0}, "pause is 0"),
+        ({"limit": 1.5}, "limit is 1.5"),
+    ],
+)
+def test_limits_and_pauses_that_cannot_be_are_refused(changed, message):
+    with pytest.raises(ParameterError, match=message):
+        Cautious(3, 1.0, **changed)
+
+
+def test_users_see_the_queue_and_the_load():
+    """Two jobs of 3 of 4 processors: one runs, one waits."""
+
+    seen = []
+
+    class Watching(wk.users.User):
+        def begin(self):
+            for second in (0, 1, 15, 25):
+                self.sleep(second)
+
+        def wake_up(self):
+            seen.append((self.now, self.queue_length, self.load))
+            if self.now == 0:
+                self.submit(3, 10)
+                self.submit(3, 10)
+
+    wk.simulate(None, "fcfs", [Watching()], procs=4)
+    assert seen == [(0, 0, 0.0), (1, 1, 0.75), (15, 0, 0.75), (25, 0, 0.0)]
+
+
+def test_compiled_users_see_the_same():
+    from workloadkit.simulation.state import N_RUNNING, N_WAITING, busy_procs, no_jobs, queue_length
+
+    jobs = no_jobs(np.dtype(np.float64))
+    jobs.at[N_WAITING], jobs.at[N_RUNNING] = 7, 2
+    jobs = jobs._replace(procs=np.array([5, 3, 9]), running=np.array([2, 0, 1]))
+    assert from_python(queue_length)(jobs) == 7
+    assert from_python(busy_procs)(jobs) == 14
 
 
 def test_closed_users_are_numbered_before_open_ones():
@@ -214,6 +298,7 @@ SCHEDULERS = (
     [
         Mixed(0.4, 6, 5.0, procs=[1, 2, 3, 7], run=[3.0, 9.0, 1.0, 2.0], jobs=600),
         Reopen(0.5, "shmueli", run=4.0, procs=[1, 2, 4], jobs=600),
+        Cautious(20, 5.0, limit=3, pause=9.0, run=[3.0, 9.0, 1.0], procs=[1, 2, 5], jobs=600),
     ],
     ids=describe,
 )

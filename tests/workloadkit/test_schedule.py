@@ -199,7 +199,8 @@ def test_the_log_has_the_simulated_jobs_with_their_waits(log, read_back):
     assert found["wait"].tolist() == [0, 95, 0, 45, 0]
     assert found["run"].tolist() == [100, 50, 60, 0, 30]
     assert found["status"].tolist() == [1, 0, 5, -1, 1]
-    simulated = ["submit", "wait", "run", "status"]
+    assert found["cpu"].tolist() == [0.5, 1, 2, 4, 5]  # of the killed job, 60 / 90 of 3
+    simulated = ["submit", "wait", "run", "cpu", "status"]
     before = log.jobs.iloc[[0, 1, 3, 4, 5]].reset_index(drop=True)
     pd.testing.assert_frame_equal(found.drop(columns=simulated), before.drop(columns=simulated))
 

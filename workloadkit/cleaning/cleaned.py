@@ -232,10 +232,17 @@ def clean(trace: Trace, filters: Filter | str | Iterable[Filter | str]) -> Trace
     if lost := lost_predecessors(trace, keep):
         name = plural(lost, "remaining job names", "remaining jobs name")
         _warn(f"{trace.name}: {name} a removed job as preceding job")
-    header = trace.header
+    header = trace.header if kept.n_bursts else trace.header.without_parts()
     if header.get("MaxRecords") is not None or header.get("MaxJobs") is not None:
         header = header.replaced("MaxRecords", str(kept.n_jobs + len(kept.bursts)))
+    if _is_filtered(header) and header.number("MaxJobs") == trace.n_jobs:
+        header = header.replaced("MaxJobs", str(kept.n_jobs))  # it does not count removed jobs
     return replace(kept, header=_named(header, [one.filter for one in removed]))
+
+
+def _is_filtered(header: Header) -> bool:
+    """Whether a header has filters."""
+    return any(line.strip() in (ONE_FILTER, SEVERAL_FILTERS) for line in header.lines)
 
 
 def _warn(message: str) -> None:

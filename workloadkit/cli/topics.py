@@ -131,6 +131,9 @@ poisson:rate=R            jobs at random times; all from here on take
                           run=1|LOG,law=exponential|fixed|drawn|listed,
                           procs=1|LOG,jobs=10000,until=T
 think:users=N,think=Z     N users, one job each, think time Z
+cautious:users=N,think=Z,limit=10,pause=1h
+                          as think; with more than so many jobs in the queue
+                          they pause, then look again
 mixed:rate=R,users=N,think=Z,again=...
                           poisson and think on one machine; with again, in
                           the forms below, poisson users may submit again

@@ -206,6 +206,6 @@ def _check_work(trace: Trace, work: float) -> None:
 
 def _noted(made: Trace, trace: Trace, **parameters: object) -> Trace:
     """Update the header, and record the operation in it."""
-    header = made.header.with_jobs(made.n_jobs, EndTime=span(made)[1])
+    header = made.header.with_jobs(made.n_jobs, made.n_bursts, EndTime=span(made)[1])
     note = f"load set: {as_note(provenance(trace, **parameters))}"
     return replace(made, header=header.appended(("Note", note)), repairs=())

@@ -262,6 +262,5 @@ def _placed(
         placed,
         header=header,
         utility=utility,
-        bursts=trace.bursts.iloc[:0],
         repairs=(),
     )

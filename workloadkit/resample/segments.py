@@ -227,7 +227,7 @@ def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
     """Return some rows of a log as a log with an updated header."""
     part = trace.take(rows)
     # keep StartTime, since submit times count from second 0 of the whole log
-    header = trace.header.with_jobs(part.n_jobs, EndTime=span(part)[1])
+    header = trace.header.with_jobs(part.n_jobs, part.n_bursts, EndTime=span(part)[1])
     header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
     return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
 

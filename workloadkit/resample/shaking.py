@@ -101,7 +101,7 @@ def shake(
     if shaken.n_jobs:
         header = header.with_jobs(shaken.n_jobs, EndTime=span(shaken)[1])
     header = header.appended(("Note", f"shaken: {as_note(made)}"))
-    return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], repairs=())
+    return replace(shaken, header=header, repairs=())
 
 
 def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ def _none_missing(log: CheckedLog) -> Breach | None:
     after = int(numbers[first - 1]) if first else 0
     gap = Offender((("after job", after), ("comes job", int(numbers[first]))))
     where = f"job {numbers[first]} follows {after}" if after else f"the first is job {numbers[0]}"
-    explained = missing <= log.removed + log.left_out
+    explained = missing <= log.removed + log.left_out or log.is_part
     why = f"; the header's filters removed {plural(log.removed, 'job')}" if log.removed else ""
     why += f"; the simulation left out {log.left_out:,}" if log.left_out else ""
     return Breach(

@@ -4,10 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workloadkit.following import ROUNDING
 from workloadkit.rules.rule import Breach, CheckedLog, LogRule, Severity
-
-#: A CPU time may exceed the run time, which is rounded to seconds, by this. [s]
-ROUNDING = 1.0
 
 
 def _within_request(used: str, requested: str) -> Callable[[CheckedLog], Breach | None]:

@@ -25,6 +25,9 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 #: Number of offenders that a breach names.
 FIRST_FEW = 3
 
+#: Operations that choose jobs of a log.
+_CHOOSE = {"chosen", "segment", "load set"}
+
 _REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
 _LEFT_OUT = re.compile(r"jobs left out of the simulation: (\d{1,18}) of ")
 
@@ -147,6 +150,11 @@ class CheckedLog:
     def has_other_numbers(self) -> bool:
         """Whether job and user numbers may be those of the original log."""
         return bool(self.removed or self.left_out or operations(self.header))
+
+    @cached_property
+    def is_part(self) -> bool:
+        """Whether the header states that jobs of a log were chosen, which keep their numbers."""
+        return not _CHOOSE.isdisjoint(operations(self.header))
 
     @cached_property
     def is_moved(self) -> bool:

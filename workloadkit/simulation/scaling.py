@@ -1,13 +1,14 @@
 """Scaling of a log's load: run times, sizes, machine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import check_positive
-from workloadkit.fields import MAX_PROCS
+from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.following import executed_otherwise
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Arriving, UtilityAt
 from workloadkit.simulation.workload import USUAL, Workload, make_workload
@@ -74,7 +75,8 @@ class AsWorkload:
 def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 1.0) -> Trace:
     """Scale the run times and sizes of a log's jobs by common factors [1]_.
 
-    Estimates are scaled with the run times. Utility functions and recorded waits do not change.
+    Estimates, MaxRuntime in the header and what a run bounds, such as the CPU time, are scaled with
+    the run times; no estimate becomes 0. Utility functions and recorded waits do not change.
 
     Parameters
     ----------
@@ -110,13 +112,17 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     """
     check_positive(scale_runs=runs, scale_sizes=sizes)
     columns = {}
+    header = trace.header
     if runs != 1:
-        for name in ("run", "requested_time"):
-            columns[name] = _scaled_times(trace.column(name), runs)
+        columns["run"] = _scaled_times(trace.column("run"), runs)
+        columns["requested_time"] = _scaled_requests(trace.column("requested_time"), runs)
+        if limit := header.number("MaxRuntime"):
+            limit = _scaled_requests(np.array([float(limit)]), runs)[0]
+            header = header.replaced("MaxRuntime", f"{min(limit, MAX_TIME):.0f}")
     if sizes != 1:
         for name in ("procs", "requested_procs"):
             columns[name] = _scaled_sizes(trace.column(name), sizes, machine)
-    return trace.with_columns(**columns) if columns else trace
+    return replace(executed_otherwise(trace, **columns), header=header) if columns else trace
 
 
 def scaled_machine(machine: int, factor: float) -> int:
@@ -139,6 +145,12 @@ def _scaled_times(times: NDArray, factor: float) -> NDArray:
     if (times[known] == np.rint(times[known])).all():
         scaled = np.floor(scaled + 0.5)
     return np.where(known, scaled, times)
+
+
+def _scaled_requests(times: NDArray, factor: float) -> NDArray:
+    """Scale requested times; whole ones stay at least one second."""
+    scaled = _scaled_times(times, factor)
+    return np.where((scaled == 0) & (times > 0), 1.0, scaled)
 
 
 def _scaled_sizes(procs: NDArray, factor: float, machine: int) -> NDArray:

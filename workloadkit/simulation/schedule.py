@@ -13,6 +13,7 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError, among, plural
 from workloadkit.fields import CANCELLED, FAILED
+from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded
@@ -466,9 +467,10 @@ class Schedule(Displayed):
         """Return the simulated jobs as a log.
 
         Submit, wait and run are as simulated, as are the status of killed jobs and the header's
-        EndTime; all other fields are unchanged. Bursts of checkpointed jobs, which describe the
-        recorded execution, are left out. A note in the header describes the simulation and the jobs
-        that were left out.
+        EndTime. The CPU time follows the run time, as do the columns of the side-car; all other
+        fields are unchanged. Bursts of checkpointed jobs and columns of the side-car that describe
+        the recorded execution are left out. A note in the header describes the simulation and the
+        jobs that were left out.
         """
         w = self.workload
         taken = self.source.take(w.row)
@@ -483,5 +485,5 @@ class Schedule(Displayed):
             header = header.appended(
                 ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
             )
-        simulated = taken.with_columns(**times, status=status)
-        return replace(simulated, header=header, bursts=taken.bursts.iloc[:0], repairs=())
+        simulated = executed_otherwise(taken, **times, status=status)
+        return replace(simulated, header=header, repairs=())

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import bare
+
 # Places in State.at: jobs that run, that have arrived, that wait; reason for the loop's return;
 # entries taken from the users' agenda, and those of them processed; jobs that had arrived by the
 # last pass; with a pass after each event, ends of this second that are listed, and taken.
@@ -33,6 +35,8 @@ class Jobs(NamedTuple):
         The same array as `State.start`, for functions that see the jobs alone. [s]
     limit, prediction : ndarray, shape (n_jobs,)
         The user's upper limit of the run time, and the estimate at the arrival. [s]
+    at, running : ndarray of int64
+        The same arrays as `State.at` and `State.end_jobs`, see `queue_length` and `busy_procs`.
     """
 
     submit: NDArray
@@ -44,6 +48,8 @@ class Jobs(NamedTuple):
     start: NDArray = np.empty(0)  # until the state is made, as are the others
     limit: NDArray = np.empty(0)
     prediction: NDArray = np.empty(0)
+    at: NDArray[np.int64] = np.empty(0, np.int64)
+    running: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 class State(NamedTuple):
@@ -123,18 +129,20 @@ def new_state(
     start = np.full(n_jobs, never(dtype))
     times = [jobs.estimate.copy() if predictor.is_there else jobs.estimate for _ in range(2)]
     limit = jobs.limit if jobs.limit.size else times[0]
+    at, running = np.zeros(9, np.int64), np.empty(capacity, np.int64)
+    times_of_jobs = {"start": start, "limit": limit, "prediction": times[1]}
     return State(
-        jobs=jobs._replace(start=start, limit=limit, prediction=times[1]),
+        jobs=jobs._replace(**times_of_jobs, at=at, running=running),
         start=start,
         first=np.zeros(1, dtype),
         ends=np.empty(capacity, dtype),
-        end_jobs=np.empty(capacity, np.int64),
+        end_jobs=running,
         planned_ends=np.empty(capacity, dtype),
         planned_jobs=np.empty(capacity, np.int64),
         due=np.empty(capacity, np.int64),
         clock=np.zeros(1, dtype),
         never=never(dtype),
-        at=np.zeros(9, np.int64),
+        at=at,
         late=late,
         by_event=by_event,
         spares=True,
@@ -149,7 +157,23 @@ def new_state(
 def no_jobs(dtype: np.dtype) -> Jobs:
     """Return an empty table of jobs."""
     times, none = np.empty(0, dtype), np.empty(0, np.int64)
-    return Jobs(times, times, times, none, none, none, times, times, times)
+    at = np.zeros(9, np.int64)
+    return Jobs(times, times, times, none, none, none, times, times, times, at, none)
+
+
+@bare
+def queue_length(jobs):
+    """Return the number of jobs that wait now."""
+    return jobs.at[N_WAITING]
+
+
+@bare
+def busy_procs(jobs):
+    """Return the number of processors that run jobs now."""
+    busy = 0
+    for place in range(jobs.at[N_RUNNING]):
+        busy += jobs.procs[jobs.running[place]]
+    return busy
 
 
 def never(dtype: np.dtype) -> Any:

@@ -118,6 +118,11 @@ class Simulation:
         return self.hardware.procs
 
     @property
+    def queue_length(self) -> int:
+        """Number of jobs that wait."""
+        return self._n_waiting
+
+    @property
     def is_idle(self) -> bool:
         """Whether no event is left."""
         return self._events.are_over

@@ -35,6 +35,22 @@ class User(Participant):
         """Return all jobs of the user if they are known from the start; otherwise None."""
         return None
 
+    @property
+    def queue_length(self) -> int:
+        """Number of jobs in the scheduler's queue: those that have arrived and wait now [1]_.
+
+        References
+        ----------
+        .. [1] E. Shmueli, "Using feedback in evaluating and designing parallel systems schedulers",
+           PhD thesis, University of Haifa, 2008, appendix A.1: `queueLength`.
+        """
+        return self._at.queue_length
+
+    @property
+    def load(self) -> float:
+        """Share of the machine's processors that run jobs now."""
+        return sum(job.procs for job in self._at.running) / self._at.machine
+
     def submit(
         self,
         procs: int,

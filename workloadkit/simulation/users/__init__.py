@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.users.batches.distribution import Distribution
     from workloadkit.simulation.users.batches.fluid import Fluid
     from workloadkit.simulation.users.dependent import Dependent
+    from workloadkit.simulation.users.queueing.cautious import Cautious
     from workloadkit.simulation.users.queueing.mixed import Mixed
     from workloadkit.simulation.users.queueing.poisson import Poisson
     from workloadkit.simulation.users.queueing.reopen import Reopen
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adjusted",
     "BatchUser",
+    "Cautious",
     "Closed",
     "CustomUsers",
     "Dependent",
@@ -57,6 +59,7 @@ _BUILT_IN = BuiltInParts(
         "fluid": "batches.fluid.Fluid",
         "poisson": "queueing.poisson.Poisson",
         "think": "queueing.think.Think",
+        "cautious": "queueing.cautious.Cautious",
         "mixed": "queueing.mixed.Mixed",
         "reopen": "queueing.reopen.Reopen",
         "site": "sites.dynamic.DynamicSite",

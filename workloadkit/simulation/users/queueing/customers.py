@@ -37,6 +37,10 @@ class Visitors(NamedTuple):
     again : callable, optional
         Probability that an open user submits another job, by the response time of the last [s];
         without it, each has one job.
+    longest : float
+        Longest queue in which users submit a job; in a longer one they pause, then look again.
+    pause : float
+        Mean of this time, by the law of the think times. [s]
     """
 
     rate: float = 0.0
@@ -44,6 +48,8 @@ class Visitors(NamedTuple):
     think: float | Callable[[float], float] = 0.0
     think_law: ThinkLaw = "exponential"
     again: Callable[[float], float] | None = None
+    longest: float = inf
+    pause: float = 0.0
 
 
 class Shared:
@@ -83,7 +89,10 @@ class Shared:
     def think(self, user: User, response: float) -> None:
         """Let a user think after a response time [s]."""
         think = self.visitors.think
-        mean = think(response) if callable(think) else think
+        self.rest(user, think(response) if callable(think) else think)
+
+    def rest(self, user: User, mean: float) -> None:
+        """Let a user rest for a time with a mean [s]."""
         fixed = self.visitors.think_law == "fixed"
         self.sleep(user, mean * (1.0 if fixed else self.rng.standard_exponential()))
 
@@ -101,8 +110,13 @@ class Customer(User):
         self.shared.think(self, 0.0)
 
     def wake_up(self) -> None:
-        """Submit another job, if any are left."""
-        if self.shared.jobs_left > 0:
+        """Submit another job, if any are left; or pause, if the queue is too long."""
+        visitors = self.shared.visitors
+        if self.shared.jobs_left == 0:
+            return
+        if visitors.longest < inf and self.queue_length > visitors.longest:
+            self.shared.rest(self, visitors.pause)
+        else:
             self.shared.jobs_left -= 1
             job = self.submit(*self.shared.service.make())
             job.notes = {"kind": self.kind, "visit": self.n_submitted}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.state import queue_length
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)
@@ -144,6 +145,10 @@ class QueueUsers(NamedTuple):
     thinking : Thinking
     until : float
         End of submissions. [s]
+    longest : int
+        Longest queue in which closed users submit a job.
+    pause : float
+        Mean time until they look again, by the law of the think times. [s]
     needs : Needs
     again : Again
     made : MadeJobs
@@ -158,6 +163,8 @@ class QueueUsers(NamedTuple):
     n_closed: int
     thinking: Thinking
     until: float
+    longest: int
+    pause: float
     needs: Needs
     again: Again
     made: MadeJobs
@@ -210,6 +217,9 @@ def wake_up(users, jobs, who, now):
         _make(users, users.n_closed + counts[N_ARRIVED], 0, now)
         counts[N_ARRIVED] += 1
         _await_arrival(users, now)
+    elif queue_length(jobs) > users.longest:
+        user = who - 1 if who <= users.n_closed else users.tables.user[who - 1 - users.n_closed]
+        _rest_for(users, user, who, now, users.pause)
     elif who <= users.n_closed:
         _make(users, who - 1, 0, now)
     else:
@@ -284,7 +294,13 @@ def _rest(users, user, who, now, response):
             pause = thinking.long
     elif thinking.form == ON_LINES:
         pause = _on_lines(thinking.times, thinking.means, response)
-    if thinking.law == EXPONENTIAL:
+    _rest_for(users, user, who, now, pause)
+
+
+@bare
+def _rest_for(users, user, who, now, pause):
+    """Wake a user after a time with a mean, unless submissions have ended by then."""
+    if users.thinking.law == EXPONENTIAL:
         pause *= users.rng.standard_exponential()
     if now + pause < users.until:
         enter(users.agenda, now + pause, WAKE_UP + user, -1 - who)

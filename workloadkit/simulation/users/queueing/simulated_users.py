@@ -103,6 +103,8 @@ class SimulatedQueueUsers:
             n_closed=who.users,
             thinking=self._thinking(),
             until=inf if self.until is None else float(self.until),
+            longest=int(min(who.longest, MAX_JOBS_MADE)),
+            pause=float(who.pause),
             needs=self._needs(),
             again=self._again(),
             made=kernels.MadeJobs(made_user, made_visit, made_procs, made_run),
