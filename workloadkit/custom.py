@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from workloadkit.errors import ParameterError
+
 _OURS = ("workloadkit", "analysis", "queueing")
 _VALUES = (type(None), bool, int, float, complex, str, bytes, np.generic)
 
@@ -214,3 +216,23 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _codes(constant)
+
+
+def check_form(who: str, part: Any, form: str, other: str) -> None:
+    """Refuse an inherited form of a part if a subclass overrides the other form only.
+
+    Raises
+    ------
+    ParameterError
+    """
+    classes = type(part).__mro__
+    newest = {
+        name: next((place for place, c in enumerate(classes) if name in vars(c)), len(classes))
+        for name in (form, other)
+    }
+    if newest[other] < newest[form]:
+        engine = "python" if other == "plain" else "compiled"
+        raise ParameterError(
+            f"{who}: {classes[newest[other]].__name__} overrides the {other} form but not the "
+            f"{form} one; define both in one class, or take engine={engine!r}"
+        )

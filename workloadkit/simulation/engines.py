@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
@@ -71,7 +72,7 @@ def play_plain(
         passes=rules.passes,
         rng=np.random.default_rng(rules.seed),
         utility_at=utility_at,
-        predictor=rules.predictor and rules.predictor.plain(*predictor_rng(rules)),
+        predictor=_plain_predictor(rules),
         holds=rules.holds,
         requeues=rules.requeues,
     )
@@ -122,12 +123,27 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
 
     If no prediction depends on jobs that have ended, all are made in advance.
     """
-    predict = getattr(rules.predictor, "of_all", None)
+    predict = _in_advance(rules.predictor)
     if predict is None:
         return _finished(play_compiled(policy, workload, rules), name, rules)
     estimate = predict(workload, *predictor_rng(rules))
     planned = replace(workload, estimate=estimate, limit=workload.estimate)
     return _finished(play_compiled(policy, planned, replace(rules, predictor=None)), name, rules)
+
+
+def _plain_predictor(rules: Rules) -> Any:
+    """Return the predictor in plain Python, for one simulation; None for none."""
+    if rules.predictor is None:
+        return None
+    check_form("the predictor", rules.predictor, "plain", "compiled")
+    return rules.predictor.plain(*predictor_rng(rules))
+
+
+def _in_advance(predictor: Any) -> Any:
+    """Return a function that predicts for all jobs, unless a subclass overrides another form."""
+    forms = {"plain", "compiled", "of_all"}
+    newest = next((kind for kind in type(predictor).__mro__ if forms & vars(kind).keys()), object)
+    return predictor.of_all if "of_all" in vars(newest) else None
 
 
 def joined(workload: Workload, played: Sequence[tuple[Part, EngineResult]]) -> EngineResult:

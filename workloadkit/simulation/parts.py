@@ -66,7 +66,18 @@ def by_part(
 
 
 def functions_of(kind: type) -> Any:
-    """Return the functions of a part."""
+    """Return the functions of a part.
+
+    Raises
+    ------
+    WorkloadError
+        If none are registered.
+    """
+    if kind not in _FUNCTIONS:
+        raise WorkloadError(
+            f"{kind.__name__} has no compiled functions; see parts.register_functions, or take "
+            "engine='python'"
+        )
     return _FUNCTIONS[kind]
 
 

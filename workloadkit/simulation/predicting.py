@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, inline, native
 from workloadkit._kernels.memory import lay_out, pack
+from workloadkit.custom import check_form
+from workloadkit.errors import ParameterError
 from workloadkit.simulation.parts import by_part, functions_of, is_built_in
 from workloadkit.simulation.state import Jobs, no_jobs
+from workloadkit.simulation.workload import Rules, Workload, predictor_rng
 
 # What a predictor does.
 PLAN, LEARN, CORRECT = range(3)
@@ -56,6 +59,28 @@ class Seen(NamedTuple):
 
 
 NO_PREDICTOR = Predicting(False, False, 0, 0, np.empty(0, np.uint8))
+
+
+def compiled_predictor(workload: Workload, rules: Rules) -> Any:
+    """Return the tuple of a predictor in the compiled engine, for one simulation.
+
+    Raises
+    ------
+    ParameterError
+        If the predictor has no compiled form.
+    """
+    predictor: Any = rules.predictor
+    check_form("the predictor", predictor, "compiled", "plain")
+    try:
+        part = predictor.compiled(workload, *predictor_rng(rules))
+    except NotImplementedError:
+        part = None
+    if not hasattr(part, "_fields"):
+        name = getattr(predictor, "name", type(predictor).__name__)
+        raise ParameterError(
+            f"predictor {name}: compiled returns no NamedTuple; take engine='python'"
+        )
+    return part
 
 
 def predicting(predictor: Any, dtype: np.dtype) -> Predicting:

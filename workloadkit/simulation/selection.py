@@ -32,7 +32,7 @@ from workloadkit.simulation.users.behaviour import (
     draws,
     is_plain_only,
 )
-from workloadkit.simulation.workload import Rules, overrun_of
+from workloadkit.simulation.workload import Rules, overrun_of, overrun_with
 from workloadkit.trace import Trace, check_trace
 
 
@@ -124,15 +124,17 @@ def select_parts(
         parameters["reservations"] = site.requests.identity
     if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
+    predictor = None if _is_request(predictor) else predictor
     if recorded:  # no estimate is raised, nothing is killed
         overrun = "late"
+    overrun = overrun_with(predictor, overrun)
     rules = Rules(
         site.hardware.procs,
         overrun,
         settings.passes,
         parameters.get("seed", 0),
         site.hardware,
-        None if _is_request(predictor) else predictor,
+        predictor,
         site.holds,
         settings.interrupted == "requeue",
     )

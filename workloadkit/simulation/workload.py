@@ -252,6 +252,20 @@ def shortest_estimate(*times: Any) -> int:
     return 0 if np.result_type(*times).kind == "f" else 1
 
 
+def overrun_with(predictor: object, overrun: Overrun) -> Overrun:
+    """Return the treatment of jobs that outlive their estimates where a predictor, or none, plans.
+
+    A raised estimate contains the run time, which predictors must not see: with one, jobs run on
+    late instead.
+
+    Examples
+    --------
+    >>> overrun_with(None, "raise"), overrun_with("last-two", "raise")
+    ('raise', 'late')
+    """
+    return "late" if overrun == "raise" and predictor is not None else overrun
+
+
 def plan(
     run: ArrayLike, estimate: ArrayLike, overrun: AskedOverrun
 ) -> tuple[NDArray, NDArray, NDArray]:

@@ -10,7 +10,12 @@ from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
 from workloadkit.simulation.policies.overtaking import AS_USUAL
-from workloadkit.simulation.predicting import NO_PREDICTOR, Predicting, predicting
+from workloadkit.simulation.predicting import (
+    NO_PREDICTOR,
+    Predicting,
+    compiled_predictor,
+    predicting,
+)
 from workloadkit.simulation.state import (
     LACKS_ROOM,
     REQUESTED,
@@ -20,7 +25,7 @@ from workloadkit.simulation.state import (
     new_state,
     waiting_jobs,
 )
-from workloadkit.simulation.workload import Rules, Workload, predictor_rng
+from workloadkit.simulation.workload import Rules, Workload
 
 
 class CompiledPolicy:
@@ -69,8 +74,7 @@ class CompiledPolicy:
         """Return the predictor, or none, as a part of the state."""
         if self.rules.predictor is None:
             return NO_PREDICTOR
-        rng = predictor_rng(self.rules)
-        predictor = self.rules.predictor.compiled(self.workload, *rng)
+        predictor = compiled_predictor(self.workload, self.rules)
         self.kept = (*self.kept, predictor)
         return predicting(predictor, self.workload.submit.dtype)
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 from numpy.typing import NDArray
 
 from workloadkit import parameters
-from workloadkit.errors import ParameterError
+from workloadkit.custom import check_form
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -52,7 +52,7 @@ def plain_form(policy: Any) -> Scheduler:
     ParameterError
         If a subclass overrides the compiled form only.
     """
-    _check_form(policy, "plain", "compiled", advice="take engine='compiled'")
+    check_form(f"scheduler {policy.name}", policy, "plain", "compiled")
     return policy.plain()
 
 
@@ -64,22 +64,8 @@ def compiled_form(policy: Any, workload: Workload, rules: Rules) -> Any:
     ParameterError
         If a subclass overrides the plain form only.
     """
-    _check_form(policy, "compiled", "plain", advice="take engine='python'")
+    check_form(f"scheduler {policy.name}", policy, "compiled", "plain")
     return policy.compiled(workload, rules)
-
-
-def _check_form(policy: Any, form: str, other: str, advice: str) -> None:
-    """Refuse an inherited form of a policy if a subclass overrides the other form only."""
-    classes = type(policy).__mro__
-    newest = {
-        name: next((place for place, c in enumerate(classes) if name in vars(c)), len(classes))
-        for name in (form, other)
-    }
-    if newest[other] < newest[form]:
-        raise ParameterError(
-            f"scheduler {policy.name}: {classes[newest[other]].__name__} overrides the {other} form"
-            f" but not the {form} one; define both in one class, or {advice}"
-        )
 
 
 def arrived(workload: Workload) -> int:

@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.errors import ParameterError
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 from workloadkit.simulation.workload import shortest_estimate
 
 # What predictions are made of: the run time, the limit, or the run times of ended jobs: the mean of
 # the last ones or of all, or a quantile of the last ones.
-OF_RUN_TIME, OF_LIMIT, MEAN, MEAN_OF_ALL, QUANTILE = range(5)
+KINDS = OF_RUN_TIME, OF_LIMIT, MEAN, MEAN_OF_ALL, QUANTILE = range(5)
 
 # Rules of correction.
 RULES = ("requested", "increments", "double", "none")
-TO_LIMIT, BY_INCREMENTS, DOUBLED, UNCORRECTED = range(4)
+TO_LIMIT, BY_INCREMENTS, DOUBLED, UNCORRECTED = range(len(RULES))
 
 _PRIMES = 1_000_003, 31, 2_654_435_761  # a remainder, a factor, and one that spreads the bits
 _SPREAD = 16
@@ -90,8 +91,29 @@ def new_memory(
     by_job: bool = False,
     draws: NDArray[np.float64] | None = None,
 ) -> Memory:
-    """Return a predictor that has learned nothing; see `Memory`."""
+    """Return a predictor that has learned nothing; see `Memory`.
+
+    Raises
+    ------
+    ParameterError
+        For values that the functions below do not know: they check no index.
+    """
     n_jobs, dtype = workload.submit.size, workload.submit.dtype
+    if draws is not None and draws.shape != (n_jobs,):
+        raise ParameterError(f"predictor: there are {draws.size} draws for {n_jobs} jobs")
+    of_share = what == QUANTILE and not 0 < number <= 1
+    for name, value, is_wrong in (
+        ("what", what, what not in KINDS),
+        ("rule", rule, rule not in RULES),
+        ("number", number, of_share),
+        ("window", window, what in (MEAN, QUANTILE) and not window >= 1),
+        ("least", least, not least >= 1),
+    ):
+        if is_wrong:
+            raise ParameterError(
+                f"predictor: {name} is {value!r}, which the compiled predictors do not know; take "
+                "engine='python', or register functions of your own"
+            )
     n_learned = n_jobs if what in (MEAN, MEAN_OF_ALL, QUANTILE) else 0
     n_sums = n_jobs if what == MEAN_OF_ALL else 0
     return Memory(

@@ -17,7 +17,8 @@ INCREMENTS = (60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 36000
 class BuiltIn:
     """A predictor with its parameters, in the forms of both engines.
 
-    Where times are whole seconds, predictions are, too: rounded down, and at least 1 s.
+    Where times are whole seconds, predictions are, too: rounded down, and at least 1 s. The user's
+    limit is the requested time, also where ``overrun="raise"`` would raise the estimate.
 
     Parameters
     ----------

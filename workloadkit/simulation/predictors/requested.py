@@ -8,6 +8,6 @@ from workloadkit.simulation.predictors.predictor import BuiltIn
 
 @dataclass(frozen=True)
 class Requested(BuiltIn):
-    """The user's limit, as without a predictor."""
+    """The estimate as without a predictor: the requested time, raised by ``overrun="raise"``."""
 
     name: ClassVar[str] = "requested"
