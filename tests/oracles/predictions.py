@@ -73,22 +73,50 @@ def predict(jobs, specification):
 STEPS = [60 * minutes for minutes in (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000)]
 
 
-def easy_plus_plus(jobs, procs, correct):
+def easy_plus_plus(jobs, procs, correct, *, renewed=False, by_event=False):
     """Starts of jobs (submit, run, limit, procs, user) under EASY++, with run <= limit.
 
-    Predictions are corrected before each pass, as `correct` says.
+    Predictions are corrected before each pass, as `correct` says. With `renewed`, those of waiting
+    jobs are made again before each pass. With `by_event`, there is a pass after each submission of
+    a second, then after each end, in the order of the starts; the processors of jobs that end then
+    as planned are free in all of these passes.
     """
     free, started, waiting = procs, [None] * len(jobs), []
     planned = [limit for _, _, limit, _, _ in jobs]
     predicted, last = planned.copy(), {}
-    ends, running, coming = [], set(), 0
+    ends, running, coming, n_started = [], set(), 0, 0
 
     def launch(job, now):
-        nonlocal free
+        nonlocal free, n_started
         started[job] = now
         free -= jobs[job][3]
         running.add(job)
-        heapq.heappush(ends, (now + jobs[job][1], job))
+        order = n_started if by_event else job
+        heapq.heappush(ends, (now + jobs[job][1], order, job))
+        n_started += 1
+
+    def give_back(job):
+        nonlocal free
+        if job in running:
+            running.remove(job)
+            free += jobs[job][3]
+
+    def end_first():
+        job = heapq.heappop(ends)[2]
+        give_back(job)
+        last[jobs[job][4]] = [*last.get(jobs[job][4], []), jobs[job][1]][-2:]
+
+    def predict(job):
+        seen = last.get(jobs[job][4], [])
+        if len(seen) == 2:
+            planned[job] = min(max(sum(seen) // 2, 1), jobs[job][2])
+        predicted[job] = planned[job]
+
+    def arrive():
+        nonlocal coming
+        predict(coming)
+        waiting.append(coming)
+        coming += 1
 
     def corrected(job):
         if correct == "requested":
@@ -102,21 +130,28 @@ def easy_plus_plus(jobs, procs, correct):
         now = min(
             jobs[coming][0] if coming < len(jobs) else math.inf, ends[0][0] if ends else math.inf
         )
-        while ends and ends[0][0] <= now:
-            job = heapq.heappop(ends)[1]
-            running.remove(job)
-            free += jobs[job][3]
-            last[jobs[job][4]] = [*last.get(jobs[job][4], []), jobs[job][1]][-2:]
-        while coming < len(jobs) and jobs[coming][0] <= now:
-            seen = last.get(jobs[coming][4], [])
-            if len(seen) == 2:
-                planned[coming] = min(max(sum(seen) // 2, 1), jobs[coming][2])
-            predicted[coming] = planned[coming]
-            waiting.append(coming)
-            coming += 1
+        if by_event:
+            for end, _, job in ends:
+                if end == now == started[job] + planned[job]:
+                    give_back(job)
+            if coming < len(jobs) and jobs[coming][0] == now:
+                arrive()
+            else:
+                end_first()
+        else:
+            while ends and ends[0][0] <= now:
+                end_first()
+            while coming < len(jobs) and jobs[coming][0] <= now:
+                arrive()
         for job in running:
             while started[job] + planned[job] <= now:
+                before = planned[job]
                 planned[job] = min(corrected(job), jobs[job][2])
+                if planned[job] == before:
+                    break  # it ends in this second, at its limit
+        if renewed:
+            for job in waiting:
+                predict(job)
         while waiting and jobs[waiting[0]][3] <= free:
             launch(waiting.pop(0), now)
         if len(waiting) > 1 and free > 0:

@@ -103,7 +103,7 @@ def test_the_test_finds_foresight():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("users", USERS := ("closed", "fluid", "adjusted"))
+@pytest.mark.parametrize("users", ["closed", "fluid", "adjusted"])
 def test_no_users_foresee(users, engine):
     for how, exceed in HONEST:
         assert not foresees("easy", users, engine=engine, exceed=exceed, **how), how

@@ -102,8 +102,9 @@ f-model:5                 the run time times 1 + 5 u, with u from 0 to 1
 Those that learn predict at most the limit, and the limit until enough jobs
 have ended. All take correct=RULE, for predictions that a job has outlived:
 requested (the limit), increments (1 min, 5 min, ... 100 h more), double,
-or none (it counts as ending now). EASY++ is --scheduler easy:backfill=sjf
---predict last-two,correct=increments --overrun kill.
+or none (it counts as ending now); and renewed=yes, to predict waiting jobs
+again before each pass, once others have ended. EASY++ is --scheduler
+easy:backfill=sjf --predict last-two,correct=increments --overrun kill.
 """
 
 #: Users with their parameters and defaults, within 76 columns.

@@ -63,8 +63,8 @@ class Served(Settings):
         AskedOverrun,
         Setting(
             help="A job that outlives its estimate: raise the estimate, kill the job, or let it "
-            "run late. Raised estimates are at least the run time; with a predictor none is raised. "
-            "With header, the log's AllowOveruse and MaxRuntime decide.",
+            "run late. Raised estimates are at least the run time; with a predictor none is "
+            "raised. With header, the log's AllowOveruse and MaxRuntime decide.",
             more="The scheduler expects a late job to end at the current second.",
             recorded="always",
             rare=True,

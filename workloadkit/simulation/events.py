@@ -5,7 +5,15 @@ from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.predicting import CORRECT, LEARN, PLAN, predict
 from workloadkit.simulation.running import insert_end, remove_end
-from workloadkit.simulation.state import ARRIVED, N_DUE, N_ENDED, N_RUNNING, N_WAITING
+from workloadkit.simulation.state import (
+    ARRIVED,
+    N_DUE,
+    N_ENDED,
+    N_RUNNING,
+    N_WAITING,
+    OLDEST,
+    STALE,
+)
 
 LATE = -1  # the end of job j is listed as LATE - j while it has its processors
 
@@ -51,6 +59,29 @@ def _plan(state, job, now):
     jobs.prediction[job] = jobs.estimate[job]
 
 
+#: (state, job, now) of a policy: the prediction of a waiting job has been renewed. `prediction` is
+#: the one before; then `plans_void` is called, once for all jobs.
+_renewed = by_part("policy", "prediction_renewed", _nothing)
+
+
+@bare
+def renew_predictions(state, now):
+    """Predict the run times of waiting jobs again, as jobs have ended or returned to the queue."""
+    at, jobs, oldest, void = state.at, state.jobs, state.at[ARRIVED], False
+    for job in range(at[OLDEST], at[ARRIVED]):
+        if state.start[job] == state.never:
+            oldest = min(oldest, job)
+            jobs.estimate[job] = jobs.limit[job]
+            predict(state.predictor, jobs, PLAN, job, now)
+            if jobs.estimate[job] != jobs.prediction[job]:
+                _renewed(state, job, now)
+                jobs.prediction[job] = jobs.estimate[job]
+                void = True
+    at[STALE], at[OLDEST] = False, oldest
+    if void:
+        plans_void(state, 0, now)
+
+
 @inline
 def end_due(state, now):
     """End the first due job; return it."""
@@ -70,6 +101,7 @@ def _take(state, job, now):
 def _learn(state, job, now):
     """Let the predictor learn from a job that has ended."""
     predict(state.predictor, state.jobs, LEARN, job, now)
+    state.at[STALE] = True
 
 
 @inline

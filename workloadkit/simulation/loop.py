@@ -21,6 +21,7 @@ from workloadkit.simulation.events import (
     free_what_ends,
     job_arrived,
     job_returned,
+    renew_predictions,
     take_end,
 )
 from workloadkit.simulation.machine.ledger import (
@@ -41,6 +42,7 @@ from workloadkit.simulation.state import (
     N_WAITING,
     OVER,
     REQUESTED,
+    STALE,
     STOPPED,
     WHY,
     State,
@@ -152,6 +154,8 @@ def go_on(state, begun, until):
             begun = False
             if state.predictor.corrects:
                 correct_outlived(state, now)
+            if state.predictor.renews and at[STALE]:
+                renew_predictions(state, now)
             allocate(state, at[N_SEEN], now)
             at[N_SEEN] = at[ARRIVED]
         if _policy_asks(state, 0, now):

@@ -68,7 +68,7 @@ NO_SCORING = Scoring(False, 0, 0, np.empty(0), np.empty(0, np.uint8))
 SCORE = 99
 
 # What a score does: compute its value, or follow what happens to a job.
-SCORED, ARRIVED, STARTED, ENDED, RETURNED = range(5)
+SCORED, ARRIVED, STARTED, ENDED, RETURNED, RENEWED = range(6)
 
 
 class Order(NamedTuple):

@@ -3,7 +3,7 @@
 A *predictor* is a NamedTuple with functions of (state, job, now) in the module that
 `parts.register_functions` links to it. Their state has two fields: `jobs` and `predictor`.
 
-- ``plan``: set the estimate of a job that arrives; until then it is the limit;
+- ``plan``: set the estimate of a job that arrives, or waits; until then it is the limit;
 - ``learn``: learn from a job that has ended;
 - ``correct``: set the estimate of a running job that has outlived it.
 
@@ -33,8 +33,9 @@ class Predicting(NamedTuple):
 
     Parameters
     ----------
-    is_there, corrects : bool
-        Whether there is one; whether it corrects estimates that jobs have outlived.
+    is_there, corrects, renews : bool
+        Whether there is one; whether it corrects estimates that jobs have outlived; whether it
+        plans waiting jobs again once others have ended.
     predictor : int
         Its address, in the compiler's layout.
     function : int
@@ -46,6 +47,7 @@ class Predicting(NamedTuple):
 
     is_there: bool
     corrects: bool
+    renews: bool
     predictor: Any
     function: int
     kept: NDArray[np.uint8]
@@ -58,7 +60,7 @@ class Seen(NamedTuple):
     predictor: Any
 
 
-NO_PREDICTOR = Predicting(False, False, 0, 0, np.empty(0, np.uint8))
+NO_PREDICTOR = Predicting(False, False, False, 0, 0, np.empty(0, np.uint8))
 
 
 def compiled_predictor(workload: Workload, rules: Rules) -> Any:
@@ -87,15 +89,16 @@ def predicting(predictor: Any, dtype: np.dtype) -> Predicting:
     """Return a predictor as a part of the state, with times of a given type."""
     corrects = hasattr(functions_of(type(predictor)), "correct")
     corrects = corrects and bool(getattr(predictor, "corrects", True))
+    renews = bool(getattr(predictor, "renewed", False))
     if DISABLE_JIT:
-        return Predicting(True, corrects, predictor, 0, np.empty(0, np.uint8))
+        return Predicting(True, corrects, renews, predictor, 0, np.empty(0, np.uint8))
     layout, words = lay_out(predictor)
     memory = np.frombuffer(bytearray(pack(layout, words)), np.uint8)
     if (layout, dtype) not in _functions:
         examples = (predictor, no_jobs(dtype), 0, 0, 0, dtype.type(0))
         _functions[layout, dtype] = native(_act, examples, is_cached=is_built_in(predictor))
     address = int(_functions[layout, dtype].address)
-    return Predicting(True, corrects, memory.ctypes.data, address, memory)
+    return Predicting(True, corrects, renews, memory.ctypes.data, address, memory)
 
 
 _functions: dict[Any, Any] = {}

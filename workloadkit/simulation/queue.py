@@ -190,6 +190,21 @@ def insert_waiting(waiting, first, last, rank, job):
 
 
 @inline
+def move_waiting(waiting, first, last, rank, job):
+    """Move a job in waiting[first:last] to the place of its new rank; return if it is there."""
+    place = first
+    while place < last and waiting[place] != job:
+        place += 1
+    if place == last:
+        return False
+    while place + 1 < last:
+        waiting[place] = waiting[place + 1]
+        place += 1
+    insert_waiting(waiting, first, last - 1, rank, job)
+    return True
+
+
+@inline
 def foremost(waiting, first, last, rank):
     """Return the job of waiting[first:last] that comes first by `rank`, ties by arrival."""
     head = waiting[first]

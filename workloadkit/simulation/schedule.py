@@ -132,10 +132,10 @@ class Schedule(Displayed):
 
         Columns: `job submit start end wait run procs estimate killed response slowdown
         bounded_slowdown`; with a predictor the `limit`, while the estimate is the prediction at the
-        arrival; if jobs have utility functions, the earned `utility`; and further results of the
-        scheduler. With outages also `interruptions`, whether the job was `lost`, and
-        `lost_work`, the processors × seconds of its stopped runs; `start` is then the last start.
-        Times in seconds; whole numbers if all given times are whole.
+        arrival, or as renewed until the start; if jobs have utility functions, the earned
+        `utility`; and further results of the scheduler. With outages also `interruptions`, whether
+        the job was `lost`, and `lost_work`, the processors × seconds of its stopped runs; `start`
+        is then the last start. Times in seconds; whole numbers if all given times are whole.
         """
         import pandas as pd
 

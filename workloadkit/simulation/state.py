@@ -9,8 +9,11 @@ from workloadkit._kernels.compile import bare
 
 # Places in State.at: jobs that run, that have arrived, that wait; reason for the loop's return;
 # entries taken from the users' agenda, and those of them processed; jobs that had arrived by the
-# last pass; with a pass after each event, ends of this second that are listed, and taken.
-N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED = range(9)
+# last pass; with a pass after each event, ends of this second that are listed, and taken; whether
+# predictions are to be renewed, and a job that no waiting one has arrived before.
+N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED, STALE, OLDEST = range(
+    11
+)
 
 # Reasons: all is over; the time to stop has come; the policy requests it; the machine may have too
 # little room for the next instant (perhaps together with a request of the policy).
@@ -34,7 +37,7 @@ class Jobs(NamedTuple):
     start : ndarray, shape (n_jobs,)
         The same array as `State.start`, for functions that see the jobs alone. [s]
     limit, prediction : ndarray, shape (n_jobs,)
-        The user's upper limit of the run time, and the estimate at the arrival. [s]
+        The user's upper limit of the run time, and the estimate at the arrival, or as renewed. [s]
     at, running : ndarray of int64
         The same arrays as `State.at` and `State.end_jobs`, see `queue_length` and `busy_procs`.
     """
@@ -72,7 +75,7 @@ class State(NamedTuple):
         The present second. [s]
     never : scalar
         A time after all times. [s]
-    at : ndarray of int64, shape (9,)
+    at : ndarray of int64, shape (11,)
         See the names of its places.
     late, by_event : bool
         Whether jobs may outlive their estimates; whether there is a pass after each event.
@@ -129,7 +132,7 @@ def new_state(
     start = np.full(n_jobs, never(dtype))
     times = [jobs.estimate.copy() if predictor.is_there else jobs.estimate for _ in range(2)]
     limit = jobs.limit if jobs.limit.size else times[0]
-    at, running = np.zeros(9, np.int64), np.empty(capacity, np.int64)
+    at, running = np.zeros(11, np.int64), np.empty(capacity, np.int64)
     times_of_jobs = {"start": start, "limit": limit, "prediction": times[1]}
     return State(
         jobs=jobs._replace(**times_of_jobs, at=at, running=running),

@@ -10,7 +10,7 @@ from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN, N_CHANGES
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.running import remove_end
-from workloadkit.simulation.state import N_RUNNING, N_WAITING
+from workloadkit.simulation.state import N_RUNNING, N_WAITING, OLDEST, STALE
 from workloadkit.simulation.streams import notify_user
 
 #: (state, outage, now): begin an outage, and `stop` jobs; return how many. The first of
@@ -81,6 +81,7 @@ def stop(state, job, now):
     if machine.requeues:
         start[job] = state.never
         state.jobs.estimate[job] = state.jobs.prediction[job]
+        state.at[STALE], state.at[OLDEST] = True, min(state.at[OLDEST], job)
     else:
         machine.lost[job] = True
         run[job] = now - start[job]

@@ -54,7 +54,7 @@ class Job:
     arrival : int
         Its place in the order of arrival, from 0.
     prediction : int or float
-        What it was planned with at its arrival: the estimate, or the predictor's. [s]
+        What it was planned with at its arrival: the estimate, or the predictor's, as renewed. [s]
     notes : dict of str to object
         Further information of the user: columns of `Schedule.jobs`.
     view : JobView
@@ -152,7 +152,7 @@ class JobView(_Facts):
     estimate : int or float
         Planned run time: the limit, or the predictor's, as corrected. [s]
     prediction : int or float
-        Planned run time at its arrival. [s]
+        Planned run time at its arrival, or as renewed while it waits. [s]
     arrival : int
         Its place in the order of arrival, from 0.
     recorded_wait : int or float

@@ -82,6 +82,9 @@ class Scheduler(Participant):
         self.queue = self.queue.copy()  # a loop over the old list continues in it
         insort(self.queue, job, key=lambda other: other.arrival)
 
+    def prediction_renewed(self, job: JobView, before: Any) -> None:
+        """Handle a new prediction of a waiting job; `plans_void` is called once, after all."""
+
     def allocate(self) -> None:
         """Start jobs; called once an instant, after all arrivals and ends in it."""
         raise NotImplementedError(f"{type(self).__name__} must define allocate")
@@ -96,7 +99,7 @@ class Scheduler(Participant):
         """Handle the return of `count` processors."""
 
     def plans_void(self) -> None:
-        """Handle an unplanned change: an outage is announced, or starts or ends unannounced."""
+        """Handle an unplanned change: of predictions, or an outage is announced, starts or ends."""
 
     @property
     def queue(self) -> list[JobView]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from math import inf
 from numbers import Real
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,9 @@ class Simulation:
     predictor : object, optional
         ``plan(job)`` returns the planned run time of a job that arrives, before the scheduler sees
         it; ``learn(job)`` is called after its end; ``correct(job)``, if there is such a method,
-        returns the planned run time of a job that has outlived it. All receive a `JobView`. By
-        default, jobs are planned with their limits.
+        returns the planned run time of a job that has outlived it. All receive a `JobView`. If it
+        has a true attribute `renewed`, waiting jobs are planned again before a pass if jobs have
+        ended. By default, jobs are planned with their limits.
     holds : sequence of Hold
         Outages of users.
     requeues : bool
@@ -92,6 +94,9 @@ class Simulation:
         self.overrun, self.by_event = overrun, passes == "event"
         self.rng, self.utility_at, self.predictor = rng, utility_at, predictor
         self._corrects = hasattr(predictor, "correct")
+        self._renews = getattr(predictor, "renewed", False)
+        self._stale = False  # whether predictions are to be renewed
+        self._renewable: list[JobView] = []  # all waiting jobs, and some that run
         self.now: Any = 0
         self.first: Any = None  # first submission of all
         self.jobs: list[JobView] = []
@@ -153,6 +158,8 @@ class Simulation:
                 events.play(due)
             if self._corrects:
                 self._correct_outlived()
+            if self._stale:
+                self._renew_predictions()
             scheduler.free = level.free
             allocate()
         stuck = [job.number for job in self.jobs if job.start is None]
@@ -236,6 +243,8 @@ class Simulation:
         if self.predictor is not None:
             job.prediction = self._predicted(view, self.predictor.plan)
             replan(view, job.prediction)
+        if self._renews:
+            self._renewable.append(view)
         self.scheduler.job_arrives(view)
         if self._holds is not None:
             self._holds.take_in()
@@ -268,6 +277,22 @@ class Simulation:
         if corrected:
             self.scheduler.plans_void()
 
+    def _renew_predictions(self) -> None:
+        """Predict the run times of waiting jobs again."""
+        self._stale, changed = False, False
+        self._renewable = [job for job in self._renewable if job.start is None]
+        for job in self._renewable:
+            before = job.prediction
+            replan(job, job.limit)
+            prediction = self._predicted(job, self.predictor.plan)
+            replan(job, prediction)
+            if prediction != before:
+                job._record.prediction = prediction
+                self.scheduler.prediction_renewed(job, before)
+                changed = True
+        if changed:
+            self.scheduler.plans_void()
+
     def resume(self, job: Job, end: Any) -> None:
         """Continue a job that started elsewhere, until `end`."""
         self._n_waiting += 1
@@ -294,6 +319,9 @@ class Simulation:
             job.start = None
             replan(view, job.prediction)
             self._n_waiting += 1
+            if self._renews:
+                insort(self._renewable, view, key=attrgetter("arrival"))
+                self._stale = True
         else:
             job.lost, job.killed = True, False
             job.end, job.run = self.now, self.now - job.start
@@ -312,6 +340,7 @@ class Simulation:
             self._take_back(job)
         if self.predictor is not None:
             self.predictor.learn(job.view)
+            self._stale = self._renews
         self.scheduler.job_ends(job.view)
 
     def _take_back(self, job: Job, interrupted: bool = False) -> None:

@@ -76,9 +76,9 @@ def parse(text: str) -> BuiltIn:
     Examples
     --------
     >>> parse("last-two")
-    LastTwo(correct='requested')
+    LastTwo(correct='requested', renewed=False)
     >>> parse("factor:2,correct=double")
-    Factor(correct='double', times=2.0)
+    Factor(correct='double', renewed=False, times=2.0)
     """
     name, comma, settings = text.partition(",")
     if ":" not in name and comma:

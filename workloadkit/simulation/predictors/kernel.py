@@ -46,6 +46,8 @@ class Memory(NamedTuple):
         Most of the last jobs that count; fewest that are necessary.
     by_job : bool
         Whether groups are of one user, size and request.
+    renewed : bool
+        Whether waiting jobs are planned again.
     table : ndarray of int32
         First jobs of groups by hash, -1 for none; the size is a power of two.
     last : ndarray of int32, shape (n_jobs,)
@@ -70,6 +72,7 @@ class Memory(NamedTuple):
     window: int
     least: int
     by_job: bool
+    renewed: bool
     table: NDArray[np.int32]
     last: NDArray[np.int32]
     link: NDArray[np.int32]
@@ -89,6 +92,7 @@ def new_memory(
     window: int = 0,
     least: int = 1,
     by_job: bool = False,
+    renewed: bool = False,
     draws: NDArray[np.float64] | None = None,
 ) -> Memory:
     """Return a predictor that has learned nothing; see `Memory`.
@@ -125,6 +129,7 @@ def new_memory(
         window=window,
         least=least,
         by_job=by_job,
+        renewed=renewed,
         table=np.full(1 << (n_learned + n_learned // 8).bit_length(), -1, np.int32),
         last=np.full(n_learned, -1, np.int32),
         link=np.empty(n_learned, np.int32),
@@ -138,7 +143,7 @@ def new_memory(
 
 @bare
 def plan(state, job, now):
-    """Plan a job that arrives."""
+    """Plan a job that arrives or waits."""
     memory, jobs = state.predictor, state.jobs
     what, limit = memory.what, jobs.limit[job]
     expected = float(limit)

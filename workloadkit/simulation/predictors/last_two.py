@@ -11,8 +11,7 @@ class LastTwo(BuiltIn):
     """The mean run time of the user's last two jobs that have ended, at most the limit [1]_.
 
     The limit where fewer have ended. With `easy:backfill=sjf`, correction by increments and jobs
-    killed at their limits, it makes EASY++. Predictions are made at submission; waiting jobs are
-    not predicted again when another job of their user ends.
+    killed at their limits, it makes EASY++; the simulator pyss also renews predictions.
 
     References
     ----------
@@ -26,10 +25,10 @@ class LastTwo(BuiltIn):
         """Return the predictor in plain Python, for one simulation."""
         from workloadkit.simulation.predictors.plain import OfPastJobs, mean
 
-        return OfPastJobs(mean, self.correct, window=2, least=2)
+        return OfPastJobs(mean, window=2, least=2, **self.rules)
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""
         from workloadkit.simulation.predictors.kernel import MEAN, new_memory
 
-        return new_memory(workload, MEAN, self.correct, window=2, least=2)
+        return new_memory(workload, MEAN, window=2, least=2, **self.rules)

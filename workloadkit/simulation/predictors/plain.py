@@ -30,9 +30,12 @@ class PlainForm:
     ----------
     rule : str
         How predictions are corrected, see `BuiltIn`.
+    renewed : bool
+        Whether waiting jobs are planned again.
     """
 
-    def __init__(self, rule: str) -> None:
+    def __init__(self, rule: str, renewed: bool = False) -> None:
+        self.renewed = renewed
         if rule in CORRECTIONS:
             self.correct = lambda job: (
                 CORRECTIONS[rule](job) if job.estimate < job.limit else job.estimate
@@ -74,6 +77,7 @@ class OfPastJobs(PlainForm):
     expect : callable
         A function of their run times, the oldest first.
     rule : str
+    renewed : bool
     window : int
         Most jobs that count.
     least : int
@@ -86,16 +90,17 @@ class OfPastJobs(PlainForm):
         expect: Callable[[Sequence[Any]], Any],
         rule: str,
         *,
+        renewed: bool = False,
         window: int,
         least: int = 1,
         key: Callable[[JobView], Any] = lambda job: job.user,
     ) -> None:
-        super().__init__(rule)
+        super().__init__(rule, renewed)
         self.expect, self.least, self.key = expect, least, key
         self.runs: dict[Any, deque] = defaultdict(lambda: deque(maxlen=window))
 
     def plan(self, job: JobView) -> Any:
-        """Return the planned run time of a job that arrives."""
+        """Return the planned run time of a job that arrives or waits."""
         runs = self.runs[self.key(job)]
         if len(runs) < self.least:
             return job.limit
@@ -109,13 +114,13 @@ class OfPastJobs(PlainForm):
 class OfAllJobs(PlainForm):
     """The weighted mean of all ended jobs of the user."""
 
-    def __init__(self, decay: float, rule: str) -> None:
-        super().__init__(rule)
+    def __init__(self, decay: float, rule: str, renewed: bool = False) -> None:
+        super().__init__(rule, renewed)
         self.decay = decay
         self.sums: dict[int, tuple[float, float]] = {}
 
     def plan(self, job: JobView) -> Any:
-        """Return the planned run time of a job that arrives."""
+        """Return the planned run time of a job that arrives or waits."""
         if job.user not in self.sums:
             return job.limit
         total, weight = self.sums[job.user]

@@ -28,6 +28,9 @@ class BuiltIn:
         5, 10, 20, 50 or 100 h, the first of these that is long enough [1]_; "double": twice, four
         times, … the prediction, the limit if that is 0; "none": nothing, the job counts as ending
         now.
+    renewed : bool
+        Whether the predictions of waiting jobs are made again before each pass, from all jobs that
+        have ended by then. Otherwise a job keeps the prediction that is made as it arrives.
 
     References
     ----------
@@ -38,6 +41,7 @@ class BuiltIn:
     name: ClassVar[str]
 
     correct: Correction = "requested"
+    renewed: bool = False
 
     def __post_init__(self) -> None:
         check_types("predictor", self)
@@ -50,6 +54,11 @@ class BuiltIn:
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""
         raise NotImplementedError
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """Its rules of correction and renewal, for both forms."""
+        return {"rule": self.correct, "renewed": self.renewed}
 
     def check_window(self, window: int | None) -> None:
         """Check a number of ended jobs."""

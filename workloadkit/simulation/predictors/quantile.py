@@ -36,10 +36,10 @@ class Quantile(BuiltIn):
         """Return the predictor in plain Python, for one simulation."""
         from workloadkit.simulation.predictors.plain import OfPastJobs, quantile
 
-        return OfPastJobs(partial(quantile, q=self.q), self.correct, window=self.window)
+        return OfPastJobs(partial(quantile, q=self.q), window=self.window, **self.rules)
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""
         from workloadkit.simulation.predictors.kernel import QUANTILE, new_memory
 
-        return new_memory(workload, QUANTILE, self.correct, window=self.window, number=self.q)
+        return new_memory(workload, QUANTILE, window=self.window, number=self.q, **self.rules)

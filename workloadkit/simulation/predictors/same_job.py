@@ -20,10 +20,10 @@ class SameJob(BuiltIn):
         from workloadkit.simulation.predictors.plain import OfPastJobs, mean
 
         key = lambda job: (job.user, job.procs, job.limit)  # noqa: E731
-        return OfPastJobs(mean, self.correct, window=1, key=key)
+        return OfPastJobs(mean, window=1, key=key, **self.rules)
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""
         from workloadkit.simulation.predictors.kernel import MEAN, new_memory
 
-        return new_memory(workload, MEAN, self.correct, window=1, by_job=True)
+        return new_memory(workload, MEAN, window=1, by_job=True, **self.rules)

@@ -37,8 +37,8 @@ class UserAverage(BuiltIn):
         from workloadkit.simulation.predictors.plain import OfAllJobs, OfPastJobs, mean
 
         if self.window is None:
-            return OfAllJobs(self.decay, self.correct)
-        return OfPastJobs(partial(mean, decay=self.decay), self.correct, window=self.window)
+            return OfAllJobs(self.decay, **self.rules)
+        return OfPastJobs(partial(mean, decay=self.decay), window=self.window, **self.rules)
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""
@@ -46,4 +46,4 @@ class UserAverage(BuiltIn):
 
         what = MEAN_OF_ALL if self.window is None else MEAN
         window = 0 if self.window is None else self.window
-        return new_memory(workload, what, self.correct, window=window, number=self.decay)
+        return new_memory(workload, what, window=window, number=self.decay, **self.rules)

@@ -34,7 +34,13 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
-from workloadkit.simulation.queue import comes_before, foremost, insert_waiting, take_out
+from workloadkit.simulation.queue import (
+    comes_before,
+    foremost,
+    insert_waiting,
+    move_waiting,
+    take_out,
+)
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
 # Places in SettledList.at: the queue is waiting[FIRST:LAST]; its head; whether all waiting jobs
@@ -117,6 +123,23 @@ def job_returned(state, job, now):
 def plans_void(state, what, now):
     """Look at all that wait."""
     state.policy.at[LOOK] = True
+
+
+@inline
+def prediction_renewed(state, job, now):
+    """Give a job its new places in the orders."""
+    line, at = state.policy, state.policy.at
+    job_arrived(state, job, now)
+    waiting, first, last = line.waiting, at[FIRST], at[LAST]
+    if line.order is not None and move_waiting(waiting, first, last, line.backfill_rank, job):
+        at[HEAD] = _head(line, first, last)
+
+
+@inline
+def _head(line, first, last):
+    """Return the first job in the order of the queue."""
+    waiting = line.waiting
+    return foremost(waiting, first, last, line.rank) if line.orders_differ else waiting[first]
 
 
 @inline
@@ -206,9 +229,7 @@ def _look_at_all(state, new, now):
         take_out(waiting, first, head)
         first += 1
         if first < last:
-            head = (
-                foremost(waiting, first, last, line.rank) if line.orders_differ else waiting[first]
-            )
+            head = _head(line, first, last)
     if line.backfills and first < last and not is_full(state, 0, now):
         if last - first > line.long_queue:
             at[PATIENCE] -= last - first

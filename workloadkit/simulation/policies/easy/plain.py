@@ -66,6 +66,12 @@ class OrderedScheduler(Scheduler):
         if backfill not in ("same", "none"):
             self.backfill_places = _Places(partial(SETTLED[backfill], numbers=()), self)
 
+    def prediction_renewed(self, job: JobView, before: Any) -> None:
+        """Forget the places of a job."""
+        for places in (self.places, self.backfill_places):
+            if places is not None:
+                places.pop(job, None)
+
     def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the order of the queue at the start of a pass."""
         if self.places is None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.orders import ENDED, RETURNED, SCORED, STARTED
+from workloadkit.simulation.orders import ENDED, RENEWED, RETURNED, SCORED, STARTED
 from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two, quotient
 from workloadkit.simulation.policies.order.expression import (
     ADD,
@@ -89,7 +89,7 @@ def act(memory, jobs, what, job, _, now):
 
 @bare
 def follow(memory, jobs, what, job, now):
-    """Count a job that arrives, starts, ends or returns to the queue."""
+    """Count a job that arrives, starts, ends, returns to the queue or is predicted again."""
     user, work = _person(memory, jobs, job), memory.work
     amount = float(jobs.prediction[job]) * jobs.procs[job]
     if what == STARTED:
@@ -101,6 +101,9 @@ def follow(memory, jobs, what, job, now):
         _use(memory, user, now, -jobs.procs[job])
         if what == RETURNED:
             work[WAITING, user] += amount
+    elif what == RENEWED:
+        work[WAITING, user] -= amount
+        work[WAITING, user] += float(jobs.estimate[job]) * jobs.procs[job]
     else:
         work[WAITING, user] += amount
 

@@ -46,7 +46,7 @@ class ScoredScheduler(OrderedScheduler):
         self.score = score
         self.backfill_score = None if isinstance(backfill, str) else backfill
         self.work = UserWork(score.half_life)
-        self.settled: dict[tuple[Score, JobView], float] = {}
+        self.settled: dict[tuple[Score | None, JobView], float] = {}
         self.to_compare: dict[JobView, float] = {}
 
     def job_arrives(self, job: JobView) -> None:
@@ -55,6 +55,13 @@ class ScoredScheduler(OrderedScheduler):
             self._check_users()
         self.work.arrives(job)
         super().job_arrives(job)
+
+    def prediction_renewed(self, job: JobView, before: Any) -> None:
+        """Change its user's waiting work, and forget its scores."""
+        self.work.renews(job, before)
+        for score in (self.score, self.backfill_score):
+            self.settled.pop((score, job), None)
+        super().prediction_renewed(job, before)
 
     def start(self, job: JobView) -> None:
         """Start a job, of its user's running work from now on."""
@@ -177,6 +184,11 @@ class UserWork:
 
     def arrives(self, job: JobView) -> None:
         """Add a job that waits."""
+        self.waiting[job.user] += _work(job)
+
+    def renews(self, job: JobView, before: Any) -> None:
+        """Take a waiting job with its new prediction."""
+        self.waiting[job.user] -= float(before) * job.procs
         self.waiting[job.user] += _work(job)
 
     def starts(self, job: JobView, now: Any) -> None:

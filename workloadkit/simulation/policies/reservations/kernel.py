@@ -38,7 +38,7 @@ from workloadkit.simulation.profile import (
     take_between,
     take_steps,
 )
-from workloadkit.simulation.queue import comes_before, insert_waiting
+from workloadkit.simulation.queue import comes_before, insert_waiting, move_waiting
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, never
 
 # Places in Reserving.at: waiting jobs; whether the profile contains the running jobs and the
@@ -135,6 +135,17 @@ def job_returned(state, job, now):
 def plans_void(state, what, now):
     """Request a full pass."""
     state.policy.at[KNOWN] = False
+
+
+@inline
+def prediction_renewed(state, job, now):
+    """Give a job its new places in the orders."""
+    policy, count = state.policy, state.policy.at[WAIT]
+    job_arrived(state, job, now)
+    if policy.order is not None:
+        move_waiting(policy.queue, 0, count, policy.rank, job)
+        if policy.orders_differ:
+            move_waiting(policy.others, 0, count, policy.backfill_rank, job)
 
 
 @inline

@@ -81,6 +81,10 @@ class SelfAdaptiveScheduler(Scheduler):
         """Notify the active candidate."""
         self.inner.processors_up(count)
 
+    def prediction_renewed(self, job: JobView, before: Any) -> None:
+        """Notify the active candidate."""
+        self.inner.prediction_renewed(job, before)
+
     def plans_void(self) -> None:
         """Notify the active candidate."""
         self.inner.plans_void()

@@ -117,6 +117,13 @@ def join(state, job, now):
 
 
 @inline
+def prediction_renewed(state, job, now):
+    """Let the load of the user be summed again."""
+    ranking = state.policy.ranking
+    ranking.is_stale[ranking.user[job]] = True
+
+
+@inline
 def _list(state, user):
     """Add a user to the ranking."""
     ranking, at = state.policy.ranking, state.policy.queue.at

@@ -26,6 +26,7 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.orders import (
     ARRIVED,
     ENDED,
+    RENEWED,
     RETURNED,
     SCORE,
     STARTED,
@@ -120,6 +121,15 @@ def job_arrived(state, job, now):
     """Set a job's place in the order of backfilling, if it has none yet."""
     line = state.policy
     _follow(state, ARRIVED, job, now)
+    if line.backfill_order is not None:
+        line.rank[job] = key_of(state, line.backfill_order, job)
+
+
+@inline
+def prediction_renewed(state, job, now):
+    """Set a job's new place in the order of backfilling."""
+    line = state.policy
+    _follow(state, RENEWED, job, now)
     if line.backfill_order is not None:
         line.rank[job] = key_of(state, line.backfill_order, job)
 
