@@ -77,9 +77,9 @@ def easy_plus_plus(jobs, procs, correct, *, renewed=False, by_event=False):
     """Starts of jobs (submit, run, limit, procs, user) under EASY++, with run <= limit.
 
     Predictions are corrected before each pass, as `correct` says. With `renewed`, those of waiting
-    jobs are made again before each pass. With `by_event`, there is a pass after each submission of
-    a second, then after each end, in the order of the starts; the processors of jobs that end then
-    as planned are free in all of these passes.
+    jobs are made again before each pass. Jobs of one second end in the order of their starts. With
+    `by_event`, there is a pass after each submission of a second, then after each end; the
+    processors of jobs that end then as planned are free in all of these passes.
     """
     free, started, waiting = procs, [None] * len(jobs), []
     planned = [limit for _, _, limit, _, _ in jobs]
@@ -91,8 +91,7 @@ def easy_plus_plus(jobs, procs, correct, *, renewed=False, by_event=False):
         started[job] = now
         free -= jobs[job][3]
         running.add(job)
-        order = n_started if by_event else job
-        heapq.heappush(ends, (now + jobs[job][1], order, job))
+        heapq.heappush(ends, (now + jobs[job][1], n_started, job))
         n_started += 1
 
     def give_back(job):
