@@ -1,5 +1,8 @@
 """No decision depends on what only the future knows: other run times change no earlier start."""
 
+import re
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ import workloadkit as wk
 from tests.both_engines import ENGINES, agree
 from tests.small_logs import valued
 from workloadkit.simulation.orders import SETTLED
+from workloadkit.simulation.predictors.kernel import MEAN, OF_RUN_TIME, QUANTILE, new_memory
 
 QUICK = {
     "genetic": "genetic:window=6,individuals=5,generations=2",
@@ -98,7 +102,7 @@ def test_no_policy_foresees(scheduler, engine):
 
 
 def test_the_test_finds_foresight():
-    for how in ({"predictor": "exact"}, {"predictor": "f-model:2"}, {"overrun": "raise"}):
+    for how in ({"predictor": "exact"}, {"predictor": "f-model:2"}, {"estimates": "exact"}):
         assert foresees("easy:backfill=sjf", exceed=True, seeds=range(4), **how), how
 
 
@@ -138,3 +142,62 @@ def test_no_predictor_sees_a_raised_estimate(predictor):
     )
     jobs = agree(trace, "easy", procs=2, predictor=predictor, overrun="raise").jobs
     assert jobs["estimate"].tolist() == [80, 80, 80, 80]
+
+
+class Shortest(wk.predictors.LastTwo):
+    """Overrides the plain form only."""
+
+    def plain(self, *_):
+        return wk.predictors.SameJob().plain()
+
+
+class ShortestExact(wk.predictors.Exact):
+    """The same, where predictions of all jobs may be made in advance."""
+
+    def plain(self, *_):
+        return wk.predictors.SameJob().plain()
+
+
+class Foreign(NamedTuple):
+    """A tuple without functions."""
+
+    number: int
+
+
+class Given:
+    """A predictor whose compiled form is given."""
+
+    name = "given"
+
+    def __init__(self, part):
+        self.part = part
+
+    def plain(self):
+        return wk.predictors.SameJob().plain()
+
+    def compiled(self, workload):
+        if self.part is NotImplementedError:
+            raise NotImplementedError
+        return self.part(workload) if callable(self.part) else self.part
+
+
+def test_a_compiled_part_with_unknown_values_is_refused_and_the_plain_form_plays():
+    unknown = (
+        (lambda w: new_memory(w, 5, "none", window=5), "what is 5, which"),
+        (lambda w: new_memory(w, -1, "none"), "what is -1, which"),
+        (lambda w: new_memory(w, MEAN, "tripled", window=2), "rule is 'tripled', which"),
+        (lambda w: new_memory(w, MEAN, "none", window=0), "window is 0, which"),
+        (lambda w: new_memory(w, MEAN, "none", window=2, least=0), "least is 0, which"),
+        (lambda w: new_memory(w, QUANTILE, "none", window=2, number=1.5), "number is 1.5, which"),
+        (lambda w: new_memory(w, OF_RUN_TIME, "none", draws=np.zeros(2)), "2 draws for 60 jobs"),
+        (Foreign(1), "Foreign has no compiled functions; see parts.register_functions"),
+        (None, "predictor given: compiled returns no NamedTuple; take engine='python'"),
+        (NotImplementedError, "predictor given: compiled returns no NamedTuple"),
+    )
+    refused = [(Given(part), message) for part, message in unknown]
+    refused += [(kind(), "overrides the plain form") for kind in (Shortest, ShortestExact)]
+    for predictor, message in refused:
+        with pytest.raises(wk.WorkloadError, match=re.escape(message)):
+            wk.simulate(busy_log(1, exceed=True), procs=16, predictor=predictor)
+        how = {"procs": 16, "predictor": predictor, "engine": "python"}
+        assert wk.simulate(busy_log(1, exceed=True), **how).start.size == 60

@@ -128,6 +128,15 @@ def test_engines_agree_with_decimals():
         agree(log, "easy:backfill=sjf", procs=16, predictor=f"{predictor},renewed=yes")
 
 
+@pytest.mark.parametrize("scheduler", ["easy:backfill=sjf", "conservative", ORDERS[2]])
+def test_the_checker_renews_predictions(scheduler):
+    for seed, predictor in enumerate(PREDICTORS):
+        how = {**HOW[seed % len(HOW)], "overrun": "raise", "engine": "python"}
+        log = random_log(seed, 80)
+        schedule = wk.simulate(log, scheduler, predictor=f"{predictor},renewed=yes", **how)
+        assert wk.check_schedule(log, schedule).verdict == "proved", predictor
+
+
 def test_predictions_without_a_past_stay():
     for predictor in ("exact", "factor:2", "f-model:3", "requested"):
         for engine in ENGINES:

@@ -72,6 +72,7 @@ from workloadkit.simulation.workload import (
     Workload,
     machine_size,
     overrun_of,
+    overrun_with,
     shortest_estimate,
 )
 from workloadkit.trace import Trace, check_trace
@@ -190,7 +191,9 @@ def check_schedule(
     machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
     # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
     overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)
-    simulated = asked.into(Arriving, overrun=overrun)
+    is_request = type(predictor) is predictors.Requested
+    planned_for = overrun_with(None if is_request else predictor, overrun)
+    simulated = asked.into(Arriving, overrun=planned_for)
     as_workload = AsWorkload(
         machine or MAX_PROCS, simulated, of_any_size=recorded, described=hardware
     )
@@ -252,7 +255,7 @@ def check_schedule(
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
-    used = simulated.recorded | {"procs": machine}
+    used = simulated.recorded | {"procs": machine, "overrun": overrun}
     if predictor is not None:
         used["predictor"] = predictor if isinstance(predictor, str) else identity_of(predictor)
     noted = {name: used[name] for name in ("overrun", "estimates", "procs")}

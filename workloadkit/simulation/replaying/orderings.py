@@ -182,6 +182,11 @@ class UserUse:
         """Remove a job that waits."""
         self.waiting_work[job.user] -= _work(job)
 
+    def renews(self, job: ReplayedJob, before: Any) -> None:
+        """Take a waiting job with its new prediction."""
+        self.waiting_work[job.user] -= float(before) * job.procs
+        self.waiting_work[job.user] += _work(job)
+
     def starts(self, job: ReplayedJob, now: Any) -> None:
         """Count a waiting job as running."""
         self.leaves(job)

@@ -52,6 +52,9 @@ class Passing:
     def job_leaves(self, job: ReplayedJob) -> None:
         """Handle a waiting job that leaves the queue."""
 
+    def prediction_renewed(self, job: ReplayedJob, before: Any) -> None:
+        """Handle a new prediction of a waiting job."""
+
     def plans_void(self) -> None:
         """Handle what was not planned: changes of the machine, corrections, other schedules."""
 
@@ -91,6 +94,7 @@ class InOrder(Passing):
         self.job_starts = self.orderings.job_starts  # type: ignore[method-assign]
         self.job_ends = self.orderings.job_ends  # type: ignore[method-assign]
         self.job_leaves = self.orderings.used.leaves  # type: ignore[method-assign]
+        self.prediction_renewed = self.orderings.used.renews  # type: ignore[method-assign]
 
     def choose(self) -> list[ReplayedJob]:
         """Start jobs in order while they fit, then backfill around the reservations."""

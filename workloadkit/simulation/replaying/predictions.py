@@ -30,11 +30,12 @@ class Predictions:
         self.predictor, self.shortest = predictor, shortest
         of_run = isinstance(predictor, predictors.Exact | predictors.FModel)
         self.corrects = predictor.correct != "none" and not of_run
+        self.renews = predictor.renewed and type(predictor) in _OF_PAST
         self.ended: dict[Any, list] = defaultdict(list)  # run times of a group, the oldest first
         self.draws = None if seed is None else np.random.default_rng(seed).spawn(2)[1]
 
     def plan(self, job: Any) -> Any:
-        """Return the planned run time of a job that arrives."""
+        """Return the planned run time of a job that arrives or waits."""
         return max(type(job.limit)(self._expected(job)), self.shortest)
 
     def learn(self, job: Any) -> None:

@@ -197,6 +197,7 @@ class Repetition:
         """Make a pass, and start its jobs; None if one of them does not start in the schedule."""
         self.n_passes += 1
         self._correct()
+        self._renew()
         chosen = self.passing.choose()
         for job in chosen:
             if job.leaves < inf:
@@ -289,6 +290,17 @@ class Repetition:
                 if estimate != job.estimate:
                     job.estimate = estimate
                     self.passing.plans_void()
+
+    def _renew(self) -> None:
+        """Predict the run times of waiting jobs again."""
+        if self.predictions is None or not self.predictions.renews:
+            return
+        for job in self.standing.waiting:
+            before, job.estimate = job.prediction, self.predictions.plan(job)
+            if job.estimate != before:
+                job.prediction = job.estimate
+                self.passing.prediction_renewed(job, before)
+                self.passing.plans_void()
 
 
 def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Instant]:
