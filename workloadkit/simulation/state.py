@@ -160,7 +160,7 @@ def new_state(
 def no_jobs(dtype: np.dtype) -> Jobs:
     """Return an empty table of jobs."""
     times, none = np.empty(0, dtype), np.empty(0, np.int64)
-    at = np.zeros(9, np.int64)
+    at = np.zeros(11, np.int64)
     return Jobs(times, times, times, none, none, none, times, times, times, at, none)
 
 
