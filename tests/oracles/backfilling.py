@@ -1,5 +1,7 @@
 """Passes that start waiting jobs in one order and backfill in another."""
 
+from itertools import combinations
+
 
 def easy(site, queue, backfill, spare="extra", strict="no"):
     """Start jobs of `queue` until one does not fit; that one is not delayed by any of `backfill`.
@@ -59,3 +61,52 @@ def earliest_hole(site, job, reserved):
 
     instants = [site.now, *(end for _, end, _ in taken if end > site.now)]
     return min(time for time in instants if suits(time))
+
+
+def lookahead(site, depth):
+    """Start the jobs behind the head that use the most processors without delaying it.
+
+    Of the first `depth` that could overtake it alone; of equal sets, the one with the first job in
+    which they differ.
+    """
+    queue = list(site.waiting)
+    while queue and site.procs[queue[0]] <= site.idle():
+        site.launch(queue.pop(0))
+    if not queue:
+        return
+    head = queue[0]
+    instants = [site.now, *(site.planned_end(job) for job in site.running)]
+    shadow = min(time for time in instants if site.free(time) >= site.procs[head])
+    spare = site.free(shadow) - site.procs[head]
+
+    def size(jobs):
+        return sum(site.procs[job] for job in jobs)
+
+    def allowed(jobs):
+        late = [job for job in jobs if site.now + site.estimate[job] > shadow]
+        return size(jobs) <= site.idle() and size(late) <= spare
+
+    few = [job for job in queue[1:] if allowed([job])][:depth]
+    sets = (chosen for n in range(len(few) + 1) for chosen in combinations(few, n))
+    best = max(filter(allowed, sets), key=lambda jobs: (size(jobs), [job in jobs for job in few]))
+    for job in best:
+        site.launch(job)
+
+
+def selective(site, threshold):
+    """Reserve for the jobs that have reached the threshold, then backfill around them."""
+
+    def reaches(job):
+        return site.submit[job] + (threshold - 1) * site.estimate[job]
+
+    due = sorted((job for job in site.waiting if reaches(job) <= site.now), key=reaches)
+    others, reserved = [job for job in site.waiting if job not in due], {}
+    for job in due:
+        hole = earliest_hole(site, job, reserved)
+        if hole == site.now and site.procs[job] <= site.idle():
+            site.launch(job)
+        else:
+            reserved[job] = hole
+    for job in others:
+        if site.procs[job] <= site.idle() and earliest_hole(site, job, reserved) == site.now:
+            site.launch(job)

@@ -21,8 +21,10 @@ class Conservative:
         site, reserved = self.site, self.reserved
         ended, self.seen = site.taken - self.seen, set(site.taken)
         # Promises rest on the estimates: one that has been outlived by now takes them all away.
-        if any(site.start[job] + site.estimate[job] < site.now for job in site.running) or any(
-            site.start[job] + site.estimate[job] < site.end[job] for job in ended
+        if (
+            site.void
+            or any(site.start[job] + site.estimate[job] < site.now for job in site.running)
+            or any(site.start[job] + site.estimate[job] < site.end[job] for job in ended)
         ):
             reserved.clear()
         elif self.compression != "none" and ended:

@@ -7,10 +7,11 @@ definition says must be carried. It is slow and meant to be; a few hundred jobs 
 import math
 from functools import partial
 
-from tests.oracles.backfilling import easy, reservations
+from tests.oracles.backfilling import easy, lookahead, reservations, selective
 from tests.oracles.conservative import Conservative
 from tests.oracles.multi_queue import MultiQueue
 from tests.oracles.orders import ORDERS, in_order, users_in_order
+from tests.oracles.predicting import Predictor
 
 
 def schedule(
@@ -28,11 +29,12 @@ def schedule(
     users=None,
     queues=None,
     waits=None,
+    predictor=None,
 ):
     """Simulate a log; a list of (start, end, killed), one a job, in the order of the input.
 
-    `policy` is written as on the command line. `requested_time` and the recorded `waits` may hold
-    None or NaN for unknown. Without job numbers the place counts.
+    `policy` and `predictor` are written as on the command line. `requested_time` and the recorded
+    `waits` may hold None or NaN for unknown. Without job numbers the place counts.
     """
     n_jobs = len(submit)
     if policy == "recorded":
@@ -65,7 +67,8 @@ def schedule(
     number = range(n_jobs) if passes == "event" or job_numbers is None else job_numbers
     arrivals = sorted(range(n_jobs), key=lambda job: (submit[job], number[job]))
     site = Site(machine, submit, estimate, procs, users, queues)
-    play(site, arrivals, run, make(policy, site), passes)
+    plans = predictor and Predictor(predictor, site, run, list(estimate), requested_time, least)
+    play(site, arrivals, run, make(policy, site), passes, plans)
     return [(site.start[job], site.start[job] + run[job], killed[job]) for job in range(n_jobs)]
 
 
@@ -83,8 +86,10 @@ def shortest(times):
     return int(all(unknown(time) or time == int(time) for time in times))
 
 
-def play(site, arrivals, run, allocate, passes):
+def play(site, arrivals, run, allocate, passes, predictor=None):
     """Let jobs arrive, start and end, until all have ended.
+
+    Predictions are made at arrival, learned from at the end, and corrected before a pass.
 
     A job of run time 0 ends at the second in which it starts: that opens another round of it.
     With a pass after each event, a job that ends as planned counts as ended in each pass of its
@@ -121,6 +126,12 @@ def play(site, arrivals, run, allocate, passes):
         for job in arriving:
             arrivals.remove(job)
             site.waiting.append(job)
+        if predictor:
+            for job in taken:
+                predictor.learn(job)
+            for job in arriving:
+                predictor.plan(job)
+            site.void = predictor.correct()
         allocate()
 
 
@@ -138,6 +149,7 @@ class Site:
         self.start = {}  # of the jobs that have started
         self.end = {}  # of the jobs that have ended
         self.taken = set()  # jobs whose own terminations have been taken
+        self.void = False  # whether a job has outlived a prediction, so that promises are void
         self.promised = {}  # when jobs are to start: there is a pass then, whatever happens
 
     def launch(self, job):
@@ -203,6 +215,10 @@ def make(policy, site):
         return passes(partial(lack_of_urgency, float(given["alpha"])))
     if name == "user-priority":
         return partial(user_priority, site, float(given["alpha_user"]), given["by"], rule)
+    if name == "lookahead":
+        return partial(lookahead, site, int(given.get("depth", 50)))
+    if name == "selective":
+        return partial(selective, site, float(given.get("threshold", 2)))
     if name == "conservative":
         return Conservative(site, **given).allocate
     if name == "multi-queue":
