@@ -7,7 +7,8 @@ def easy(site, queue, backfill, spare="extra", strict="no"):
     """Start jobs of `queue` until one does not fit; that one is not delayed by any of `backfill`.
 
     Both hold the waiting jobs, in orders of their own. By another rule those of `backfill` may use
-    no `spare` processors; by a `strict` one those that end at the shadow time need them, too.
+    no `spare` processors; by a `strict` one those that end at the shadow time need them, too, as
+    many as all of them have in this pass.
     """
     queue = list(queue)
     while queue and site.procs[queue[0]] <= site.idle():
@@ -17,12 +18,14 @@ def easy(site, queue, backfill, spare="extra", strict="no"):
     head = queue[0]
     instants = [site.now, *(site.planned_end(job) for job in site.running)]
     shadow = min(time for time in instants if site.free(time) >= site.procs[head])
+    used = 0
     for job in backfill:
         if job in queue[1:] and site.procs[job] <= site.idle():
-            end, left = site.now + site.estimate[job], site.free(shadow) - site.procs[head]
+            end, left = site.now + site.estimate[job], site.free(shadow) - site.procs[head] - used
             in_time = end < shadow if strict == "yes" else end <= shadow
             if in_time or (spare == "extra" and site.procs[job] <= left):
                 site.launch(job)
+                used += site.procs[job] if end == shadow and not in_time else 0
 
 
 def reservations(site, queue, backfill, depth):

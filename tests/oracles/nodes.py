@@ -14,8 +14,8 @@ nodes after it, which matters where its number of nodes is limited.
 - `first`: by number;
 - `packed`: the fewest free cores first;
 - `spread`: the most free cores first;
-- `consecutive`: from the run of neighbours with room that is the smallest to hold the job; if none
-  does, the whole largest run, and the same again for the rest;
+- `consecutive`: from the run of neighbours with room that is the smallest to hold the job, then
+  from the other runs, the smallest first; if none holds it, from the largest runs;
 - `contiguous`: neighbours, from the smallest run that holds it; else the job does not fit.
 
 A reservation of the first waiting job (EASY), or of each (conservative), claims certain nodes, or
@@ -218,18 +218,18 @@ class Nodes(Site):
         if self.placement in ("packed", "spread"):
             sign = 1 if self.placement == "packed" else -1
             return sorted(rooms, key=lambda node: (sign * level.nodes[node][CORES], node))
-        found, left, runs = [], self.procs[job], runs_of(rooms)
+        runs = runs_of(rooms)
 
         def size(run):
             return sum(rooms[node] for node in run)
 
-        while runs:  # of equal ones, the lowest
-            enough = [run for run in runs if size(run) >= left]
-            chosen = min(enough, key=size) if enough else max(runs, key=size)
-            found += chosen
-            left -= size(chosen)
-            runs.remove(chosen)
-        return found
+        enough = [run for run in runs if size(run) >= self.procs[job]]
+        if enough:  # of equal ones, the lowest
+            first = min(enough, key=size)
+            runs.sort(key=lambda run: (run != first, size(run)))
+        else:
+            runs.sort(key=size, reverse=True)
+        return [node for run in runs for node in run]
 
     def takes_at(self, job, place):
         """What a job takes of the machine in its place."""

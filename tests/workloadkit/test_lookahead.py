@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.both_engines import starts
+from tests.both_engines import agree, starts
 from tests.oracles import lookahead as oracle
 from tests.small_logs import random_log
 from workloadkit.errors import ParameterError
@@ -69,9 +69,51 @@ def test_as_many_jobs_are_considered_as_the_depth_says():
 def test_what_it_does_not_support_is_refused():
     with pytest.raises(ParameterError, match="depth is 0; at least 1"):
         wk.schedulers.parse("lookahead:0")
-    with pytest.raises(ParameterError, match="does not support outages"):
-        wk.simulate(
-            random_log(1), "lookahead", procs=16, outages=wk.Outages((wk.Outage(1, 1, 2, 3),))
+
+
+def test_a_large_machine_is_no_obstacle():
+    starts(random_log(1), "lookahead", procs=100_000)
+
+
+def test_the_set_fits_before_and_beside_announced_outages():
+    # processors 1 and 2 run job 1 until 100, and the others go down at 30 until 60. The jobs that
+    # end by then may use all 4, those that end later none; the largest set is that of 3 and 1
+    outage = wk.Outages((wk.Outage(1, 30, 60, 4, (3, 4, 5, 6), announced=0),))
+    columns = {"submit": [0, 1, 1, 1, 1], "run": [100, 50, 40, 20, 28], "procs": [2, 6, 4, 3, 1]}
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    assert starts(trace, "lookahead", procs=6, outages=outage) == [0, 100, 60, 1, 1]
+    # 3 processors before the outage are filled better by 3 than by the first job, of 2
+    outage = wk.Outages((wk.Outage(1, 30, 60, 1, (4,), announced=0),))
+    columns = {"submit": [0, 1, 1, 1, 1], "run": [100, 50, 20, 20, 90], "procs": [2, 5, 2, 3, 2]}
+    trace = wk.Trace.from_columns({**columns, "requested_time": columns["run"]})
+    assert starts(trace, "lookahead", procs=5, outages=outage) == [0, 100, 21, 1, 150]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_engines_agree_with_outages(seed):
+    rng = np.random.default_rng(seed)
+    trace = random_log(seed, 150)
+    first, last = trace.jobs["submit"].iloc[[0, -1]]
+    begin = np.sort(rng.integers(first, last, 12))
+    outages = wk.Outages(
+        tuple(
+            wk.Outage(
+                i + 1,
+                int(at),
+                int(at) + int(rng.integers(10, 20_000)),
+                components=tuple((1 + rng.permutation(16)[: rng.integers(1, 17)]).tolist()),
+                announced=-1 if i % 3 == 0 else max(0, int(at) - int(rng.integers(0, 30_000))),
+            )
+            for i, at in enumerate(begin)
         )
-    with pytest.raises(ParameterError, match="too large for a machine of 100,000 processors"):
-        wk.simulate(random_log(1), "lookahead", procs=100_000, engine="compiled")
+    )
+    for how in (
+        {"interrupted": "requeue"},
+        {"interrupted": "lose"},
+        {"overrun": "late"},
+        {"passes": "event"},
+    ):
+        found = agree(trace, "lookahead:4", procs=16, outages=outages, **how)
+        rules = {name: value for name, value in how.items() if name != "interrupted"}
+        verdict = wk.check_schedule(trace, found, procs=16, outages=outages, **rules).verdict
+        assert verdict != "refuted"

@@ -30,8 +30,9 @@ def test_placements_worked_out_by_hand():
         assert placed({"procs": 5}, [2, 0, 3, 4, 1], placement) == expected
     # the smallest run that holds it; of equal ones, the lowest
     assert placed({"procs": 2}, [4, 0, 2, 0, 2], "consecutive") == {2: 2}
-    # none holds it: the largest run whole, then the smallest that holds the rest
-    assert placed({"procs": 6}, [2, 0, 1, 3, 0, 1, 2], "consecutive") == {2: 1, 3: 3, 0: 2}
+    # none holds it: the largest run, then the next; of equal ones, the lowest
+    assert placed({"procs": 6}, [2, 0, 1, 3, 0, 1, 2], "consecutive") == {2: 1, 3: 3, 5: 1, 6: 1}
+    assert placed({"procs": 3}, [1, 0, 1, 1, 0, 0, 1, 1], "consecutive") == {2: 1, 3: 1, 6: 1}
     assert placed({"procs": 6}, [2, 0, 1, 3, 0, 1, 2], "contiguous") is None
 
 

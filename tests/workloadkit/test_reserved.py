@@ -251,3 +251,19 @@ def test_the_command_takes_requests(tmp_path, capsys):
     answers = schedule.history["reservations"]
     assert f"reservations {answers['requests']}" in out
     assert f"refused {answers['refused']}" in out
+
+
+@slow_to_compile
+@pytest.mark.parametrize("scheduler", ["easy", "conservative", "fcfs", "easy:strict=yes"])
+def test_jobs_of_0_s_follow_the_same_rules_in_both_engines(scheduler):
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        jobs, requests = random_case(rng)
+        short = rng.random(len(jobs)) < 0.5
+        jobs = [
+            (job[0], 0 if is_0 else job[1], *job[2:]) for job, is_0 in zip(jobs, short, strict=True)
+        ]
+        trace, asked = as_log(jobs, requests)
+        schedule = agree(trace, scheduler, procs=PROCS, reservations=asked)
+        report = wk.check_schedule(trace, schedule, reservations=asked)
+        assert report.verdict == "consistent", str(report)

@@ -442,11 +442,41 @@ def test_scores_may_have_several_reservations():
         several = starts(trace, f"{score},reservations=3", procs=16)
         assert several == starts(trace, f"{order}:reservations=3", procs=16)
     assert several != starts(trace, "largest", procs=16)
-    varying = "order:score=-wait,reservations=2"
-    wk.simulate(trace, varying, procs=16, engine="python")
-    with pytest.raises(ParameterError, match="reservations is 2, and a score changes while"):
-        wk.simulate(trace, varying, procs=16, engine="compiled")
     with pytest.raises(ParameterError, match="reservations is 0; at least 1"):
         wk.schedulers.parse("order:submit,reservations=0")
     with pytest.raises(ParameterError, match="spare"):
         wk.schedulers.parse("saf:spare=some")
+
+
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        "order:score=procs,oldest_first=20,reservations=2",
+        *(
+            pytest.param(text, marks=pytest.mark.slow)
+            for text in (
+                "saf:oldest_first=2h,reservations=4",
+                "order:score=-wait/estimate,reservations=3",
+                "order:score=usage*procs-now,reservations=2,backfill=sjf",
+                "order:score=running_work,reservations=2,backfill=-wait*procs",
+                "order:score=procs,reservations=2,backfill=waiting_work",
+            )
+        ),
+    ],
+)
+def test_scores_that_vary_may_have_several_reservations(scheduler):
+    trace = random_log(5, 200)
+    for how in ({}, {"overrun": "late"}, {"passes": "event"}, {"users": "fluid"}):
+        starts(trace, scheduler, procs=16, **how)
+
+
+def test_several_reservations_go_to_the_oldest_first():
+    # at 30 s job 2 has waited more than 20 s and comes before the smaller ones
+    columns = {
+        "submit": [0, 1, 12, 13, 14],
+        "run": [30, 10, 10, 10, 10],
+        "procs": [4, 4, 1, 2, 2],
+    }
+    order = "order:score=procs,reservations=2"
+    assert starts(exact(columns), order, procs=4) == [0, 50, 30, 30, 40]
+    assert starts(exact(columns), f"{order},oldest_first=20", procs=4) == [0, 30, 40, 40, 50]

@@ -144,6 +144,11 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if DISABLE_JIT else Part(function, "helper")
 
 
+def of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a custom function with the arithmetic of `floats`."""
+    return function if DISABLE_JIT else Part(function, "floats")
+
+
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a helper that neither creates nor returns arrays, nor slices of them.
 

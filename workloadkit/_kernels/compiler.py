@@ -28,7 +28,7 @@ from workloadkit._kernels.memory import (
 )
 from workloadkit._kernels.object_code import Code
 from workloadkit._kernels.reference_type import Reference
-from workloadkit._kernels.unfinished import InlinePartCompiler, PartCompiler
+from workloadkit._kernels.unfinished import FloatsCompiler, InlinePartCompiler, PartCompiler
 
 # Without reference counting in bare and inlined functions. By default, this option would be that of
 # the first caller.
@@ -37,6 +37,7 @@ _OPTIONS: dict[str, Any] = {
     "bare": {"_nrt": False, "error_model": "numpy", "pipeline_class": PartCompiler},
     "inline": {"_nrt": False, "error_model": "numpy", "pipeline_class": InlinePartCompiler},
     "counting": {"_nrt": True, "pipeline_class": PartCompiler},
+    "floats": {"error_model": "numpy", "pipeline_class": FloatsCompiler},
 }
 
 

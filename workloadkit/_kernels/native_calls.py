@@ -1,8 +1,10 @@
-"""Calls of native functions by their addresses, within kernels."""
+"""Calls of native functions within kernels: by their addresses, and of the C library."""
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 from workloadkit._kernels.reference_type import Reference
@@ -52,3 +54,20 @@ def _call_with(context, address, memory):
 
 
 call_with: Any = _call_with
+
+
+@intrinsic
+def _power(context, x, y):
+    """Call the function that Python calls; the compiler replaces it by no other one."""
+
+    def generate(context, builder, signature, arguments):
+        number = ir.DoubleType()
+        kind = ir.FunctionType(number, (number, number))
+        function = get_or_insert_function(builder.module, kind, "pow")
+        function.attributes.add("nobuiltin")
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64, types.float64), generate
+
+
+power_of_floats: Any = _power

@@ -7,12 +7,18 @@ function between them and the kernel. So its code is left unoptimised.
 """
 
 import ctypes
+import operator
 from typing import Any
 
+from numba.core import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import build_definitions
 from numba.core.typed_passes import NativeLowering
+from numba.core.untyped_passes import IRProcessing
+
+from workloadkit._kernels.floats import power
 
 
 class _Method(ctypes.Structure):
@@ -27,6 +33,7 @@ class _Method(ctypes.Structure):
 
 
 _VARARGS_KEYWORDS = 1 | 2
+_BINARY, _POWERS = ("binop", "inplace_binop"), (operator.pow, operator.ipow)
 _CALL = _Method(
     b"part_of_kernels",
     ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p),
@@ -116,3 +123,38 @@ class InlinePartCompiler(PartCompiler):
     """Compiles a function as a part of kernels, inlined into its callers."""
 
     _lowering = _InlineLowering
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Powers(FunctionPass):
+    """Let `power` compute each `**`: the compiler itself takes products for whole exponents."""
+
+    _name = "powers"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            for place in list(block.find_insts(ir.Assign)):
+                what = place.value
+                if isinstance(what, ir.Expr) and what.op in _BINARY and what.fn in _POWERS:
+                    function = block.scope.redefine("$power", place.loc)
+                    found = ir.Global("power", power, place.loc)
+                    block.body.insert(
+                        block.body.index(place), ir.Assign(found, function, place.loc)
+                    )
+                    place.value = ir.Expr.call(function, (what.lhs, what.rhs), (), place.loc)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+class FloatsCompiler(PartCompiler):
+    """Compiles a custom function, with the arithmetic of `floats`."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the usual passes, and that for powers."""
+        (usual,) = super().define_pipelines()
+        usual.add_pass_after(_Powers, IRProcessing)
+        usual.finalize()
+        return [usual]

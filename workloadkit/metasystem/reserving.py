@@ -1,9 +1,17 @@
 """A machine in plain Python that accepts reservations of processors for parts of meta jobs."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from workloadkit.metasystem.plan import Plan
-from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.machine.plain import Machine, is_kept_at, just_after
+
+
+class _Claim(NamedTuple):
+    """When a waiting job is to start; if `strictly`, it is in the way of jobs that end then."""
+
+    begin: Any
+    end: Any
+    strictly: bool = False
 
 
 class ReservingMachine(Machine):
@@ -25,7 +33,7 @@ class ReservingMachine(Machine):
     def __init__(self, procs: int) -> None:
         super().__init__(procs)
         self.accepted: dict[int, tuple[Any, Any, int]] = {}
-        self._claims: dict[Any, Any] = {}  # of waiting jobs, in this pass: begin
+        self._claims: dict[Any, _Claim] = {}  # in this pass
         self._simulation: Any = None
 
     def begin(self, simulation: Any) -> None:
@@ -42,11 +50,13 @@ class ReservingMachine(Machine):
 
     def _earliest(self, job: Any, now: Any) -> Any:
         """Return the earliest slot for a waiting job that the claims of the others leave."""
-        plan = self.plan(now)
-        for other, begin in self._claims.items():
-            if other is not job:
-                plan.take(max(begin, now), other.procs, other.estimate)
-        return plan.earliest(job.procs, job.estimate, now)
+        plan, end = self.plan(now), now + job.estimate
+        others = {other: claim for other, claim in self._claims.items() if other is not job}
+        for other, claim in others.items():
+            plan.take(claim.begin, other.procs, claim.end - claim.begin)
+        if is_kept_at(end, others.values()):
+            end = just_after(end)
+        return plan.earliest(job.procs, end - now, now)
 
     def changes_ahead(self, now: Any) -> bool:
         """Whether any reservation is ahead."""
@@ -59,12 +69,9 @@ class ReservingMachine(Machine):
         return bool(self._earliest(job, now) == now)
 
     def reserve(self, job: Any, now: Any, *, strictly: bool = False) -> Any:
-        """Claim the earliest slot for a waiting job; return its begin.
-
-        With `strictly`, the claim is from one second earlier on.
-        """
+        """Claim the earliest slot for a waiting job; return its begin."""
         begin = self._earliest(job, now)
-        self._claims[job] = begin - strictly
+        self._claims[job] = _Claim(begin, begin + job.estimate, strictly)
         return begin
 
     def release(self, job: Any = None) -> None:
@@ -78,3 +85,5 @@ class ReservingMachine(Machine):
         """Start a job."""
         super().start(job, now)
         self._claims.pop(job, None)
+        if is_kept_at(end := now + job.estimate, self._claims.values()):
+            self._claims[job] = _Claim(end, just_after(end))

@@ -189,6 +189,25 @@ def _value_function(kind):
     return _value if kind is VaryingOrder else functions_of(kind).value
 
 
+@inline
+def _settled_place(state, order, job, now):
+    return key_of(state, order, job)
+
+
+def place_of(state, order, job, now):
+    """Return the number of a waiting job in an order of any kind."""
+    return _place_function(type(order))(state, order, job, now)
+
+
+@chosen_by_type(place_of)
+def _compiled_place(state, order, job, now):
+    return in_python(_place_function(kind_of(order)))
+
+
+def _place_function(kind):
+    return _value if kind is VaryingOrder else _settled_place
+
+
 @kernel
 def keys_of_all(jobs, first, code, numbers):
     """Return the keys of the jobs of a log in a settled order."""

@@ -6,7 +6,8 @@ and at numbers that are parameters of its policy.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -180,6 +181,21 @@ def as_number(value: Any, label: str = "a job") -> float:
     if not isinstance(value, Real | np.bool_):
         raise ParameterError(f"the order returns {value!r} for {label}; it must return a number")
     return float(value) if value == value else math.inf
+
+
+@contextmanager
+def refused_errors(order: Any, job: Any) -> Iterator[None]:
+    """Turn errors of arithmetic in a custom order into one that names it and the job.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        yield
+    except (ArithmeticError, ValueError) as error:
+        name, kind = getattr(order, "__name__", "the order"), type(error).__name__
+        raise ParameterError(f"{name} raises {kind} for job {job.number}: {error}") from error
 
 
 def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:

@@ -105,7 +105,7 @@ def are_left(state, job, now):
     if count == 0:
         return True
     if not own:
-        return _n_left(machine, count) >= state.jobs.procs[job]
+        return n_left(machine, count) >= state.jobs.procs[job]
     claimed = machine.scratch.claimed
     clear(claimed)
     for place in range(count):
@@ -114,20 +114,29 @@ def are_left(state, job, now):
     return size_without(machine.free, claimed) >= state.jobs.procs[job]
 
 
+@inline
+def claims_before(state, end):
+    """Return the number of claims that begin before some time."""
+    claims, count = state.machine.claims, 0
+    while count < state.machine.at[N_CLAIMS] and claims.begin[claims.by_begin[count]] < end:
+        count += 1
+    return count
+
+
 @bare
-def _n_left(machine, count):
+def n_left(machine, count):
     """Return the number of free processors outside the first claims; known values are kept."""
     at, claims, known = machine.at, machine.claims, machine.scratch.known
-    claimed, n_left = machine.scratch.first_claimed, machine.scratch.n_left
+    claimed, left = machine.scratch.first_claimed, machine.scratch.n_left
     since = at[N_CHANGES] + at[N_PARTS] + at[N_RUNS] + at[N_STAKES]
     if known[SINCE] != since:
         known[SINCE], known[N_KNOWN] = since, 0
         clear(claimed)
     for place in range(known[N_KNOWN], count):
         join(claimed, claims, claims.by_begin[place])
-        n_left[place] = size_without(machine.free, claimed)
+        left[place] = size_without(machine.free, claimed)
     known[N_KNOWN] = max(known[N_KNOWN], count)
-    return n_left[count - 1]
+    return left[count - 1]
 
 
 @bare
@@ -233,7 +242,7 @@ def promise(state, job, now):
     claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
     _choose_for_later(state, job, now, place, over)
     if state.strict:
-        _bring_forward(claims.begin, job, state.never)
+        move_time(claims.begin, job, state.never, -1)
     part, word, mask, taken = claims.first[job], claims.word, claims.mask, scratch.taken
     for number in range(taken.size):
         if taken[number] != 0:
@@ -245,12 +254,12 @@ def promise(state, job, now):
 
 
 @inline
-def _bring_forward(times, place, never):
-    """Return the time just before a time: for whole seconds, the second before."""
+def move_time(times, place, never, by):
+    """Move a time to the next one or the one before (-1); whole seconds by a second."""
     if never == np.inf:
-        times[place] = np.nextafter(times[place], -np.inf)
+        times[place] = np.nextafter(times[place], by * np.inf)
     else:
-        times[place] -= 1
+        times[place] += by
 
 
 @inline

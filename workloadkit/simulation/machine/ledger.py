@@ -110,7 +110,7 @@ def _may_pass(state, job, now):
 
 @inline
 def _passes(state, job, now):
-    if now + state.jobs.estimate[job] > state.machine.shadow[0]:
+    if not ends_in_time(state, job, now):
         occupy(state, SPARE, need_of(state, job, now))
 
 
@@ -142,6 +142,10 @@ passes = by_part("machine", "passes", _passes)
 #: that cannot state it returns `ANY_ROOM`.
 room = by_part("machine", "room", _any_room)
 
+#: (state, end, now): the processors of the largest job that can start now and end then, of a pool
+#: of which changes are ahead.
+room_until = by_part("machine", "room_until", _any_room)
+
 #: (state, rows, by): copy the levels of rows, from the first up to the second (not included), by
 #: `by` rows.
 move_rows = by_part("machine", "move_rows", _move_rows)
@@ -156,9 +160,18 @@ is_full = by_part("machine", "is_full", _no)
 #: certain parts of it, and a refused job may fit though no job has ended.
 changes_ahead = by_part("machine", "changes_ahead", _no)
 
-#: (state, -, now): whether the reservation of `reserve` may be another one if it is made again,
-#: though no job has ended: then a job that may not pass it now may do so.
-may_have_moved = by_part("machine", "may_have_moved", _moves)
+_may_have_moved = by_part("machine", "may_have_moved", _moves)
+
+
+@inline
+def may_have_moved(state, what, now):
+    """Whether a job that may not pass now may do so in the next pass, though no job has ended.
+
+    The machine may have another place for the reservation; and under the strict rule, jobs that end
+    at the shadow time use spare processors only in the pass in which they start.
+    """
+    return state.strict or _may_have_moved(state, what, now)
+
 
 #: (state, -, now): whether a job may get another place next to a reservation than without one.
 places_matter = by_part("machine", "places_matter", _no)

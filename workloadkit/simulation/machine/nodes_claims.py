@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine import nodes_ledger
-from workloadkit.simulation.machine.claims import add_claim, remove_claim, remove_promises
+from workloadkit.simulation.machine.claims import (
+    add_claim,
+    move_time,
+    remove_claim,
+    remove_promises,
+)
 from workloadkit.simulation.machine.ledger import FREE, SPARE
 from workloadkit.simulation.machine.nodes import CHOSEN, LEAST, N_CHOSEN, PROCS, NodesState
 from workloadkit.simulation.machine.nodes_ledger import (
@@ -290,16 +295,16 @@ def _reserve(state, job, now):
         begin = _or_sooner(state, soonest, begin)
         if begin == state.never:
             return begin
+    state.machine.claims.end[job] = begin + state.jobs.estimate[job]
     _claim_found(state, job, begin, found)
     return begin
 
 
 @inline
 def _claim_found(state, job, begin, count):
-    """Claim the place that was found."""
-    claims, scratch, part = state.machine.claims, state.machine.nodes.scratch, 0
-    claims.begin[job], claims.end[job] = begin, begin + state.jobs.estimate[job]
-    part = claims.first[job]
+    """Claim the place that was found, until the end that is set."""
+    claims, scratch = state.machine.claims, state.machine.nodes.scratch
+    claims.begin[job], part = begin, claims.first[job]
     for place in range(count):
         claims.node[part], claims.procs[part] = scratch.node[place], scratch.taken[place]
         part += 1
@@ -352,6 +357,21 @@ def _move_in(state, job, now):
             nodes.at[CHOSEN], nodes.at[N_CHOSEN] = job, count
     _release(state, job)
     take_place(nodes, job)
+    if state.strict and count > 0:
+        _keep_if_claimed(state, job, now + state.jobs.estimate[job], count)
+
+
+@inline
+def _keep_if_claimed(state, job, end, count):
+    """Let a job that ends as a claim of another one begins keep its place during that second."""
+    claims = state.machine.claims
+    for place in range(state.machine.at[N_CLAIMS]):
+        claim = claims.by_begin[place]
+        if claims.begin[claim] == end and claim < state.start.size:
+            claims.end[job] = end
+            move_time(claims.end, job, state.never, 1)
+            _claim_found(state, job, end, count)
+            break
 
 
 @inline

@@ -202,34 +202,29 @@ def _sum_of(machine, shape, count, resource):
 
 @inline
 def passes(state, job, now):
-    """Choose the place of a job that may pass, if it ends after the shadow time."""
+    """Choose the place of a job that may pass, if it uses what is spare at the shadow time."""
     pass_head(state, state.machine, job, now)
 
 
 @inline
 def pass_head(state, machine, job, now):
-    """Choose the place of a job that may pass, if it ends after the shadow time."""
-    end, shadow = now + state.jobs.estimate[job], machine.shadow[0]
+    """Do so on the nodes of a machine."""
     if not ends_in_time(state, job, now):
-        _choose_late(machine, job, end > shadow)
+        _choose_late(machine, job)
 
 
 @bare
-def _choose_late(machine, job, is_taken):
-    """Choose a place that the reservation leaves, and take it from there if it is needed then."""
+def _choose_late(machine, job):
+    """Take a place that the reservation leaves."""
     shape = shape_of(machine, job)
-    if is_taken:
-        machine.at[LATE_STARTED] = 1
+    machine.at[LATE_STARTED] = 1
     if machine.by_amounts:
-        count = find_place(machine, FREE, shape)
-        if is_taken:
-            _take_sums(machine, shape, count)
+        _take_sums(machine, shape, find_place(machine, FREE, shape))
         return
     _update_least(machine)
     count = find_place(machine, LEAST, shape)
     machine.at[CHOSEN], machine.at[N_CHOSEN] = job, count
-    if is_taken:
-        take_found(machine, SPARE, shape, count)
+    take_found(machine, SPARE, shape, count)
 
 
 @inline

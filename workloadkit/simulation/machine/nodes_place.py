@@ -209,7 +209,8 @@ def _sort_by_runs(machine, left, count):
     n_runs, sorted_ = _find_runs(machine, count), 0
     while sorted_ < count:
         best = _best_run(size, n_runs, left)
-        left -= size[best]
+        if size[best] >= left:
+            left = 0  # the others come smallest first
         size[best] = 0
         for place in range(run[best], run[best + 1]):
             other[sorted_] = order[place]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation.machine.failing import FailingMachine
 from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
-from workloadkit.simulation.machine.plain import Machine, Pool, Run
+from workloadkit.simulation.machine.plain import Machine, Pool, Run, is_kept_at, just_after
 from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import Job, JobView
@@ -323,12 +323,15 @@ class NodeMachine(FailingMachine):
         assert place is not None  # it fits
         self._claims.pop(job, None)
         self._places[job] = place
+        if is_kept_at(end := now + job.estimate, self._claims.values()):
+            self._claims[job] = NodeClaim(end, just_after(end), place)
         self._nodes.change(job, place, -1)
         if self.level is not self._nodes:
             self.level.take(job)
 
     def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the place of a job."""
+        self._claims.pop(job, None)
         self._nodes.give_back(job)
         if self.level is not self._nodes:
             self.level.give_back(job)

@@ -11,6 +11,8 @@ from workloadkit.simulation.machine.changes import change, next_change
 from workloadkit.simulation.machine.claims import (
     are_left,
     choose,
+    claims_before,
+    n_left,
     promise,
     remove_claim,
     remove_promises,
@@ -31,6 +33,7 @@ from workloadkit.simulation.machine.pool import (
     is_full,
     need_of,
     occupy,
+    room,
     same_rows,
     vacate,
 )
@@ -48,6 +51,7 @@ __all__ = [
     "next_change",
     "occupy",
     "reopen",
+    "room",
     "same_rows",
     "shut",
     "vacate",
@@ -68,6 +72,13 @@ def fits(state, job, now):
     return machine.level[FREE] >= needed and (
         machine.at[N_CLAIMS] == 0 or are_left(state, job, now)
     )
+
+
+@inline
+def room_until(state, end, now):
+    """Return how many free processors are available until some time."""
+    count = claims_before(state, end)
+    return n_left(state.machine, count) if count > 0 else state.machine.level[FREE]
 
 
 @inline

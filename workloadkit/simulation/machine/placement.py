@@ -87,15 +87,16 @@ def _order(shape: Shape, free: Free, room: dict[int, int], placement: str) -> li
         return sorted(room, key=lambda node: -free[node][CORES])
     if placement == FIRST:
         return list(room)
-    runs, found, left = _runs(room), [], shape.procs
+    runs = _runs(room)
     size = {run[0]: sum(room[node] for node in run) for run in runs}
-    while runs:
-        holding = [run for run in runs if size[run[0]] >= left]
-        run = (min if holding else max)(holding or runs, key=lambda run: size[run[0]])
-        runs.remove(run)
-        found += run
-        left -= size[run[0]]
-    return found
+    runs.sort(key=lambda run: size[run[0]])
+    holding = [run for run in runs if size[run[0]] >= shape.procs]
+    if holding:
+        runs.remove(holding[0])
+        runs.insert(0, holding[0])
+    else:
+        runs.sort(key=lambda run: -size[run[0]])
+    return [node for run in runs for node in run]
 
 
 def _fill(

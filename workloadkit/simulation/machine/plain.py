@@ -12,6 +12,8 @@ A *level* describes the free resources at some time. It has
 another machine (with licences, for example) is another level: `Machine(procs, level)`.
 """
 
+from collections.abc import Iterable
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.errors import WorkloadError
@@ -19,6 +21,21 @@ from workloadkit.errors import WorkloadError
 if TYPE_CHECKING:
     from workloadkit.simulation.plain.job import Job, JobView
     from workloadkit.simulation.plain.simulation import Simulation
+
+
+def just_before(time: Any) -> Any:
+    """Return the time just before a time: for whole seconds, the second before."""
+    return time - 1 if isinstance(time, int) else nextafter(time, -inf)
+
+
+def just_after(time: Any) -> Any:
+    """Return the time just after a time: for whole seconds, the second after."""
+    return time + 1 if isinstance(time, int) else nextafter(time, inf)
+
+
+def is_kept_at(end: Any, claims: Iterable[Any]) -> bool:
+    """Whether a job that starts keeps its place at its planned end: a strict claim begins then."""
+    return any(claim.strictly and claim.begin == end for claim in claims)
 
 
 class Pool:
@@ -155,6 +172,11 @@ class Machine:
     def reserve(self, job: "JobView", now: Any, *, strictly: bool = False) -> Any:
         """Reserve resources for a waiting job; return the start, `inf` for never."""
         raise WorkloadError("processors can be reserved only if there are outages")
+
+    def room_until(self, end: Any, now: Any) -> int:
+        """Return the processors of the largest job that can start now and end then."""
+        free: int = self.level.free
+        return free
 
     def release(self, job: "JobView | None") -> None:
         """Cancel the reservation of a job, or all reservations."""

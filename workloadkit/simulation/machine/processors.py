@@ -10,14 +10,14 @@ the remaining ones are free for as long as possible.
 """
 
 from collections.abc import Sequence
-from math import inf, nextafter
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.machine.failing import FailingMachine
-from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.plain import Run, just_before
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
 
@@ -30,11 +30,6 @@ class _Hold(NamedTuple):
     begin: Any
     end: Any
     processors: NDArray[np.int64]
-
-
-def _just_before(time: Any) -> Any:
-    """Return the time just before a time: for whole seconds, the second before."""
-    return time - 1 if isinstance(time, int) else nextafter(time, -inf)
 
 
 class NumberedMachine(FailingMachine):
@@ -110,8 +105,11 @@ class NumberedMachine(FailingMachine):
             return False
         if not self._announced and not self._promised:
             return True
-        lasting = self._wanted(job, now) >= now + job.estimate
-        return int(np.count_nonzero(self._free & lasting)) >= job.procs
+        return self.room_until(now + job.estimate, now, job) >= job.procs
+
+    def room_until(self, end: Any, now: Any, job: JobView | None = None) -> int:
+        """Return how many free processors are available until some time, to a certain job."""
+        return int(np.count_nonzero(self._free & (self._wanted(job, now) >= end)))
 
     def start(self, job: JobView, now: Any) -> None:
         """Give a job its processors; they must be free, but need not be available until its end."""
@@ -169,7 +167,7 @@ class NumberedMachine(FailingMachine):
         if start <= now and (free := good[self._free[good]]).size >= procs:
             good = free  # without those of a job that has outlived its estimate
         taken = good[np.lexsort((wanted[good], -idle_since[good]))[:procs]]
-        begin = _just_before(start) if strictly else start
+        begin = just_before(start) if strictly else start
         self._promised[job] = _Hold(begin, start + duration, taken)
         return start
 
@@ -185,7 +183,7 @@ class NumberedMachine(FailingMachine):
         """Return which processors are up and run nothing."""
         return ~self._busy & (self._down == 0)
 
-    def _wanted(self, job: JobView, now: Any) -> NDArray[np.float64]:
+    def _wanted(self, job: JobView | None, now: Any) -> NDArray[np.float64]:
         """Return the first claim of an outage or another job on each processor, shape (procs,)."""
         wanted = np.full(self.procs, inf)
         for shutdown in self._announced:

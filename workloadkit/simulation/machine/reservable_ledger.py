@@ -140,6 +140,18 @@ def _is_left(state, job, now):
 
 
 @inline
+def room_until(state, end, now):
+    """Return how many processors are free and not claimed until some time."""
+    machine, claims = state.machine, state.machine.claims
+    left = machine.level[FREE]
+    for place in range(machine.at[N_CLAIMS]):
+        if claims.begin[claims.by_begin[place]] >= end:
+            break
+        left = min(left, claims.left[claims.by_begin[place]])
+    return left
+
+
+@inline
 def may_pass(state, job, now):
     """Whether a job can start now without delaying those with a reservation."""
     needed, in_time = state.jobs.procs[job], ends_in_time(state, job, now)
@@ -267,7 +279,20 @@ def move_in(state, job, now):
     """Subtract what a job that starts takes of what is left at claims."""
     if state.machine.at[N_CLAIMS] > 0:
         release(state, job, now)
-        _change_left(state, -state.never, now + state.jobs.estimate[job], -state.jobs.procs[job])
+        end, procs = now + state.jobs.estimate[job], state.jobs.procs[job]
+        _change_left(state, -state.never, end, -procs)
+        if state.strict:
+            _keep(state, end, procs)
+
+
+@inline
+def _keep(state, end, procs):
+    """Take processors during the second in which a job ends of what is left at claims of jobs."""
+    claims, at = state.machine.claims, state.machine.at
+    for place in range(at[N_CLAIMS]):
+        claim = claims.by_begin[place]
+        if claims.begin[claim] == end and claim < at[FIRST_REQUEST]:
+            claims.left[claim] -= procs
 
 
 @inline

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.fields import UNKNOWN
-from workloadkit.simulation.machine.plain import Machine, Pool
+from workloadkit.simulation.machine.plain import Machine, Pool, is_kept_at, just_after
 from workloadkit.simulation.machine.requested import REFUSED, RequestTable
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.user import User
@@ -138,6 +138,13 @@ class ReservableMachine(Answering):
         """Whether there is room for a job until its planned end, next to what is claimed."""
         return self.level.fits(job) and self._is_free(job, now, now)
 
+    def room_until(self, end: Any, now: Any) -> int:
+        """Return how many processors are free and not claimed until some time."""
+        claims = {**self._accepted, **self._claims}
+        starts = [claim.begin for claim in claims.values() if claim.is_in_the_way(now, end)]
+        planned = [self._planned(time, claims).free for time in [now, *starts]]
+        return min(self.level.free, *planned)
+
     def _is_free(self, job: JobView, begin: Any, now: Any) -> bool:
         """Whether enough is planned to be free during a job that begins at some second."""
         end, claims = begin + job.estimate, {**self._accepted, **self._claims}
@@ -161,10 +168,13 @@ class ReservableMachine(Answering):
         super().start(job, now)
         self._claims.pop(job, None)
         self._running[job] = None
+        if is_kept_at(end := now + job.estimate, self._claims.values()):
+            self._claims[job] = _Claim(end, just_after(end))
 
     def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the processors of a job."""
         super().end(job, now, interrupted)
+        self._claims.pop(job, None)
         del self._running[job]
 
     def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.events import arrive, plans_void
+from workloadkit.simulation.events import arrive, end_due, plans_void
 from workloadkit.simulation.machine.requested import REFUSED
 from workloadkit.simulation.machine.reservable_ledger import (
     FIRST_REQUEST,
@@ -23,7 +23,7 @@ from workloadkit.simulation.machine.reservable_ledger import (
     release_all,
 )
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import ARRIVED
+from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
 # Places in RequestStream.at: the next job of the log; the next request.
 NEXT, ASKED = range(2)
@@ -78,7 +78,7 @@ def next_coming(state, what, now):
 
 @bare
 def act_on_all(state, what, now):
-    """Begin reservations, answer requests, and add jobs."""
+    """Begin reservations, answer requests, and add jobs; end those of 0 s inside reservations."""
     users, at, machine = state.users, state.users.at, state.machine
     first = machine.at[FIRST_REQUEST]
     while machine.at[N_PENDING] > 0:
@@ -96,6 +96,8 @@ def act_on_all(state, what, now):
             users.source[state.at[ARRIVED]] = at[NEXT]
             arrive(state, now)
         at[NEXT] += 1
+    while state.at[N_RUNNING] > 0 and state.ends[state.at[N_RUNNING] - 1] <= now:
+        end_due(state, now)
 
 
 @inline

@@ -169,6 +169,13 @@ class Scheduler(Participant):
         simulation = self._simulation
         return simulation.hardware.fits(job, simulation.now)
 
+    def room_until(self, end: Any) -> int:
+        """Return the processors of the largest job that can start now and end at some time.
+
+        For identical processors, of which outages or reservations are ahead.
+        """
+        return self._simulation.hardware.room_until(end, self.now)
+
     def reserve(self, job: JobView, *, strictly: bool = False) -> Any:
         """Reserve processors for a waiting job if outages are ahead; return the reserved start.
 

@@ -21,7 +21,7 @@ class Overtaking(NamedTuple):
     spares : bool
         Whether jobs may run beyond the shadow time on spare processors.
     strict : bool
-        Whether a job that ends exactly at the shadow time needs spare processors as well.
+        Whether a job that ends exactly at the shadow time uses spare processors as well.
     """
 
     spares: bool = True
@@ -46,7 +46,8 @@ class Backfilling:
         that end by the shadow time overtake.
     strict : bool
         Whether "by the shadow time" means before it. A job that ends exactly at it then needs spare
-        processors.
+        processors, as one that ends later: those that start in one pass need as many as they have
+        together. The next pass computes the shadow time and the spare processors again.
     """
 
     spare: str = "extra"

@@ -19,7 +19,14 @@ from workloadkit.simulation.replaying.codes import (
     SHADOW,
     UNCLEAR,
 )
-from workloadkit.simulation.replaying.plan import earliest, fits_now, is_before, plan_running, take
+from workloadkit.simulation.replaying.plan import (
+    earliest,
+    fits_now,
+    is_before,
+    plan_running,
+    take,
+    take_at,
+)
 
 _wfp3, _unicef, _by_worth, _by_user, _work = (
     bare(function)
@@ -77,6 +84,8 @@ def choose(jobs, rule, state, now):
         allowed = in_time or rule.overtaking.spares
         if procs[job] <= free and allowed and fits_now(state, end, procs[job], strict):
             take(state, now, end, procs[job])
+            if not (in_time or is_before(state, shadow, end)):
+                take_at(state, shadow, procs[job])
             free -= _choose(jobs, state, job)
 
 

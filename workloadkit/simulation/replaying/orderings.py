@@ -11,6 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from workloadkit._kernels.floats import in_floats
 from workloadkit.simulation import orders
 from workloadkit.simulation.orders import VARYING, VisibleJob, as_number
 from workloadkit.simulation.policies.creasy import Creasy
@@ -131,7 +132,11 @@ class Orderings:
 
     def _computed(self, score: Score, job: ReplayedJob) -> float:
         stack = run_program(score.program, lambda name: float(self._feature(name, job)))
-        value = stack[0] if score.function is None else python(score.function)(*stack)
+        value = stack[0]
+        if score.function is not None:
+            if score.function not in self.settled:
+                self.settled[score.function] = in_floats(python(score.function))
+            value = self.settled[score.function](*stack)
         return as_number(value, f"job {job.number}")
 
     def _feature(self, name: str, job: ReplayedJob) -> Any:

@@ -51,6 +51,12 @@ def take(state, begin, end, procs):
 
 
 @bare
+def take_at(state, time, procs):
+    """Take processors for a job that ends at a time, and needs them at it, too."""
+    state.free[_step(state, time)] -= procs
+
+
+@bare
 def _step(state, time):
     """Return the step that begins at a time; add it if necessary."""
     times, free, n_steps = state.times, state.free, state.at[N_STEPS]

@@ -142,9 +142,9 @@ class OrderedScheduler(Scheduler):
         for job in fitting:
             if fits(job):
                 end = now + job.estimate
-                if not (self.ends_in_time(end, shadow) or (self.spares and spare.fits(job))):
-                    continue
-                if end > shadow:
+                if not self.ends_in_time(end, shadow):
+                    if not (self.spares and spare.fits(job)):
+                        continue
                     spare.take(job)
                 self.start(job)
 

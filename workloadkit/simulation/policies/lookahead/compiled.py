@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.lookahead import kernel
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
-
-_MOST = 2**27  # numbers in the table
 
 
 class CompiledLookahead(CompiledPolicy):
@@ -26,11 +23,6 @@ class CompiledLookahead(CompiledPolicy):
         known = workload.users is None
         self.unit = int(np.gcd.reduce(workload.procs)) if known else 1
         self.units, self.depth = rules.machine // self.unit, depth
-        if (depth + 1) * (self.units + 1) ** 2 > _MOST:
-            raise ParameterError(
-                f"scheduler lookahead: depth is {depth}, too large for a machine of "
-                f"{rules.machine:,} processors; at most {_MOST // (self.units + 1) ** 2 - 1}"
-            )
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""

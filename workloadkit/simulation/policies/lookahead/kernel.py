@@ -10,13 +10,15 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import (
     FREE,
     SPARE,
+    changes_ahead,
+    ends_in_time,
     fits,
-    may_pass,
-    passes,
     reserve,
     room,
+    room_until,
     start_job,
 )
+from workloadkit.simulation.machine.words import WORD, WORD_BITS, clear, n_words
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     COUNT,
@@ -37,30 +39,45 @@ class Packing(NamedTuple):
     ----------
     queue : WaitingList
     unit : int
-        Processors that divide the sizes of all jobs: the table counts in these.
+        Processors that divide the sizes of all jobs: the search counts in these.
     depth : int
         Most jobs that are considered.
     candidate : ndarray of int64, shape (depth,)
         Their places in the list.
-    most : ndarray of int32, shape ((depth + 1) * (units + 1) ** 2,)
-        Most units that the candidates from each one on can use, by free and spare units.
+    size, room : ndarray of int64, shape (depth,)
+        Units of each, and those that it may use together with all others that end no sooner.
+    by_room : ndarray of int64, shape (depth,)
+        The candidates with the least room first.
+    chosen : ndarray of bool, shape (depth,)
+    reached : ndarray of int64, shape (n_words,)
+        Numbers of units that can be used, as bits of words.
     """
 
     queue: WaitingList
     unit: int
     depth: int
     candidate: NDArray[np.int64]
-    most: NDArray[np.int32]
+    size: NDArray[np.int64]
+    room: NDArray[np.int64]
+    by_room: NDArray[np.int64]
+    chosen: NDArray[np.bool_]
+    reached: NDArray[np.int64]
 
 
 def new_packing(n_jobs: int, unit: int, units: int, depth: int) -> Packing:
     """Return an empty queue, for a machine of so many units."""
+    depth = min(depth, n_jobs)
+    candidate, size, most, by_room = (np.empty(depth, np.int64) for _ in range(4))
     return Packing(
         queue=new_arrivals(n_jobs),
         unit=unit,
         depth=depth,
-        candidate=np.empty(depth, np.int64),
-        most=np.empty((depth + 1) * (units + 1) ** 2, np.int32),
+        candidate=candidate,
+        size=size,
+        room=most,
+        by_room=by_room,
+        chosen=np.empty(depth, np.bool_),
+        reached=np.empty(n_words(units + 1), np.int64),
     )
 
 
@@ -89,56 +106,82 @@ def _start(state, place, now):
 @bare
 def _backfill(state, head, now):
     """Start the candidates that use the most processors together; in doubt, the earliest."""
-    packing, waiting = state.policy, state.policy.queue.waiting
-    candidate, count, place = packing.candidate, 0, head + 1
-    while place < packing.queue.at[COUNT] and count < packing.depth:
-        if may_pass(state, waiting[place], now):
-            candidate[count] = place
-            count += 1
+    packing = state.policy
+    count = _find_candidates(state, head, now)
+    chosen, size = packing.chosen, packing.size
+    best = left = _most(packing, count, 0)
+    place = 0
+    while left > 0:
+        chosen[place] = True
+        chosen[place] = _most(packing, count, place + 1) == best
+        if chosen[place]:
+            left -= size[place]
+            _start(state, packing.candidate[place], now)
         place += 1
-    free, spare = room(state, FREE, 0) // packing.unit, room(state, SPARE, 0) // packing.unit
-    spare = min(max(spare, 0), free)
-    _count_most(state, count, free, spare, now)
-    across, width = (free + 1) * (spare + 1), spare + 1
-    most, left, left_spare = packing.most, free, spare
-    for i in range(count):
-        job = waiting[candidate[i]]
-        size = state.jobs.procs[job] // packing.unit
-        late = size if _is_late(state, job, now) else 0
-        if size <= left and late <= left_spare:
-            then = (i + 1) * across
-            skipped = most[then + left * width + left_spare]
-            taken = size + most[then + (left - size) * width + left_spare - late]
-            if taken >= skipped:
-                left, left_spare = left - size, left_spare - late
-                passes(state, job, now)
-                _start(state, candidate[i], now)
 
 
 @inline
-def _is_late(state, job, now):
-    return now + state.jobs.estimate[job] > state.machine.shadow[0]
+def _find_candidates(state, head, now):
+    """List the first jobs that may overtake by themselves; return their number."""
+    packing, waiting, procs = state.policy, state.policy.queue.waiting, state.jobs.procs
+    by_room, count, place = packing.by_room, 0, head + 1
+    while place < packing.queue.at[COUNT] and count < packing.depth:
+        job = waiting[place]
+        most = _room_for(state, job, now)
+        if procs[job] <= most:
+            packing.candidate[count], packing.size[count] = place, procs[job] // packing.unit
+            packing.room[count] = most // packing.unit
+            behind = count
+            while behind > 0 and packing.room[by_room[behind - 1]] > packing.room[count]:
+                by_room[behind] = by_room[behind - 1]
+                behind -= 1
+            by_room[behind] = count
+            count += 1
+        place += 1
+    return count
 
 
-@bare
-def _count_most(state, count, free, spare, now):
-    """Find the most units that the candidates from each on can use, for all that may be left."""
-    packing, waiting = state.policy, state.policy.queue.waiting
-    most, width, across = packing.most, spare + 1, (free + 1) * (spare + 1)
-    for cell in range(count * across, (count + 1) * across):
-        most[cell] = 0
-    for i in range(count - 1, -1, -1):
-        job = waiting[packing.candidate[i]]
-        size = state.jobs.procs[job] // packing.unit
-        late = size if _is_late(state, job, now) else 0
-        here, then = i * across, (i + 1) * across
-        for left in range(free + 1):
-            for left_spare in range(spare + 1):
-                best = most[then + left * width + left_spare]
-                if size <= left and late <= left_spare:
-                    taken = size + most[then + (left - size) * width + left_spare - late]
-                    best = max(best, taken)
-                most[here + left * width + left_spare] = best
+@inline
+def _room_for(state, job, now):
+    """Return the processors that a job may use together with all others that end no sooner."""
+    if changes_ahead(state, 0, now):
+        return room_until(state, now + state.jobs.estimate[job], now)
+    free = room(state, FREE, 0)
+    return free if ends_in_time(state, job, now) else min(max(room(state, SPARE, 0), 0), free)
+
+
+@inline
+def _most(packing, count, undecided):
+    """Return the most units of a set with the chosen candidates, and of those from a place on."""
+    reached, chosen = packing.reached, packing.chosen
+    clear(reached)
+    reached[0] = 1
+    for i in range(count):
+        place = packing.by_room[i]
+        if place >= undecided or chosen[place]:
+            _add(packing, place, place < undecided)
+    for word in range(reached.size - 1, -1, -1):
+        for bit in range(WORD - 1, -1, -1):
+            if reached[word] >> bit & 1:
+                return word * WORD + bit
+    return -1
+
+
+@inline
+def _add(packing, place, surely):
+    """Add a candidate to the sets, or to all of them (`surely`), as far as there is room."""
+    reached, size, most = packing.reached, packing.size[place], packing.room[place]
+    words, bits = size >> WORD_BITS, size & (WORD - 1)
+    for word in range(reached.size - 1, -1, -1):
+        more, source = 0, word - words
+        if source >= 0:
+            more = reached[source] << bits & (1 << WORD) - 1
+        if source > 0:
+            more |= reached[source - 1] >> (WORD - bits)
+        last = most - word * WORD  # bits up to this one
+        if last < WORD - 1:
+            more &= (2 << last) - 1 if last >= 0 else 0
+        reached[word] = more if surely else reached[word] | more
 
 
 register_functions(Packing, sys.modules[__name__])

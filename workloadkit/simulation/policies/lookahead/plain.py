@@ -1,7 +1,8 @@
 """Backfilling with lookahead, in plain Python."""
 
+from collections.abc import Callable, Sequence
 from itertools import islice
-from math import inf
+from typing import Any
 
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
@@ -16,63 +17,64 @@ class LookaheadScheduler(OrderedScheduler):
         Number of jobs that are considered.
     """
 
-    bears_outages = False
-
     def __init__(self, depth: int) -> None:
         super().__init__()
         self.depth = depth
 
     def allocate(self) -> None:
         """Start jobs in order while they fit, then the set that fills the machine best."""
+        self.release()
         waiting = self.queue.copy()
         while waiting and self.fits(waiting[0]):
             self.start(waiting.pop(0))
-        fitting = [job for job in waiting[1:] if self.fits(job)]
-        if not fitting:
+        if not waiting or self.free <= 0:
             return
-        shadow, level = self.reservation(waiting[0])
-        spare = level.free
-        late = {job: self.now + job.estimate > shadow for job in fitting}
-        may = (job for job in fitting if not late[job] or job.procs <= spare)
-        candidates = list(islice(may, self.depth))
-        for job in best_set(candidates, late, self.free, spare):
+        room = self.reserve_for(waiting[0])
+        rooms = ((job, room(self.now + job.estimate)) for job in waiting[1:])
+        candidates = list(islice((pair for pair in rooms if pair[0].procs <= pair[1]), self.depth))
+        for job in best_set(candidates):
             self.start(job)
 
+    def reserve_for(self, head: JobView) -> Callable[[Any], int]:
+        """Make the reservation; return how many processors jobs may use that end at some time."""
+        if self.outages_ahead:
+            self.reserve(head)
+            return self.room_until
+        shadow, level = self.reservation(head)
+        spare = min(max(level.free, 0), self.free)
+        return lambda end: self.free if end <= shadow else spare
 
-def best_set(
-    jobs: list[JobView], late: dict[JobView, bool], free: int, spare: int
-) -> list[JobView]:
-    """Return the set of jobs with the most processors; the first one in their order.
+
+def best_set(candidates: Sequence[tuple[JobView, int]]) -> list[JobView]:
+    """Return the set of jobs with the most processors; of equal ones, that with the earliest jobs.
 
     Parameters
     ----------
-    jobs : list of JobView
-    late : dict of JobView to bool
-        Whether a job runs beyond the shadow time.
-    free, spare : int
-        Processors that all of them may use, and those that are late.
+    candidates : sequence of (JobView, int)
+        Each with the processors that it may use together with all others that end no sooner.
     """
+    by_room = sorted(range(len(candidates)), key=lambda place: candidates[place][1])
+    chosen: list[int] = []
 
-    def after(job: JobView, left: tuple[int, int]) -> tuple[int, int]:
-        """Return the processors that are left after the start of a job; negative if it cannot."""
-        return left[0] - job.procs, left[1] - job.procs * late[job]
+    def most(undecided: int) -> int:
+        """Return the most processors of the chosen jobs and some of those from a place on."""
+        reached = 1  # bit n: n processors can be used
+        for place in by_room:
+            job, room = candidates[place]
+            more = reached << job.procs & (2 << room) - 1
+            if place in chosen:
+                reached = more
+            elif place >= undecided:
+                reached |= more
+        return reached.bit_length() - 1
 
-    # what may be left before each job, and after the last one
-    possible = [{(free, spare)}]
-    for job in jobs:
-        started = {after(job, left) for left in possible[-1]}
-        possible.append(possible[-1] | {left for left in started if min(left) >= 0})
-    # the most processors that the jobs from each one on can use, by what is left
-    most: list[dict[tuple[int, int], float]] = [dict.fromkeys(possible[-1], 0)]
-    for job, before in zip(reversed(jobs), reversed(possible[:-1]), strict=True):
-        then = most[-1]
-        most.append(
-            {left: max(then[left], job.procs + then.get(after(job, left), -inf)) for left in before}
-        )
-    most.reverse()
-    chosen, left = [], (free, spare)
-    for job, then in zip(jobs, most[1:], strict=True):
-        if job.procs + then.get(after(job, left), -inf) >= then[left]:
-            chosen.append(job)
-            left = after(job, left)
-    return chosen
+    best = left = most(0)
+    for place, (job, _) in enumerate(candidates):
+        if left == 0:
+            break
+        chosen.append(place)
+        if most(place + 1) == best:
+            left -= job.procs
+        else:
+            chosen.pop()
+    return [candidates[place][0] for place in chosen]

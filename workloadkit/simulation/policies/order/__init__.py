@@ -101,8 +101,7 @@ class Order(Backfilling):
     parameters : mapping of str to float
         Parameters of the score, by name. A change of them compiles nothing again.
     reservations : int
-        Number of waiting jobs with a reservation. In the compiled engine, more than one require
-        scores that are settled when a job arrives.
+        Number of waiting jobs with a reservation.
     spare, strict
         As in `workloadkit.simulation.policies.overtaking.Backfilling`.
 
@@ -120,7 +119,8 @@ class Order(Backfilling):
     ``or``, ``not``, and the functions ``log``, ``log2``, ``log10``, ``exp``, ``sqrt``, ``abs``,
     ``min``, ``max`` and ``where(condition, a, b)``. It is never evaluated by Python. A function
     takes features by the names of its arguments, as floats, and parameters; the compiled engine
-    compiles it, once in each process.
+    compiles it, once in each process. The arithmetic of both, and the functions of `math`, are
+    those of Python's floats; where Python raises, the value is infinity or NaN.
 
     If a score depends on nothing that changes while a job waits, its place is settled when it
     arrives. Otherwise it is computed again at the beginning of each pass.

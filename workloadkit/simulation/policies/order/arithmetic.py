@@ -1,12 +1,13 @@
 """The arithmetic of expressions, in a form that both engines run.
 
-Results are those of floating-point numbers without exceptions: infinity and NaN where there is no
-number. A power is computed in one way in both engines, which a compiler might round differently.
+Results are those of Python's floats; where Python raises, they are infinity or NaN, see `floats`.
 """
 
 import math
+import sys
 
 from workloadkit._kernels.compile import shared
+from workloadkit._kernels.floats import power, quotient
 from workloadkit.simulation.policies.order.expression import (
     ABS,
     ADD,
@@ -31,8 +32,7 @@ from workloadkit.simulation.policies.order.expression import (
     UNEQUAL,
 )
 
-_MOST = 709.0  # e to a larger power is infinite
-_WHOLE = 64.0  # largest exponent for which a power is a product
+_MOST = math.log(sys.float_info.max)  # e to a larger power is infinite
 
 
 @shared
@@ -62,34 +62,7 @@ def of_one(what, x):
 @shared
 def exponential(x):
     """Return e to a power."""
-    if x > _MOST:
-        return math.inf
-    return math.exp(x) if x >= -_MOST else (0.0 if x < 0.0 else x)
-
-
-@shared
-def quotient(x, y):
-    """Return x / y."""
-    if y != 0.0:
-        return x / y
-    if x == 0.0 or x != x:
-        return math.nan
-    return math.inf if x > 0.0 else -math.inf
-
-
-@shared
-def power(x, y):
-    """Return x to the power of y: a product for small whole exponents."""
-    if 0.0 <= y <= _WHOLE and y == math.floor(y):
-        product = 1.0
-        for _ in range(int(y)):
-            product *= x
-        return product
-    if x < 0.0:
-        return math.nan
-    if x == 0.0:
-        return math.inf if y < 0.0 else 0.0
-    return exponential(y * math.log(x)) if x < math.inf else (math.inf if y > 0.0 else 0.0)
+    return math.inf if x > _MOST else math.exp(x)
 
 
 @shared
@@ -106,9 +79,9 @@ def of_two(what, x, y):
     if what == POWER:
         return power(x, y)
     if what == MIN:
-        return x if x <= y or x != x else y
+        return y if y < x else x
     if what == MAX:
-        return x if x >= y or x != x else y
+        return y if y > x else x
     if what == LESS:
         return 1.0 if x < y else 0.0
     if what == AT_MOST:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit._kernels.compile import DISABLE_JIT, helper, native
+from workloadkit._kernels.compile import DISABLE_JIT, in_python, native, of_floats
+from workloadkit._kernels.floats import in_floats
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
@@ -51,23 +52,22 @@ def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> Com
             how = CompiledReservations(workload, rules, order, by, reservations)
         else:
             how = CompiledEasy(workload, rules, order, by, policy.overtaking)
-    elif reservations > 1 and backfill != "none":
-        raise ParameterError(
-            f"scheduler order: reservations is {reservations}, and a score changes while a job "
-            "waits; take engine='python'"
-        )
     else:
+        in_time = VaryingOrder(SCORE, scorings[0])
         then: Any = backfill if second is None else VaryingOrder(SCORE, scorings[1])
-        order_of_time = VaryingOrder(SCORE, scorings[0])
-        how = CompiledVarying(
-            workload,
-            rules,
-            order_of_time,
-            then,
-            policy.overtaking,
-            favours_waiting=score.favours_waiting(_shortest(workload)),
-            patience=PATIENCE_WITH_SCORES,
-        )
+        if reservations > 1 and then != "none":
+            by = in_time if then == "same" else settled(then) if isinstance(then, str) else then
+            how = CompiledReservations(workload, rules, in_time, by, reservations)
+        else:
+            how = CompiledVarying(
+                workload,
+                rules,
+                in_time,
+                then,
+                policy.overtaking,
+                favours_waiting=score.favours_waiting(_shortest(workload)),
+                patience=PATIENCE_WITH_SCORES,
+            )
     how.kept = memories
     return how
 
@@ -158,7 +158,7 @@ def _native(score: Score, act: Callable[..., Any], examples: tuple[Any, ...]) ->
 def _act_of(function: Callable[..., Any], digest: str, n_arguments: int) -> Callable[..., Any]:
     """Make the native function of a score that is a function, once per process and source."""
     check_frozen(function)
-    compiled = function if hasattr(function, "py_func") or DISABLE_JIT else helper(function)
+    compiled = (in_floats if DISABLE_JIT else of_floats)(in_python(function))
     follow, run = kernel.follow, kernel.run
     arguments = _arguments(n_arguments)
 

@@ -2,8 +2,9 @@
 
 An expression has numbers, also times such as ``20h``; features; parameters; the operators ``+ - * /
 **``, comparisons, ``and``, ``or``, ``not``; and functions. A comparison is 1 if it is true, else 0.
-Division by 0, and a logarithm or root of a negative number, give infinity or NaN as usual for
-floating-point numbers.
+The arithmetic is that of Python's floats, and `min` and `max` are Python's. Where Python raises,
+the value is that of IEEE 754: a division by 0 and what is too large are infinite, with their sign;
+a root, a logarithm or another power of a negative number that is no real number is NaN.
 
 `read` makes a program for a stack: a few numbers, which both engines interpret. So no expression is
 compiled, and parameters are numbers in it.

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.floats import quotient
 from workloadkit.simulation.orders import ENDED, RENEWED, RETURNED, SCORED, STARTED
-from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two, quotient
+from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two
 from workloadkit.simulation.policies.order.expression import (
     ADD,
     CHOOSE,

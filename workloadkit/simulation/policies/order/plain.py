@@ -5,9 +5,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from workloadkit._kernels.compile import in_python
+from workloadkit._kernels.floats import in_floats
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.orders import as_number
+from workloadkit.simulation.orders import as_number, refused_errors
 from workloadkit.simulation.policies.easy.plain import OrderedScheduler
 from workloadkit.simulation.policies.order import Score
 from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two
@@ -48,6 +50,7 @@ class ScoredScheduler(OrderedScheduler):
         self.work = UserWork(score.half_life)
         self.settled: dict[tuple[Score | None, JobView], float] = {}
         self.to_compare: dict[JobView, float] = {}
+        self.functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def job_arrives(self, job: JobView) -> None:
         """Add a job to its user's waiting work."""
@@ -105,8 +108,14 @@ class ScoredScheduler(OrderedScheduler):
     def computed(self, score: Score, job: JobView) -> float:
         """Compute the score of a waiting job."""
         stack = run(score.program, lambda name: float(self.feature(name, job)))
-        found = stack[0] if score.function is None else _python(score.function)(*stack)
+        found = stack[0] if score.function is None else self._call(score.function, stack, job)
         return as_number(found, f"job {job.number}")
+
+    def _call(self, function: Callable[..., Any], given: list[float], job: JobView) -> Any:
+        if function not in self.functions:
+            self.functions[function] = in_floats(in_python(function))
+        with refused_errors(function, job):
+            return self.functions[function](*given)
 
     def feature(self, name: str, job: JobView) -> Any:
         """Return a feature of a waiting job."""
@@ -141,10 +150,6 @@ def check_log(scores: Any, is_there: bool) -> None:
             "scheduler order: number, group, partition and tier are known only of jobs that arrive "
             "at the timestamps of a log"
         )
-
-
-def _python(function: Callable[..., Any]) -> Callable[..., Any]:
-    return getattr(function, "py_func", function)
 
 
 def run(program: Program, feature: Callable[[str], float]) -> list[float]:

@@ -25,10 +25,14 @@ def in_tiers(policy: Any) -> Any:
     >>> ordered = in_tiers(Reservations(4))
     >>> ordered.name, ordered.score, ordered.reservations
     ('order', '-tier', 4)
+    >>> in_tiers(Easy(backfill="arrival")) == in_tiers(Easy())
+    True
     """
-    if type(policy) is Easy and policy.backfill in ("same", "none"):
-        names = ("backfill", "reservations", "spare", "strict")
-        return Order(_HIGHEST_FIRST, **{name: getattr(policy, name) for name in names})
+    if type(policy) is Easy and policy.backfill in ("same", "none", policy.order):
+        backfill = "none" if policy.backfill == "none" else "same"
+        names = ("reservations", "spare", "strict")
+        how = {name: getattr(policy, name) for name in names}
+        return Order(_HIGHEST_FIRST, backfill=backfill, **how)
     if type(policy) is Fcfs:
         return Order(_HIGHEST_FIRST, backfill="none")
     if type(policy) is Reservations:

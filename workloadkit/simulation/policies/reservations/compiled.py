@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from workloadkit.simulation.compiled_orders import ranks
+from workloadkit.simulation.orders import VaryingOrder
 from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.reservations import kernel
+from workloadkit.simulation.policies.reservations.varying import ReservingAgain
 from workloadkit.simulation.profile import n_rows
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
@@ -21,7 +23,7 @@ class CompiledReservations(CompiledPolicy):
     workload : Workload
     rules : Rules
     order, backfill_order : NamedTuple
-        See `orders`.
+        See `orders`. If that of the queue varies with time, that of backfilling may.
     reservations : int
     threshold : float, optional
         Least expansion factor of a job with a reservation. With one, none is promised.
@@ -52,18 +54,22 @@ class CompiledReservations(CompiledPolicy):
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
         order, backfill_order = self.orders
-        known = self.jobs_are_known
+        varies = isinstance(order, VaryingOrder)
+        known = self.jobs_are_known and not varies
 
         def places(which: Any) -> Any:
             return ranks(state, which) if known else np.empty(state.jobs.submit.size)
 
+        orders: Any = (None, None) if known else self.orders
+        if varies and backfill_order is order:
+            orders = order, None
         rank = places(order)
         part = kernel.new_reserving(
             rank,
             rank if backfill_order is order else places(backfill_order),
-            orders=(None, None) if known else self.orders,
+            orders=orders,
             reservations=min(self.reservations, rank.size),
             threshold=self.threshold,
             dtype=state.jobs.submit.dtype,
         )
-        return state._replace(policy=part)
+        return state._replace(policy=ReservingAgain(*part) if varies else part)

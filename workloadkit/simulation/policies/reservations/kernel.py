@@ -25,7 +25,7 @@ from workloadkit.simulation.machine.ledger import (
     reserve,
     start_job,
 )
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.profile import (
@@ -119,6 +119,16 @@ job_arrived = settled.job_arrived
 
 
 @inline
+def _nothing(state, what, now):
+    pass
+
+
+#: For orders that vary with time, see `varying`.
+_sort_again = by_part("policy", "sort_again", _nothing)
+_job_started = by_part("policy", "job_started", _nothing)
+
+
+@inline
 def job_ended(state, job, now):
     """Request a full pass."""
     state.policy.at[KNOWN] = False
@@ -166,6 +176,7 @@ def allocate(state, new, now):
     else:
         for job in range(new, state.at[ARRIVED]):
             _join(policy, job)
+        _sort_again(state, 0, now)
         at[KNOWN] = False
         release_all(state, 0, now)
         if ahead:
@@ -268,6 +279,7 @@ def _start_job(state, job, now):
     if promised.size > 0 and _may_promise(state, job, now):
         promised[job] = now
     start_job(state, job, now)
+    _job_started(state, job, now)
 
 
 @bare
