@@ -210,6 +210,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         "jobs": count(values["jobs"]),
         "left out": count(values["left_out"]),
         "killed": count(values["killed"]),
+        **({"cancelled": count(values["cancelled"])} if "cancelled" in values else {}),
         **_served(values),
     }
     if schedule.promised is not None:

@@ -13,6 +13,7 @@ Oversize = Literal["error", "drop"]
 Estimates = Literal["user", "exact"]
 Overrun = Literal["raise", "kill", "late"]
 AskedOverrun = Literal["raise", "kill", "late", "header"]
+Cancelled = Literal["leave-out", "keep"]
 Passes = Literal["instant", "event"]
 Interrupted = Literal["requeue", "lose"]
 UtilityAt = Literal["turnaround", "start"]
@@ -70,6 +71,17 @@ class Served(Settings):
             rare=True,
         ),
     ] = "raise"
+    cancelled: Annotated[
+        Cancelled,
+        Setting(
+            help="Jobs that were cancelled while they waited: leave them out, or keep them in the "
+            "queue until then.",
+            more="Kept are jobs of status 5 without run time whose wait and request are known. "
+            "They leave after their recorded wait. One that starts before runs for 1 s, the "
+            "shortest time; with decimals for 0 s.",
+            rare=True,
+        ),
+    ] = "leave-out"
     passes: Annotated[
         Passes,
         Setting(

@@ -1,15 +1,17 @@
 """The jobs of a schedule in the form that the checks take."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.settings.simulation import Passes
+from workloadkit.simulation.cancelled import that_ran
 from workloadkit.simulation.claims import INSTANT, as_instants
 from workloadkit.simulation.feasible import Listed
 from workloadkit.simulation.machine.shutdowns import Shutdown
+from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 
 
@@ -42,6 +44,10 @@ class ScheduleCase(NamedTuple):
         Whether users react: they may submit as soon as a job ends.
     outages : Interruptions, optional
         Outages, and the runs that they stopped.
+    leaves : ndarray, optional
+        When jobs that were cancelled while they waited leave the queue, unless the policy starts
+        them before, which the schedule does not contain; a time after all times for jobs that ran.
+        Their own starts and ends are such a time. None if there are no cancelled jobs. [s]
     """
 
     row: NDArray[np.int64]
@@ -61,6 +67,12 @@ class ScheduleCase(NamedTuple):
     by_event: bool
     reacting: bool
     outages: "Interruptions | None" = None
+    leaves: NDArray | None = None
+
+    @property
+    def ran(self) -> NDArray[np.bool_]:
+        """Which of the jobs ran in the log."""
+        return self.start < never(self.start.dtype)
 
 
 class Interruptions(NamedTuple):
@@ -98,10 +110,11 @@ def interruptions_of(
 ) -> Interruptions:
     """Return the outages and the runs that they stopped; `at` and `stopped` are schedule places."""
     dtype = case.start.dtype
-    places = np.empty(at.size, np.int64)
-    places[at[case.row]] = np.arange(at.size)
-    start = runs.start[at.size :]
-    end = start + runs.run[at.size :]
+    its = np.flatnonzero(case.ran)
+    places = np.empty(its.size, np.int64)
+    places[at[case.row[its]]] = its
+    start = runs.start[its.size :]
+    end = start + runs.run[its.size :]
     order = np.argsort(end, kind="stable")
     order = order[(end > start)[order]]  # a run of zero length occupies no processor
     n_down, changes = np.zeros(case.machine, np.int64), []
@@ -132,20 +145,38 @@ def make_case(
     *,
     reacting: bool,
 ) -> ScheduleCase:
-    """Sort the jobs of a schedule by arrival; `at` is the place of each job in the schedule."""
-    submit, start = listed.submit[at], listed.start[at]
-    job, estimate = workload.job, workload.estimate
-    lost = listed.lost[at] & (listed.run[at] < workload.run - INSTANT)
-    run = np.where(lost, listed.run[at], workload.run)
+    """Sort the jobs of a schedule by arrival.
+
+    `at` is the place of each job in the schedule; any number for jobs that were cancelled.
+    """
+    ran = np.isin(np.arange(workload.row.size), that_ran(workload))
+    its = workload.take(np.flatnonzero(ran))
+    job, estimate, at = workload.job, workload.estimate, at[ran]
+    submit = workload.submit.astype(np.result_type(workload.submit, listed.submit))
+    submit[ran], start = listed.submit[at], listed.start[at]
+    lost = np.zeros(job.size, bool)
+    lost[ran] = listed.lost[at] & (listed.run[at] < its.run - INSTANT)
+    run = np.where(lost[ran], listed.run[at], its.run)
     recorded_start = submit + workload.wait
-    whole = all((times == np.rint(times)).all() for times in (submit, start, run, estimate))
+    leaves = np.empty(0) if workload.leaves is None else workload.leaves[~ran]
+    every = (submit, start, run, estimate, leaves)
+    whole = all((times == np.rint(times)).all() for times in every)
     if whole:
-        submit, start, run, estimate = (
-            times.astype(np.int64) for times in (submit, start, run, estimate)
-        )
-    end, planned_end = start + run, start + estimate
+        submit, start, run, estimate, leaves = (times.astype(np.int64) for times in every)
+    end, planned_end = start + run, start + estimate[ran]
     if not whole:
-        submit, start, end, planned_end = as_instants(submit, start, end, planned_end)
+        submit, start, end, planned_end, leaves = as_instants(
+            submit, start, end, planned_end, leaves
+        )
+
+    none = never(start.dtype)
+
+    def of_all(times: Any, others: Any = none) -> NDArray:
+        """Return times of jobs that ran, and of others, as times of all jobs."""
+        all_times = np.full(job.size, none)
+        all_times[ran], all_times[~ran] = times, others
+        return all_times
+
     order = np.arange(job.size)
     if (np.diff(submit) < 0).any():  # submitted at other times than in the log
         order = np.lexsort((job, submit))
@@ -154,10 +185,10 @@ def make_case(
         job=job[order],
         user=workload.user[order],
         submit=submit[order],
-        start=start[order],
-        end=end[order],
-        planned_end=planned_end[order],
-        run=run[order],
+        start=of_all(start)[order],
+        end=of_all(end)[order],
+        planned_end=of_all(planned_end)[order],
+        run=of_all(run, workload.run[~ran])[order],
         estimate=estimate[order],
         procs=workload.procs[order],
         recorded_start=recorded_start[order],
@@ -166,4 +197,5 @@ def make_case(
         whole=whole,
         by_event=passes == "event",
         reacting=reacting,
+        leaves=None if ran.all() else of_all(none, leaves)[order],
     )

@@ -23,6 +23,7 @@ from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.answers import reservations_are_kept
+from workloadkit.simulation.cancelled import that_ran, that_wait
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
 from workloadkit.simulation.feasible import (
@@ -198,8 +199,10 @@ def check_schedule(
         machine or MAX_PROCS, simulated, of_any_size=recorded, described=hardware
     )
     trace = as_workload.scaled(trace)
-    workload, outages = as_workload.of(trace), asked.outages
-    predictions, unknown = _predictions(predictor, asked.rng, workload)
+    every, outages = that_wait(as_workload.of(trace)), asked.outages
+    ran = that_ran(every)
+    workload = replace(every.take(ran), leaves=None)
+    predictions, unknown = _predictions(predictor, asked.rng, every)
     if hardware is None and "machine" in said:
         unknown = f"the schedule is of the machine {said['machine']}, which was not given"
     if isinstance(outages, str | os.PathLike):
@@ -224,34 +227,36 @@ def check_schedule(
     ]
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
+    places = np.zeros(every.row.size, np.int64)  # in the schedule, of those that ran
+    places[ran] = at
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
     if outages is not None and outages.users and same_jobs:
         claims.append(held_jobs_do_not_run(workload, runs, at, stopped, holds_of(outages)))
     case = rule = None
     if same_jobs:
         reacting = users_react(schedule)
-        case = make_case(workload, listed, at, machine or 0, asked.passes, reacting=reacting)
-        rule = rule_of(named, workload, case.row, predictions)
+        case = make_case(every, listed, places, machine or 0, asked.passes, reacting=reacting)
+        rule = rule_of(named, every, case.row, predictions)
         if (
             (changing and case.whole and isinstance(schedule, Schedule))
             and outages is not None
             and not outages.users
         ):
-            case = case._replace(outages=interruptions_of(case, at, runs, stopped, shutdowns))
+            case = case._replace(outages=interruptions_of(case, places, runs, stopped, shutdowns))
     if hardware is not None and same_jobs:
         placed = _placed(schedule, asked.allocations, listed)
         claims += _claims_on(hardware, trace, workload, placed, listed, at)
     if requests is not None or "reservations" in said:
-        places = at if same_jobs else None
+        known_at = at if same_jobs else None
         claims += _around_reservations(
-            workload, schedule, requests, overrun, places, on_nodes=hardware is not None
+            workload, schedule, requests, overrun, known_at, on_nodes=hardware is not None
         )
     elif hardware is None:
         claims += claims_of(name, case, rule, changing=changing, unknown=unknown)
     else:
         if predictions is not None:
             unknown = "on partitions, predictions are not repeated"
-        claims += _by_partition(hardware, trace, name, named, case, workload, listed, at, unknown)
+        claims += _by_partition(hardware, trace, name, named, case, every, listed, places, unknown)
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings.simulation import UtilityAt
+from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.one_pool import OnePool
@@ -42,6 +43,8 @@ class EngineResult(NamedTuple):
         Counts of the users.
     runs : sequence of Run
         With outages.
+    cancelled : CancelledJobs, optional
+        Jobs that were cancelled while they waited; the others are without them.
     """
 
     workload: Workload
@@ -49,6 +52,7 @@ class EngineResult(NamedTuple):
     notes: Mapping[str, NDArray] = {}
     history: Mapping[str, Any] = {}
     runs: Sequence[Run] = ()
+    cancelled: CancelledJobs | None = None
 
 
 def play_plain(
@@ -83,7 +87,8 @@ def play_plain(
     if hardware.has_outages or rules.holds or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
-    start, stored = np.array([job.start for job in jobs]), simulation.hardware.runs
+    start = np.array([job.leaves if job.left else job.start for job in jobs])
+    stored = simulation.hardware.runs
     outcome = Outcome(start, columns, scheduler.history())
     every = jobs
     if isinstance(hardware, Reservable):
@@ -107,6 +112,8 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
         return EngineResult(workload, how)
     state = how.play(how.new_state())
     columns = {**how.columns(state), **how.hardware.columns(state)}
+    if state.cancellations is not None:
+        columns["left"] = state.cancellations.left
     outcome = Outcome(state.start, columns, how.history(state))
     jobs, hardware = state.jobs, how.hardware
     if isinstance(hardware, ReservablePool):
@@ -231,8 +238,29 @@ def play_users_compiled(
     return play
 
 
+def without_cancelled(play: EngineResult, workload: Workload) -> EngineResult:
+    """Separate the jobs of a workload that were cancelled while they waited from the others."""
+    if workload.leaves is None:
+        return play
+    none = never(workload.leaves.dtype)
+    cancelled, start = play.workload.leaves != none, play.outcome.start
+    began = np.flatnonzero(cancelled & ~np.asarray(play.outcome.columns["left"]))
+    starts = dict(zip(play.workload.row[began].tolist(), start[began].tolist(), strict=True))
+    jobs = workload.take(np.flatnonzero(workload.leaves != none))
+    kept = np.flatnonzero(~cancelled)
+    place = {row: i for i, row in enumerate(kept.tolist())}
+    columns = {name: x for name, x in play.outcome.columns.items() if name != "left"}
+    return play._replace(
+        workload=replace(play.workload.take(kept), leaves=None),
+        outcome=play.outcome._replace(start=start[kept], columns=_taken(columns, kept)),
+        notes=_taken(play.notes, kept),
+        runs=[run._replace(row=place[run.row]) for run in play.runs if run.row in place],
+        cancelled=CancelledJobs(jobs, np.array([starts.get(row, np.nan) for row in jobs.row])),
+    )
+
+
 def _taken(columns: Mapping[str, NDArray], order: NDArray[np.int64]) -> dict[str, NDArray]:
-    return {name: values[order] for name, values in columns.items()}
+    return {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
 def _finished(play: EngineResult, name: str, rules: Rules) -> EngineResult:

@@ -23,12 +23,23 @@ def _nothing(state, what, now):
     pass
 
 
+@inline
+def _no(state, what, now):
+    return False
+
+
 #: (state, job, now) of a policy: a job has arrived; its processors are free again; its end has been
 #: taken, which may be some passes later; it returns to the queue.
 job_arrived = by_part("policy", "job_arrived", _nothing)
 job_ended = by_part("policy", "job_ended", _nothing)
 end_taken = by_part("policy", "end_taken", _nothing)
 job_returned = by_part("policy", "job_returned")
+
+#: (state, job, now) of a policy: a waiting job leaves the queue, as it is cancelled.
+job_left = by_part("policy", "job_left")
+
+#: (state, job, -): whether a job is cancelled unless it starts before.
+_may_be_cancelled = by_part("cancellations", "may_be_cancelled", _no)
 
 #: (state, -, now) of a policy: the machine differs, or will differ, from what was planned.
 plans_void = by_part("policy", "plans_void", _nothing)
@@ -92,7 +103,7 @@ def end_due(state, now):
 def _take(state, job, now):
     """Notify policy and predictor of the end of a job; return the job."""
     end_taken(state, job, now)
-    if state.predictor.is_there:
+    if state.predictor.is_there and not _may_be_cancelled(state, job, now):
         _learn(state, job, now)
     return job
 
@@ -169,6 +180,14 @@ def correct_outlived(state, now):
             corrected = True
     if corrected:
         plans_void(state, 0, now)
+
+
+@inline
+def leave_queue(state, job, now):
+    """Remove a waiting job that is cancelled; it has no start, and does not wait."""
+    job_left(state, job, now)
+    state.at[N_WAITING] -= 1
+    state.start[job] = now
 
 
 @inline

@@ -8,6 +8,7 @@ import numpy as np
 
 from workloadkit.errors import ParameterError, parameter
 from workloadkit.settings import Simulate
+from workloadkit.simulation.cancelled import that_wait
 from workloadkit.simulation.engines import (
     EngineResult,
     joined,
@@ -17,6 +18,7 @@ from workloadkit.simulation.engines import (
     play_users_plain,
     submitted,
     with_changes,
+    without_cancelled,
 )
 from workloadkit.simulation.identities import name_of
 from workloadkit.simulation.machine.described import Described
@@ -53,9 +55,17 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
+    play = _serve_log(parts, settings, trace, that_wait(workload))
+    return trace, unscaled, without_cancelled(play, workload)
+
+
+def _serve_log(
+    parts: SimulationParts, settings: Simulate, trace: Trace, workload: Workload
+) -> EngineResult:
+    """Run the jobs of a log on its machine, which may have partitions."""
     machine = parts.rules.hardware
     if not isinstance(machine, Described):
-        return trace, unscaled, _serve(parts, settings, workload)
+        return _serve(parts, settings, workload)
     played = []
     for part in machine.parts(trace, workload):
         jobs, policy = workload.take(part.jobs), parts.policy
@@ -67,7 +77,7 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
         its = replace(parts, policy=policy, rules=rules)
         played.append((part, _serve(its, settings, jobs)))
     play = joined(workload, played)
-    return trace, unscaled, play._replace(history=machine.assumed(trace))
+    return play._replace(history=machine.assumed(trace))
 
 
 def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
@@ -78,6 +88,9 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
         policy: Any = parts.policy
         return play_log_compiled(policy, parts.name, workload, parts.rules)
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
+    if workload.leaves is not None:
+        left = np.array([job.left for job in jobs])
+        outcome = outcome._replace(columns={**outcome.columns, "left": left})
     if isinstance(machine := parts.rules.hardware, Reservable):
         return EngineResult(machine.served(workload, outcome), outcome, runs=runs)
     return EngineResult(with_changes(workload, jobs), outcome, runs=runs)

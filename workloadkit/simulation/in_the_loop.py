@@ -7,8 +7,8 @@ two, and `CompiledPolicy.begin` puts the part into the state. A policy must defi
 numbers in the order of arrival: places in the columns of ``state.jobs``.
 
 `WaitingList` is a queue in the order of arrival, with functions to keep it: `some_fit`, which adds
-the new jobs, `forget_started`, and `job_ended`, `job_returned` and `plans_void`, which the policy
-registers as its own.
+the new jobs, `forget_started`, and `job_ended`, `job_returned`, `job_left` and `plans_void`, which
+the policy registers as its own.
 """
 
 from workloadkit._kernels.compile import bare, inline
@@ -28,6 +28,7 @@ from workloadkit.simulation.policies.arrivals import (
     WaitingList,
     forget_started,
     job_ended,
+    job_left,
     job_returned,
     new_arrivals,
     plans_void,
@@ -51,6 +52,7 @@ __all__ = [
     "inline",
     "is_full",
     "job_ended",
+    "job_left",
     "job_returned",
     "may_pass",
     "new_arrivals",

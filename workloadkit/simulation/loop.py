@@ -1,11 +1,11 @@
 """The event loop of the compiled engine.
 
 At one instant, due events are processed in rounds: ends of jobs, changes of the machine,
-submissions, wake-ups and timers; events that these create in the same second follow in the same
-order. Then the policy allocates, once. If it starts a job of run time 0, the next instant is the
-same second. With a pass after each event, submissions come first, then ends in the order of the
-starts, changes of the machine, timers and wake-ups, one by one; jobs that end as planned are free
-from the first of them on.
+submissions, wake-ups, cancellations and timers; events that these create in the same second follow
+in the same order. Then the policy allocates, once. If it starts a job of run time 0, the next
+instant is the same second. With a pass after each event, submissions come first, then ends in the
+order of the starts, changes of the machine, cancellations, timers and wake-ups, one by one; jobs
+that end as planned are free from the first of them on.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from typing import Any
 from workloadkit._kernels.compile import bare, bound, inline, kernel, uncached
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
+from workloadkit.simulation.cancellations import let_leave, next_to_leave
 from workloadkit.simulation.events import (
     allocate,
     correct_outlived,
@@ -215,7 +216,7 @@ def _next_instant(state, now):
     at, ends = state.at, state.ends
     if at[N_ENDED] < at[N_DUE]:
         return now
-    soonest = next_coming(state, 0, now)
+    soonest = min(next_coming(state, 0, now), next_to_leave(state, 0, now))
     if at[N_RUNNING] > 0:
         soonest = min(soonest, ends[at[N_RUNNING] - 1])
     if soonest < state.never or at[N_WAITING] > 0:
@@ -241,6 +242,7 @@ def _take_instant(state, now):
     _take_ends(state, now)
     change(state, False, now)
     act_on_all(state, 0, now)
+    let_leave(state, False, now)
 
 
 @bare
@@ -253,6 +255,8 @@ def _take_event(state, now):
         notify_user(state, take_end(state, now), now)
     elif next_change(state, 0, now) <= now:
         change(state, True, now)
+    elif next_to_leave(state, 0, now) <= now:
+        let_leave(state, True, now)
     elif next_coming(state, 0, now) <= now and _next_timer(state, 0, now) > now:
         take_one(state, 0, now)
 
@@ -269,6 +273,7 @@ def _take_until(state, now):
         _take_ends(state, now)
         change(state, False, now)
         act_on_submissions(state, 0, now)
+        let_leave(state, False, now)
 
 
 @inline
@@ -277,4 +282,5 @@ def _comes_before_timers(state, now):
         submission_is_due(state, 0, now)
         or state.at[N_ENDED] < state.at[N_DUE]
         or next_change(state, 0, now) <= now
+        or next_to_leave(state, 0, now) <= now
     )

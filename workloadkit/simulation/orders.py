@@ -69,7 +69,7 @@ NO_SCORING = Scoring(False, 0, 0, np.empty(0), np.empty(0, np.uint8))
 SCORE = 99
 
 # What a score does: compute its value, or follow what happens to a job.
-SCORED, ARRIVED, STARTED, ENDED, RETURNED, RENEWED = range(6)
+SCORED, ARRIVED, STARTED, ENDED, RETURNED, RENEWED, LEFT = range(7)
 
 
 class Order(NamedTuple):

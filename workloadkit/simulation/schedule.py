@@ -17,6 +17,7 @@ from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded
+from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, PROMISES, ServedJobs
 from workloadkit.simulation.names import FURTHER, MEASURED, MEASURES, PRODUCTIVITY, UTILITY
@@ -73,6 +74,8 @@ class Schedule(Displayed):
         The log before its run times and sizes were scaled, if they were.
     described : object, optional
         The machine, if it has a description.
+    cancelled : CancelledJobs, optional
+        The jobs that were cancelled while they waited, if they were kept.
     """
 
     source: Trace
@@ -88,6 +91,7 @@ class Schedule(Displayed):
     uncounted: Sequence[int] = ()
     unscaled: Trace | None = None
     described: Any = None
+    cancelled: CancelledJobs | None = None
 
     @property
     def end(self) -> NDArray:
@@ -160,6 +164,25 @@ class Schedule(Displayed):
         if self.utility is not None:
             columns["utility"] = self.utility
         return pd.DataFrame(columns | dict(self.columns))
+
+    @cached_property
+    def cancelled_jobs(self) -> "pd.DataFrame":
+        """One row per job that was cancelled while it waited, if such jobs were kept.
+
+        Columns: `job submit wait procs estimate started`. The wait lasts until the job left the
+        queue, or until its start if the scheduler `started` it before.
+        """
+        import pandas as pd
+
+        names, columns = ("job", "submit", "procs", "estimate"), {}
+        if self.cancelled is not None:
+            w = self.cancelled.workload
+            columns = {name: getattr(w, name) for name in names}
+            columns["wait"] = self.cancelled.waited_until - w.submit
+            columns["started"] = ~np.isnan(self.cancelled.start)
+        return pd.DataFrame(
+            columns, columns=["job", "submit", "wait", "procs", "estimate", "started"]
+        )
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
@@ -304,6 +327,9 @@ class Schedule(Displayed):
         jobs; and `lost_work`, the processors × seconds of stopped runs. The utilization includes
         the last run of each job, relative to all processors, also those that are down.
 
+        If jobs that were cancelled while they waited are kept, also their number `cancelled`. The
+        other metrics are those of jobs that ran.
+
         With a predictor also `prediction_accuracy` and `under_predicted`, see `predictions`.
 
         If jobs have utility functions, also `aggregate_utility`, the sum of the earned utility.
@@ -321,6 +347,7 @@ class Schedule(Displayed):
             "jobs": n_jobs,
             "left_out": w.left_out,
             "killed": int(w.killed[counted].sum()),
+            **self._n_cancelled,
             "makespan": makespan,
             "utilization": busy,
             "throughput_per_hour": self._throughput,
@@ -346,12 +373,35 @@ class Schedule(Displayed):
         return ended / (until - begin) * 3600 if until > begin else np.nan
 
     @property
+    def _n_cancelled(self) -> dict[str, int]:
+        """Number of jobs that were cancelled while they waited, if they were kept.
+
+        As jobs that ran, they count from the end of the warm-up to the begin of the cool-down.
+        """
+        if self.cancelled is None:
+            return {}
+        w, submit = self.cancelled.workload, self.served.submit
+        counted = ~np.isin(w.user, self.uncounted)
+        if self.warmup > 0 or self.cooldown > 0:
+            counted &= (w.submit >= submit[0]) & (w.submit <= submit[-1])
+        return {"cancelled": int(counted.sum())}
+
+    @property
     def _interruptions(self) -> dict[str, float]:
         """Effects of outages on the included jobs, if there were any."""
         if "interruptions" not in self.columns:
             return {}
         columns = {"interrupted": "interruptions", "lost": "lost", "lost_work": "lost_work"}
         return {k: self.columns[name][self.counted].sum().item() for k, name in columns.items()}
+
+    @property
+    def _mean_queue_length(self) -> float:
+        submit, until = [self.workload.submit], [self.start]
+        if self.cancelled is not None:
+            submit.append(self.cancelled.workload.submit)
+            until.append(self.cancelled.waited_until)
+        joined, ends = np.concatenate(submit), np.concatenate(until)
+        return metrics.utilization(joined, ends, np.ones(joined.size), 1, *self.window)
 
     def measure(self, name: str) -> float:
         """Return one of the aggregates of `describe`.
@@ -375,8 +425,7 @@ class Schedule(Displayed):
         if name in self.metrics:
             return self.metrics[name]
         if name == "mean_queue_length":
-            submit = self.workload.submit
-            return metrics.utilization(submit, self.start, np.ones(submit.size), 1, *self.window)
+            return self._mean_queue_length
         if name == "backlog_growth":
             return self.saturation.growth
         if name in NAMES:
@@ -392,8 +441,9 @@ class Schedule(Displayed):
         `bounded_slowdown`, as `wait_p25`: the smallest value that at least this percentage of the
         jobs does not exceed. Means of jobs with run times up to one minute (`mean_wait_short`), up
         to ten minutes (`_medium`), and longer (`_long`). `mean_expansion_factor`;
-        `mean_queue_length`, the mean over the makespan; `backlog_growth`, the lasting growth of the
-        waiting work as a share of what the machine can serve, NaN in less than three weeks;
+        `mean_queue_length`, the mean over the makespan, which includes kept jobs that were
+        cancelled; `backlog_growth`, the lasting growth of the waiting work as a share of what the
+        machine can serve, NaN in less than three weeks;
         `lee_bounded_slowdown`, the mean without the jobs that `metrics.lee_jobs` excludes;
         `jain_fairness`, Jain's index of the users' mean slowdowns.
 
@@ -470,14 +520,17 @@ class Schedule(Displayed):
         EndTime. The CPU time follows the run time, as do the columns of the side-car; all other
         fields are unchanged. Bursts of checkpointed jobs and columns of the side-car that describe
         the recorded execution are left out. A note in the header describes the simulation and the
-        jobs that were left out.
+        jobs that were left out. Kept jobs that were cancelled while they waited keep their recorded
+        wait and status, so that the result can be simulated again.
         """
         w = self.workload
         taken = self.source.take(w.row)
         status = np.where(w.killed, CANCELLED, taken.column("status"))
         status = np.where(self.columns.get("lost", False), FAILED, status)
-        times = {"submit": w.submit, "wait": self.wait, "run": w.run}
-        header = self.source.header.with_jobs(w.row.size, EndTime=float(self.end.max()))
+        times = {"submit": w.submit, "wait": self.wait, "run": w.run, "status": status}
+        if self.cancelled is not None:
+            taken, times = self._with_cancelled(times)
+        header = self.source.header.with_jobs(taken.n_jobs, EndTime=float(self.end.max()))
         if "procs" in self.parameters:
             header = header.with_procs(self.machine)
         header = header.appended(("Note", f"simulated: {as_note(self.provenance)}"))
@@ -485,5 +538,20 @@ class Schedule(Displayed):
             header = header.appended(
                 ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
             )
-        simulated = executed_otherwise(taken, **times, status=status)
+        simulated = executed_otherwise(taken, **times)
         return replace(simulated, header=header, repairs=())
+
+    def _with_cancelled(self, times: dict[str, NDArray]) -> tuple[Trace, dict[str, NDArray]]:
+        """Return the jobs of the log with the cancelled ones among them, and all of their times."""
+        assert self.cancelled is not None
+        w = self.cancelled.workload
+        row, job, submit = (
+            np.concatenate([getattr(self.workload, name), getattr(w, name)])
+            for name in ("row", "job", "submit")
+        )
+        by_event = self.parameters.get("passes") == "event"
+        order = np.lexsort((row if by_event else job, submit))
+        taken = self.source.take(row[order])
+        its = {name: self.source.column(name)[w.row] for name in ("wait", "run", "status")}
+        its["submit"] = w.submit
+        return taken, {name: np.concatenate([x, its[name]])[order] for name, x in times.items()}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, parameter
 from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
@@ -97,6 +97,7 @@ def select_parts(
         who = who.prepare(trace)
     recorded = isinstance(policy, RecordedSchedule)
     _check_parts(policy, behaviour, predictor)
+    _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
@@ -220,6 +221,17 @@ def _check_parts(policy: Any, behaviour: Any, predictor: Any) -> None:
             )
         if predictor is not None:
             raise ParameterError(NO_EFFECT)
+
+
+def _check_cancelled(behaviour: Any, settings: Simulate) -> None:
+    """Check that jobs that are cancelled while they wait arrive at the timestamps of a log."""
+    if settings.cancelled == "keep":
+        if not isinstance(behaviour, OpenUsers):
+            why = f"is 'keep'; users {name_of(behaviour)} submit and await jobs that ran only"
+            raise ParameterError("cancelled", why)
+        if settings.reservations is not None:
+            why = f"is 'keep', and {parameter('reservations')} are given; give one"
+            raise ParameterError("cancelled", why)
 
 
 def _check_presence(trace: Trace | None, behaviour: object, population: object) -> None:

@@ -43,7 +43,8 @@ def simulate(
 
     A job needs the processors it requested, else those it used. The scheduler plans with the
     requested time, where it is known, else with the run time; in whole seconds, with 1 s at the
-    least. Jobs that never ran are left out and counted.
+    least. Jobs that never ran are left out and counted; those cancelled while they waited may be
+    kept.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ def report(
         uncounted_users(settings.uncounted),
         unscaled,
         parts.rules.hardware if isinstance(parts.rules.hardware, Described) else None,
+        play.cancelled,
     )
 
 

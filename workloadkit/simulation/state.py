@@ -90,6 +90,8 @@ class State(NamedTuple):
         Users who react; without any the jobs arrive at their submit times.
     predictor : Predicting
         See `predicting`.
+    cancellations : Cancellations or None
+        Jobs that leave the queue, see `cancellations`.
     """
 
     jobs: Jobs
@@ -111,6 +113,7 @@ class State(NamedTuple):
     policy: Any
     users: Any
     predictor: Any
+    cancellations: Any = None
 
 
 def new_state(
@@ -122,6 +125,7 @@ def new_state(
     by_event: bool,
     users: Any = None,
     predictor: Any,
+    cancellations: Any = None,
 ) -> State:
     """Return the state before the first submission, without a policy.
 
@@ -154,6 +158,7 @@ def new_state(
         policy=None,
         users=users,
         predictor=predictor,
+        cancellations=cancellations,
     )
 
 

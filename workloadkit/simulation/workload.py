@@ -16,7 +16,7 @@ from workloadkit.errors import (
     parameter,
     plural,
 )
-from workloadkit.fields import MAX_PROCS, MAX_TIME
+from workloadkit.fields import CANCELLED, MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
 from workloadkit.settings.simulation import (
     Arriving,
@@ -27,6 +27,7 @@ from workloadkit.settings.simulation import (
     Passes,
     UtilityAt,
 )
+from workloadkit.simulation.state import never
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, check, pack
 
@@ -119,6 +120,9 @@ class Workload:
         Of each job of a log, -1 for unknown.
     tier : ndarray of int64, optional
         Tier of the partition of each job; by default 1.
+    leaves : ndarray, optional
+        When each job leaves the queue, as it is cancelled, unless it has started; a time after all
+        times, see `state.never`, for jobs that ran. None if there are no cancelled jobs. [s]
     """
 
     row: NDArray[np.int64]
@@ -140,6 +144,7 @@ class Workload:
     group: NDArray[np.int64] | None = None
     partition: NDArray[np.int64] | None = None
     tier: NDArray[np.int64] | None = None
+    leaves: NDArray | None = None
 
     @property
     def tiers(self) -> NDArray[np.int64]:
@@ -341,13 +346,17 @@ def make_workload(
         If no job ran, jobs are larger than the machine, the load cannot be set, or the points of a
         utility function are invalid.
     """
-    row, procs = _served(trace, machine, None if of_any_size else settings.oversize)
+    cancelled = np.zeros(trace.n_jobs, bool)
+    if settings.cancelled == "keep":
+        cancelled = cancelled_in_queue(trace)
+    row, procs = _served(trace, cancelled, machine, None if of_any_size else settings.oversize)
+    cancelled = cancelled[row]
     job = trace.column("job")[row]
-    submit, run, estimate, wait = _times(trace, row, settings.estimates, reacting)
+    submit, run, estimate, wait = _times(trace, row, cancelled, settings.estimates, reacting)
     run, estimate, killed = plan(run, estimate, settings.overrun)
     offered_load, scale = settings.offered_load, settings.scale_arrivals
     if offered_load is not None:
-        work = float((run.astype(np.float64) * procs).sum())
+        work = float((run.astype(np.float64) * procs)[~cancelled].sum())
         factor = _stretch_for(submit, work, machine, offered_load)
         submit = _stretched(submit, factor, offered_load=offered_load)
     elif scale != 1:
@@ -373,6 +382,7 @@ def make_workload(
         left_out=trace.n_jobs - row.size,
         utilities=_utilities(trace, row),
         utility_at=utility_at,
+        leaves=_leaves(submit, wait, cancelled) if cancelled.any() else None,
     )
     if (
         settings.passes == "event"
@@ -381,13 +391,39 @@ def make_workload(
     return workload if _in_order(submit, job) else workload.take(np.lexsort((job, submit)))
 
 
+def cancelled_in_queue(trace: Trace) -> NDArray[np.bool_]:
+    """Return which jobs of a log were cancelled while they waited, shape (n_jobs,).
+
+    They have status 5 and no run time, and their waits and requests are known.
+
+    Examples
+    --------
+    >>> columns = {"submit": [0, 1, 2], "wait": [0, 9, 9], "requested_procs": [4, 4, 4]}
+    >>> log = Trace.from_columns(columns | {"run": [60, -1, -1], "status": [5, 5, 0]})
+    >>> cancelled_in_queue(log).tolist()
+    [False, True, False]
+    """
+    known = (trace.column("wait") >= 0) & (_needed(trace) > 0)  # False for NaN
+    has_run = trace.ran | (trace.column("run") > 0)
+    return (trace.column("status") == CANCELLED) & known & ~has_run
+
+
+def _needed(trace: Trace) -> NDArray[np.float64]:
+    """Return the processors that jobs need."""
+    requested = trace.column("requested_procs")
+    return np.where(requested > 0, requested, trace.used_procs)
+
+
 def _served(
-    trace: Trace, machine: int, oversize: Oversize | None
+    trace: Trace, cancelled: NDArray[np.bool_], machine: int, oversize: Oversize | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of the jobs that fit the machine, and the processors that they need."""
-    row = np.flatnonzero(trace.ran)
-    requested = trace.column("requested_procs")[row]
-    needed = np.where(requested > 0, requested, trace.used_procs[row])
+    """Return the rows of the jobs that fit the machine, and the processors that they need.
+
+    Cancelled jobs that are larger than it would never start: they are left out.
+    """
+    needed = _needed(trace)
+    row = np.flatnonzero(trace.ran | (cancelled & (needed <= machine)))
+    needed = needed[row]
     too_large = needed > machine
     if oversize is not None and too_large.any():
         if oversize == "error":
@@ -398,7 +434,7 @@ def _served(
                 f"; leave them out with {parameter('oversize', 'drop')}",
             )
         row, needed = row[~too_large], needed[~too_large]
-    if not row.size:
+    if not trace.ran[row].any():
         raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
     procs = needed.astype(np.int64)
     if (procs != needed).any():
@@ -407,12 +443,20 @@ def _served(
 
 
 def _times(
-    trace: Trace, row: NDArray[np.int64], estimates: Estimates, reacting: bool
+    trace: Trace,
+    row: NDArray[np.int64],
+    cancelled: NDArray[np.bool_],
+    estimates: Estimates,
+    reacting: bool,
 ) -> tuple[NDArray, ...]:
-    """Return submit, run, estimated and wait times, as whole numbers if possible."""
+    """Return submit, run, estimated and wait times, as whole numbers if possible.
+
+    Cancelled jobs, which have no run time, run as short as possible if they start.
+    """
     submit, run = trace.column("submit")[row], trace.column("run")[row]
     requested_time, wait = trace.column("requested_time")[row], trace.column("wait")[row]
     wait = np.where(wait >= 0, wait, 0)  # also for NaN
+    run = np.where(cancelled, 0, run)
     known = requested_time >= 0  # False for NaN
     estimate = run if estimates == "exact" else np.where(known, requested_time, run)
     named = {"submit": submit, "wait": wait, "run": run, "requested_time": estimate}
@@ -420,12 +464,20 @@ def _times(
         absurd = ~(np.abs(times) <= MAX_TIME)
         if absurd.any():
             _refuse(trace, row[absurd], f"implausible, with {name} of {times[absurd][0]:g} s")
-    decide = [submit, run, estimate]
+    decide = [submit, run, estimate, wait[cancelled]]
     if reacting:
         decide += [wait, np.nan_to_num(trace.column("think_time")[row])]
     if all(map(_whole, decide)):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
+        run = np.where(cancelled, shortest_estimate(run), run)
     return submit, run, estimate, wait.astype(np.int64) if _whole(wait) else wait
+
+
+def _leaves(submit: NDArray, wait: NDArray, cancelled: NDArray[np.bool_]) -> NDArray:
+    """Return when cancelled jobs leave the queue; a time after all times for others."""
+    leaves = np.full_like(submit, never(submit.dtype))
+    leaves[cancelled] = submit[cancelled] + wait[cancelled]
+    return leaves
 
 
 def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:

@@ -5,6 +5,7 @@ see below.
 """
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.cancellations import waits_again
 from workloadkit.simulation.events import job_returned, lose, plans_void
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN, N_CHANGES
@@ -65,6 +66,7 @@ def _go_down(state, outage, now):
         if machine.requeues:
             state.at[N_WAITING] += 1
             job_returned(state, hit[place], now)
+            waits_again(state, 0, now)
         else:
             lose(state, hit[place], now)
             notify_user(state, hit[place], now)

@@ -6,7 +6,9 @@ from itertools import count
 from typing import Any
 
 # The order of events at one instant.
-TERMINATION, MACHINE, REQUEST, SUBMISSION, SCHEDULER_WAKE_UP, WAKE_UP = range(6)
+(
+    TERMINATION, MACHINE, REQUEST, SUBMISSION, CANCELLATION, SCHEDULER_WAKE_UP, WAKE_UP,
+) = range(7)  # fmt: skip
 FIRST = -1  # of submissions, with a pass after each event
 
 _UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # these alone do not keep a simulation running

@@ -73,6 +73,13 @@ class Holds:
             scheduler.queue = queue
             scheduler.plans_void()
 
+    def forget(self, job: "JobView") -> bool:
+        """Remove a job that is held, as it is cancelled; return whether it was held."""
+        held = job in self._jobs
+        if held:
+            self._jobs.remove(job)
+        return held
+
     def lasting(self) -> str:
         """Describe the holds that never end, for messages."""
         numbers = [str(hold.number) for hold in self._holds if hold.end == inf]

@@ -51,6 +51,10 @@ class Job:
         Whether it ended that way.
     lost_work : int or float
         Processors × seconds of its stopped runs. [s]
+    leaves : int or float
+        When it leaves the queue, unless it has started; None for jobs that are not cancelled. [s]
+    left : bool
+        Whether it has left the queue.
     arrival : int
         Its place in the order of arrival, from 0.
     prediction : int or float
@@ -81,6 +85,8 @@ class Job:
     interruptions: int = 0
     lost: bool = False
     lost_work: Any = 0
+    leaves: Any = None
+    left: bool = False
     arrival: int = 0
     prediction: Any = None
     notes: dict[str, Any] = field(default_factory=dict)

@@ -85,6 +85,10 @@ class Scheduler(Participant):
     def prediction_renewed(self, job: JobView, before: Any) -> None:
         """Handle a new prediction of a waiting job; `plans_void` is called once, after all."""
 
+    def job_leaves(self, job: JobView) -> None:
+        """Handle a waiting job that is cancelled: it leaves the queue."""
+        self.queue = [other for other in self.queue if other is not job]
+
     def allocate(self) -> None:
         """Start jobs; called once an instant, after all arrivals and ends in it."""
         raise NotImplementedError(f"{type(self).__name__} must define allocate")

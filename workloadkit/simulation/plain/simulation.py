@@ -15,6 +15,7 @@ from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.machine.shutdowns import Hold
 from workloadkit.simulation.plain.events import (
+    CANCELLATION,
     FIRST,
     MACHINE,
     REQUEST,
@@ -107,6 +108,7 @@ class Simulation:
         self._n_waiting = 0
         self._last_number = 0
         self._alarm: int | None = None  # serial of the event
+        self._cancellations: dict[JobView, int] = {}  # serials of the events
         scheduler._simulation = self
         scheduler.queue = []
         for i, (user, stream) in enumerate(zip(users, rng.spawn(len(users)), strict=True)):
@@ -162,7 +164,7 @@ class Simulation:
                 self._renew_predictions()
             scheduler.free = level.free
             allocate()
-        stuck = [job.number for job in self.jobs if job.start is None]
+        stuck = [job.number for job in self.jobs if job.start is None and not job._record.left]
         if stuck:
             who = scheduler.name or type(scheduler).__name__
             raise WorkloadError(
@@ -246,8 +248,24 @@ class Simulation:
         if self._renews:
             self._renewable.append(view)
         self.scheduler.job_arrives(view)
+        self._await_cancellation(job)
         if self._holds is not None:
             self._holds.take_in()
+
+    def _await_cancellation(self, job: Job) -> None:
+        """Schedule the cancellation of a waiting job, if there is one."""
+        if job.leaves is not None:
+            time = max(job.leaves, self.now)
+            serial = self._events.add(time, CANCELLATION, job.arrival, self._leave, job)
+            self._cancellations[job.view] = serial
+
+    def _leave(self, job: Job) -> None:
+        """Let a waiting job leave the queue."""
+        job.left = True
+        self._n_waiting -= 1
+        del self._cancellations[job.view]
+        if self._holds is None or not self._holds.forget(job.view):
+            self.scheduler.job_leaves(job.view)
 
     def _predicted(self, job: JobView, predict: Callable[[JobView], Any]) -> Any:
         """Return the planned run time of a job."""
@@ -280,7 +298,9 @@ class Simulation:
     def _renew_predictions(self) -> None:
         """Predict the run times of waiting jobs again."""
         self._stale, changed = False, False
-        self._renewable = [job for job in self._renewable if job.start is None]
+        self._renewable = [
+            job for job in self._renewable if job.start is None and not job._record.left
+        ]
         for job in self._renewable:
             before = job.prediction
             replan(job, job.limit)
@@ -302,6 +322,8 @@ class Simulation:
         """Run a waiting job."""
         self._n_waiting -= 1
         view, job.start = job.view, start
+        if view in self._cancellations:
+            self._events.cancel(self._cancellations.pop(view))
         hardware = self.hardware
         hardware.start(view, start)
         self.scheduler.free = hardware.level.free
@@ -322,6 +344,7 @@ class Simulation:
             if self._renews:
                 insort(self._renewable, view, key=attrgetter("arrival"))
                 self._stale = True
+            self._await_cancellation(job)
         else:
             job.lost, job.killed = True, False
             job.end, job.run = self.now, self.now - job.start
@@ -338,7 +361,7 @@ class Simulation:
         if job.end is None:
             job.end = self.now
             self._take_back(job)
-        if self.predictor is not None:
+        if self.predictor is not None and job.leaves is None:
             self.predictor.learn(job.view)
             self._stale = self._renews
         self.scheduler.job_ends(job.view)

@@ -64,6 +64,17 @@ def job_returned(state, job, now):
 
 
 @inline
+def job_left(state, job, now):
+    """Remove a cancelled job from the list."""
+    queue, place = state.policy.queue, 0
+    while queue.waiting[place] != job:
+        place += 1
+    queue.waiting[place] = -1
+    forget_started(queue)
+    queue.at[LOOK] = True
+
+
+@inline
 def some_fit(state, new, now):
     """Add new jobs; return whether any job fits, so that a pass is necessary."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
@@ -94,7 +105,7 @@ def any_fits(state, what, now):
 
 @inline
 def forget_started(queue):
-    """Remove started jobs from the list."""
+    """Remove jobs from the list that have started or left it: those marked by -1."""
     waiting, at = queue.waiting, queue.at
     kept = 0
     for place in range(at[COUNT]):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.simulation.cancellations import Cancellations, new_cancellations
 from workloadkit.simulation.loop import let_wait, play
 from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.mechanisms import reacting
@@ -68,7 +69,13 @@ class CompiledPolicy:
             by_event=rules.passes == "event",
             users=users,
             predictor=self._predicting(),
+            cancellations=self._cancellations(),
         )
+
+    def _cancellations(self) -> Cancellations | None:
+        """Return when jobs leave the queue, or none, as a part of the state."""
+        leaves = self.workload.leaves
+        return None if leaves is None else new_cancellations(leaves, never(leaves.dtype))
 
     def _predicting(self) -> Predicting:
         """Return the predictor, or none, as a part of the state."""

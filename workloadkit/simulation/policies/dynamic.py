@@ -7,7 +7,8 @@ needed. If changes of the machine are ahead, all are examined each time.
 
 A policy's part has a field `queue`, and these functions of (state, -, now):
 
-- ``join`` and ``leave``, of (state, job, now), add a job to the queue and remove it at its start;
+- ``join`` and ``leave``, of (state, job, now), add a job to the queue and remove it as it starts
+  or is cancelled;
 - ``rank`` prepares a pass, if necessary;
 - ``first_in_order`` returns the first of the waiting jobs; at least one job waits;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
@@ -95,6 +96,13 @@ def join_ring(state, job, ring):
 def job_returned(state, job, now):
     """Return a stopped job to the queue."""
     _join(state, job, now)
+    state.policy.queue.at[KNOWN] = False
+
+
+@inline
+def job_left(state, job, now):
+    """Remove a cancelled job from the queue."""
+    _leave(state, job, now)
     state.policy.queue.at[KNOWN] = False
 
 

@@ -9,6 +9,7 @@ predictions, in plain Python.
 """
 
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ from workloadkit.simulation.replaying.predictions import Predictions
 from workloadkit.simulation.replaying.repeating import Repetition
 from workloadkit.simulation.replaying.result import ReplayResult
 from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 
 
@@ -113,6 +115,10 @@ class ByTime(NamedTuple):
         Change in the number of working processors.
     known, until : ndarray
         Period in which each announced outage is known. [s]
+    leave : ndarray
+        When cancelled jobs leave the queue. [s]
+    leaving : ndarray of int64
+        These jobs.
     """
 
     start: NDArray
@@ -126,6 +132,8 @@ class ByTime(NamedTuple):
     up: NDArray[np.int64]
     known: NDArray
     until: NDArray
+    leave: NDArray
+    leaving: NDArray[np.int64]
 
 
 class ReplayOptions(NamedTuple):
@@ -248,7 +256,11 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
 
     (start, end, planned_end), by_time = _by_time(case)
     user, tie = np.unique(case.user, return_inverse=True)[1], _tie_of(case)
-    jobs = ReplayJobs(case.submit, start, end, planned_end, case.estimate, case.procs, user)
+    none = never(case.start.dtype)
+    leaves = np.full_like(case.start, none) if case.leaves is None else case.leaves
+    jobs = ReplayJobs(
+        case.submit, start, end, planned_end, case.estimate, case.procs, user, case.run, leaves
+    )
     counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
     kernel.replay(
         jobs,
@@ -263,7 +275,9 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
 
 def _tie_of(case: ScheduleCase) -> Any:
     """Return how far times may be apart that are one before they are rounded."""
-    return 0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end).max())))
+    return (
+        0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end[case.ran]).max())))
+    )
 
 
 def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:
@@ -275,7 +289,12 @@ def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:
         *(case.procs, case.submit, case.start, case.end, w.run[rows]),
         *[case.estimate] * 3,
     )
-    jobs = [ReplayedJob(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+    leaves = case.start if case.leaves is None else case.leaves
+    gone = [
+        time if cancelled else inf
+        for time, cancelled in zip(leaves.tolist(), (~case.ran).tolist(), strict=True)
+    ]
+    jobs = [ReplayedJob(*row) for row in zip(*(c.tolist() for c in columns), gone, strict=True)]
     first = case.submit.min().item()
     standing = Standing(case.machine, Rounding(_tie_of(case)), case.machine, first)
     passing = rule.passing(rule.policy, standing)
@@ -298,8 +317,11 @@ def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:
     start = np.concatenate([case.start, interruptions.start])
     jobs = np.concatenate([np.arange(case.job.size), interruptions.job])
     by_start = np.lexsort((jobs, start))
+    by_start = by_start[(start < never(start.dtype))[by_start]]
     by_end = np.argsort(case.end, kind="stable")
     by_end = by_end[(case.end > case.start)[by_end]]
+    leaves = nothing if case.leaves is None else case.leaves
+    by_leave = np.argsort(leaves, kind="stable")[: np.count_nonzero(~case.ran)]
     return runs, ByTime(
         start[by_start],
         jobs[by_start],
@@ -312,4 +334,6 @@ def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:
         interruptions.up,
         interruptions.begin,
         interruptions.until,
+        leaves[by_leave],
+        by_leave,
     )

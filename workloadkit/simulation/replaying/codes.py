@@ -16,6 +16,10 @@ MADE_AGAIN, FULL, START, NONE = range(4)
 N_WAITING, N_RUNNING, N_STARTED, N_CHOSEN, FREE, N_STEPS = range(6)
 HEAD, ENDED, ROOM, VOID, UNCLEAR = range(6, 11)
 
+#: Of jobs that were cancelled while they waited: those started by the policy, and those that have
+#: ended.
+N_BRIEF, N_BRIEF_ENDED = range(11, 13)
+
 #: Places of times: begin of the first reservation, and of the next one.
 SHADOW, TIMER = range(2)
 

@@ -14,6 +14,8 @@ from workloadkit.simulation.replaying.codes import (
     FREE,
     HEAD,
     MADE_AGAIN,
+    N_BRIEF,
+    N_BRIEF_ENDED,
     N_CHOSEN,
     NOW,
     PASSES,
@@ -28,7 +30,7 @@ from workloadkit.simulation.replaying.codes import (
     WAITS,
 )
 from workloadkit.simulation.replaying.keeping import keep
-from workloadkit.simulation.replaying.state import end, run, stop, wait
+from workloadkit.simulation.replaying.state import end, leave, run, stop, wait
 
 
 @counting
@@ -44,12 +46,24 @@ def _pass(jobs, rule, state, now, due, found):
         keep(jobs, rule, state, now)
     chosen, n_chosen = state.chosen, state.at[N_CHOSEN]
     for i in range(n_chosen):
-        if jobs.start[chosen[i]] != now:
+        if jobs.start[chosen[i]] != now and jobs.leaves[chosen[i]] >= state.never:
             _note(state, now, chosen[i], _first_other(state, due), found)
             return False
     for i in range(n_chosen):
+        if jobs.leaves[chosen[i]] < state.never:
+            _begin_brief(jobs, state, chosen[i], now)
         run(jobs, state, chosen[i])
     return True
+
+
+@bare
+def _begin_brief(jobs, state, job, now):
+    """Set the run of a cancelled job that the policy starts; the schedule does not contain it."""
+    jobs.start[job], jobs.end[job] = now, now + jobs.run[job]
+    jobs.planned_end[job] = now + jobs.estimate[job]
+    if jobs.run[job] > 0:
+        state.brief[state.at[N_BRIEF]] = job
+        state.at[N_BRIEF] += 1
 
 
 @bare
@@ -93,12 +107,15 @@ def _follow(jobs, rule, state, now, due, found, alike):
 
 
 @counting
-def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
+def _play_instant(jobs, rule, state, now, arrived, ended, left, due, found):
     """Process all ends and arrivals, then one pass; again if it starts jobs of run time 0."""
     for job in ended:
         end(jobs, rule, state, job, now)
     for job in range(arrived[0], arrived[1]):
         wait(jobs, rule, state, job)
+    for job in left:
+        if state.started[job] < 0:
+            leave(jobs, rule, state, job)
     again = alike = True
     while again and alike:
         alike = _pass(jobs, rule, state, now, due, found)
@@ -112,11 +129,11 @@ def _play_instant(jobs, rule, state, now, arrived, ended, due, found):
 
 
 @counting
-def _play_events(jobs, rule, state, now, arrived, ended, due, found):
+def _play_events(jobs, rule, state, now, arrived, ended, left, due, found):
     """Perform a pass after each submission, then after each termination, in start order.
 
-    The processors of jobs that end as planned are free in all of them. Without submissions and
-    terminations, there is a pass for a reservation.
+    The processors of jobs that end as planned are free in all of them. Then jobs leave the queue.
+    Without any of these, there is a pass for a reservation.
     """
     n_ended = ended.size
     order = np.argsort(state.started[ended], kind="mergesort")
@@ -125,24 +142,39 @@ def _play_events(jobs, rule, state, now, arrived, ended, due, found):
         if jobs.planned_end[ended[i]] == now:
             stop(jobs, rule, state, ended[i], now)
     alike = True
-    n_passes = max(arrived[1] - arrived[0], n_ended == 0)
+    n_passes = max(arrived[1] - arrived[0], n_ended == 0 and not _some_leave(state, left))
     for i in range(n_passes):
         if arrived[0] + i < arrived[1]:
             wait(jobs, rule, state, arrived[0] + i)
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
             n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
-    place = 0
-    while place < n_ended:
-        job = state.due[place]
-        place += 1
-        state.at[ENDED] = True
-        if jobs.planned_end[job] != now or jobs.start[job] == now:
-            stop(jobs, rule, state, job, now)
+    place = n_left = 0
+    while place < n_ended or n_left < left.size:
+        if place < n_ended:
+            job = state.due[place]
+            place += 1
+            state.at[ENDED] = True
+            if jobs.planned_end[job] != now or jobs.start[job] == now:
+                stop(jobs, rule, state, job, now)
+        else:
+            n_left += 1
+            if state.started[left[n_left - 1]] >= 0:
+                continue
+            leave(jobs, rule, state, left[n_left - 1])
         if alike:
             alike = _pass(jobs, rule, state, now, due, found)
             n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
     return alike
+
+
+@bare
+def _some_leave(state, left):
+    """Whether any of the cancelled jobs has not started."""
+    some = False
+    for job in left:
+        some = some or state.started[job] < 0
+    return some
 
 
 @bare
@@ -211,32 +243,56 @@ def _soonest(times, place, other):
     return min(times[place], other) if place < times.size else other
 
 
+@bare
+def _end_of_brief(jobs, state):
+    """Return the next end of a cancelled job that the policy has started."""
+    at = state.at
+    if at[N_BRIEF_ENDED] == at[N_BRIEF]:
+        return state.never
+    return jobs.end[state.brief[at[N_BRIEF_ENDED]]]
+
+
+@counting
+def _pass_over_brief(jobs, state, now):
+    """Return the cancelled jobs that end now; they run equally long, so they end in order."""
+    first = state.at[N_BRIEF_ENDED]
+    while _end_of_brief(jobs, state) == now:
+        state.at[N_BRIEF_ENDED] += 1
+    return state.brief[first : state.at[N_BRIEF_ENDED]]
+
+
 @kernel
 def replay(jobs, rule, state, by_time, how, found):
     """Process the instants of a schedule; the results are in `found`."""
     submit, starts, ends = jobs.submit, by_time.start, by_time.end
-    arrived = started = ended = stopped = changed = 0
+    arrived = started = ended = stopped = changed = left = 0
     while arrived < submit.size or started < starts.size or ended < ends.size:
+        while left < by_time.leave.size and state.started[by_time.leaving[left]] >= 0:
+            left += 1
         now = _soonest(submit, arrived, _soonest(starts, started, state.when[TIMER]))
         now = _soonest(by_time.change, changed, _soonest(ends, ended, now))
-        now = _soonest(by_time.stop, stopped, now)
+        now = _soonest(by_time.stop, stopped, _soonest(by_time.leave, left, now))
+        now = min(now, _end_of_brief(jobs, state))
         timer = state.when[TIMER] == now
         new = arrived, _pass_over(submit, arrived, now)
         due = by_time.starting[started : _pass_over(starts, started, now)]
         gone = by_time.ending[ended : _pass_over(ends, ended, now)]
         stops = stopped, _pass_over(by_time.stop, stopped, now)
         changes = changed, _pass_over(by_time.change, changed, now)
+        away = by_time.leaving[left : _pass_over(by_time.leave, left, now)]
         arrived, stopped, changed = new[1], stops[1], changes[1]
-        started, ended = started + due.size, ended + gone.size
-        counts = new[1] - new[0], gone.size, changes[1] - changes[0]
+        started, ended, left = started + due.size, ended + gone.size, left + away.size
+        if _end_of_brief(jobs, state) == now:
+            gone = np.concatenate((gone, _pass_over_brief(jobs, state, now)))
+        counts = new[1] - new[0] + away.size, gone.size, changes[1] - changes[0]
         state.at[UNCLEAR] = _is_undetermined(jobs, state, by_time, how, counts, due, now)
         alike = True
         _break_down(jobs, rule, state, by_time, stops, changes, now)
         if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing
             if how.by_event:
-                alike = _play_events(jobs, rule, state, now, new, gone, due, found)
+                alike = _play_events(jobs, rule, state, now, new, gone, away, due, found)
             else:
-                alike = _play_instant(jobs, rule, state, now, new, gone, due, found)
+                alike = _play_instant(jobs, rule, state, now, new, gone, away, due, found)
         _follow(jobs, rule, state, now, due, found, alike)
         if state.at[UNCLEAR] and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
             found[0][UNTOLD] = 1

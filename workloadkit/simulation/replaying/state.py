@@ -30,6 +30,8 @@ class ReplayJobs(NamedTuple):
     estimate: NDArray
     procs: NDArray[np.int64]
     user: NDArray[np.int64]  # 0, 1, ... in the order of their numbers
+    run: NDArray
+    leaves: NDArray  # when cancelled jobs leave the queue, unless they start before; or never
 
 
 class ReplayState(NamedTuple):
@@ -39,6 +41,7 @@ class ReplayState(NamedTuple):
     running: NDArray[np.int64]  # jobs by planned end
     started: NDArray[np.int64]  # when in the order of the starts; -1 for not yet
     chosen: NDArray[np.int64]  # by a pass, in order
+    brief: NDArray[np.int64]  # cancelled jobs that the policy started, in order
     due: NDArray[np.int64]  # terminations of an instant, in the order of the starts
     reserved: NDArray  # reserved starts of waiting jobs
     last_submit: NDArray  # of each user
@@ -56,14 +59,15 @@ def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
     """Return the state before the first event."""
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     never = LATEST if dtype.kind == "i" else np.inf
-    waiting, running, started, chosen, due = (np.full(n_jobs, -1) for _ in range(5))
-    at, when = np.zeros(11, np.int64), np.full(2, never, dtype)
+    waiting, running, started, chosen, brief, due = (np.full(n_jobs, -1) for _ in range(6))
+    at, when = np.zeros(13, np.int64), np.full(2, never, dtype)
     at[FREE], at[VOID] = machine, True  # no plan yet
     return ReplayState(
         waiting,
         running,
         started,
         chosen,
+        brief,
         due,
         reserved=np.full(n_jobs, never, dtype),
         last_submit=np.full(n_jobs, -never, dtype),
@@ -105,6 +109,17 @@ def wait(jobs, rule, state, job):
     state.at[N_WAITING] += 1
     user = jobs.user[job]
     state.last_submit[user] = max(state.last_submit[user], jobs.submit[job])
+
+
+@bare
+def leave(jobs, rule, state, job):
+    """Remove a cancelled job from the waiting ones; its reservation becomes free."""
+    at, own = state.at, state.reserved[job]
+    _remove(state.waiting, at[N_WAITING], job)
+    at[N_WAITING] -= 1
+    if rule.reserving != MADE_AGAIN and not at[VOID]:
+        take(state, own, own + jobs.estimate[job], -jobs.procs[job])
+        at[ENDED] = at[ROOM] = True
 
 
 @bare

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, repeat
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 
 
@@ -38,4 +41,11 @@ class Replay(User):
         utility = repeat(()) if w.utilities is None else map(w.utilities.of, range(w.submit.size))
         groups = [repeat(None) if c is None else c.tolist() for c in (w.group, w.partition)]
         groups.append(w.tiers.tolist())
-        return map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups, count())
+        jobs = map(Job, repeat(self), *(c.tolist() for c in columns), utility, *groups, count())
+        return jobs if w.leaves is None else map(_leaving, jobs, w.leaves.tolist())
+
+
+def _leaving(job: Job, time: Any) -> Job:
+    """Set when a job leaves the queue, unless it does not."""
+    job.leaves = None if time == never(np.asarray(time).dtype) else time
+    return job

@@ -58,6 +58,7 @@ class CompiledConservative(CompiledPolicy):
         planned_end = other.start[planned] + other.jobs.estimate[planned]
         late, early = planned_end < state.clock[0], planned_end[-n_ended:] > state.clock[0]
         policy.at[kernel.WAIT] = waiting.size
-        policy.at[kernel.ROOM] = n_ended > 0 and (self.compression == kernel.FULL or early.any())
+        ended_early = n_ended > 0 and (self.compression == kernel.FULL or early.any())
+        policy.at[kernel.ROOM] = before.at[kernel.ROOM] or ended_early
         policy.at[kernel.VOID] = before.at[kernel.VOID] or late.any()
         return state

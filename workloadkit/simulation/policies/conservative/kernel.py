@@ -27,6 +27,7 @@ from workloadkit.simulation.machine.ledger import (
     fits,
     has_room,
     need_of,
+    release,
     release_all,
     reserve,
     room,
@@ -46,6 +47,7 @@ from workloadkit.simulation.policies.conservative.plan import (
     settle,
     settle_at,
     shift,
+    take_out,
 )
 from workloadkit.simulation.policies.conservative.slots import (
     KNOWN,
@@ -178,6 +180,24 @@ def reserved_start(state, job, now):
 
 
 @inline
+def job_left(state, job, now):
+    """Remove a cancelled job; others may move into its slot."""
+    policy, at, when = state.policy, state.policy.at, state.policy.when
+    place = 0
+    while policy.waiting[place] != job:
+        place += 1
+    at[WAIT] -= 1
+    for behind in range(place, at[WAIT]):
+        policy.waiting[behind] = policy.waiting[behind + 1]
+    release(state, job, now)
+    if at[KEPT] and policy.plan.starts[job] != NONE:
+        take_out(state, job, now)
+    at[ROOM] = at[ROOM] or policy.compression != WITHOUT
+    when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = now, state.never, ANY_ROOM
+    when[NEXT_START] = now  # find the next ones again
+
+
+@inline
 def plans_void(state, what, now):
     """Void all promises."""
     state.policy.at[VOID] = True
@@ -239,7 +259,7 @@ def _is_late(state, now):
 def _reserve_parts(state, new, now):
     """Let the machine reserve, as changes of it are ahead."""
     policy, at = state.policy, state.policy.at
-    if at[VOID] or _may_move(state, now):
+    if at[VOID] or at[ROOM] or _may_move(state, now):
         for place in range(at[WAIT]):
             job = policy.waiting[place]
             if at[VOID] or policy.compression == FULL or fits(state, job, now):

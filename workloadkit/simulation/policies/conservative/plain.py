@@ -48,6 +48,13 @@ class ConservativeScheduler(Scheduler):
         self._void |= self.now > job.start + job.estimate
         super().job_ends(job)
 
+    def job_leaves(self, job: JobView) -> None:
+        """Free the slot of a cancelled job: others may start earlier."""
+        self.reserved.pop(job, None)
+        self.release(job)
+        self._room = True
+        super().job_leaves(job)
+
     def plans_void(self) -> None:
         """Void all reservations, as the machine differs from what was planned."""
         self._void = True

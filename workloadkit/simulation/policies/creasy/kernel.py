@@ -41,7 +41,7 @@ class Ring(NamedTuple):
 
 
 allocate, must_return, plans_void = dynamic.allocate, dynamic.list_must_return, dynamic.plans_void
-job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
+job_ended, job_returned, job_left = dynamic.job_ended, dynamic.job_returned, dynamic.job_left
 
 
 @inline

@@ -101,7 +101,7 @@ def _set(classes, job, estimate):
 
 
 allocate, must_return, plans_void = dynamic.allocate, dynamic.trees_must_return, dynamic.plans_void
-job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
+job_ended, job_returned, job_left = dynamic.job_ended, dynamic.job_returned, dynamic.job_left
 backfill_new = ring.backfill_new
 
 

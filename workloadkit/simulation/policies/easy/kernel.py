@@ -120,6 +120,17 @@ def job_returned(state, job, now):
 
 
 @inline
+def job_left(state, job, now):
+    """Remove a cancelled job; another one may become the head."""
+    line, at = state.policy, state.policy.at
+    take_out(line.waiting, at[FIRST], job)
+    at[FIRST] += 1
+    if job == at[HEAD] and at[FIRST] < at[LAST]:
+        at[HEAD] = foremost(line.waiting, at[FIRST], at[LAST], line.rank)
+    at[LOOK] = True
+
+
+@inline
 def plans_void(state, what, now):
     """Look at all that wait."""
     state.policy.at[LOOK] = True

@@ -46,7 +46,7 @@ from workloadkit.simulation.queue import (
     next_leaf,
     set_leaf,
 )
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING, State
 
 # Places in EasyTrees.at: the head of the queue, -1 for none; whether all waiting jobs must be
 # examined; whether the reservation is known.
@@ -163,6 +163,19 @@ def _leave(state, job):
 def job_ended(state, job, now):
     """Request an examination of all waiting jobs."""
     state.policy.at[LOOK_AT_ALL] = True
+
+
+@inline
+def job_left(state, job, now):
+    """Remove a cancelled job; another one may become the head."""
+    trees, at, n_new = state.policy, state.policy.at, state.at[ARRIVED] - state.at[N_SEEN]
+    _leave(state, job)
+    if job == at[FOREMOST]:
+        at[FOREMOST] = -1
+        if state.at[N_WAITING] - n_new > 1:
+            place = next_in_line(trees.waits, trees.in_block, int(trees.line.rank[job]) + 1)
+            at[FOREMOST] = trees.forest.line[place]
+    at[LOOK_AT_ALL] = True
 
 
 @inline

@@ -22,6 +22,7 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
     WaitingList,
     forget_started,
     job_ended,
+    job_left,
     job_returned,
     plans_void,
     some_fit,

@@ -25,6 +25,7 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
     WaitingList,
     forget_started,
     job_ended,
+    job_left,
     job_returned,
     new_arrivals,
     plans_void,

@@ -79,6 +79,23 @@ def job_returned(state, job, now):
 
 
 @inline
+def job_left(state, job, now):
+    """Remove a cancelled job, which may be a pivot."""
+    part, at, place = state.policy, state.policy.at, 0
+    while part.waiting[place] != job:
+        place += 1
+    at[N_LISTED] -= 1
+    for behind in range(place, at[N_LISTED]):
+        part.waiting[behind] = part.waiting[behind + 1]
+    if part.pivot[part.partition[job]] == job:
+        part.pivot[part.partition[job]] = UNSET
+    elif part.standing[job] == DEMOTED:
+        _leave_demoted(part, job)
+    part.standing[job] = ORDINARY
+    at[LOOK] = True
+
+
+@inline
 def plans_void(state, what, now):
     """Request an examination of all waiting jobs."""
     state.policy.at[LOOK] = True

@@ -69,6 +69,11 @@ class MultiQueueScheduler(Scheduler):
             self.ended.append(job)
         super().job_ends(job)
 
+    def job_leaves(self, job: JobView) -> None:
+        """Remove a cancelled job, which may be a pivot."""
+        self._forget(job)
+        super().job_leaves(job)
+
     def share(self) -> None:
         """Begin with equal shares; running jobs belong to the first partition."""
         if not self.size:
@@ -159,12 +164,16 @@ class MultiQueueScheduler(Scheduler):
             self.size[place] -= count
             self.size[own] += count
         self.start(job)
+        self._forget(job)
+        return taken
+
+    def _forget(self, job: JobView) -> None:
+        """Forget the promise to a job that no longer waits."""
         self.promised.pop(job, None)
         if job in self.demoted:
             self.demoted.remove(job)
-        elif self.pivots.get(own) is job:
-            del self.pivots[own]
-        return taken
+        elif self.pivots.get(self.partition[job]) is job:
+            del self.pivots[self.partition[job]]
 
     def idle(self) -> list[int]:
         """Return the idle processors of each partition; negative if it exceeds its share."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.floats import quotient
-from workloadkit.simulation.orders import ENDED, RENEWED, RETURNED, SCORED, STARTED
+from workloadkit.simulation.orders import ENDED, LEFT, RENEWED, RETURNED, SCORED, STARTED
 from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two
 from workloadkit.simulation.policies.order.expression import (
     ADD,
@@ -90,7 +90,7 @@ def act(memory, jobs, what, job, _, now):
 
 @bare
 def follow(memory, jobs, what, job, now):
-    """Count a job that arrives, starts, ends, returns to the queue or is predicted again."""
+    """Count a job that arrives, starts, ends, returns, leaves or is predicted again."""
     user, work = _person(memory, jobs, job), memory.work
     amount = float(jobs.prediction[job]) * jobs.procs[job]
     if what == STARTED:
@@ -106,7 +106,7 @@ def follow(memory, jobs, what, job, now):
         work[WAITING, user] -= amount
         work[WAITING, user] += float(jobs.estimate[job]) * jobs.procs[job]
     else:
-        work[WAITING, user] += amount
+        work[WAITING, user] += -amount if what == LEFT else amount
 
 
 @inline

@@ -82,6 +82,11 @@ class ScoredScheduler(OrderedScheduler):
         self.work.arrives(job)
         super().job_interrupted(job)
 
+    def job_leaves(self, job: JobView) -> None:
+        """Remove a cancelled job from its user's waiting work."""
+        self.work.leaves(job)
+        super().job_leaves(job)
+
     def in_order(self) -> list[JobView]:
         """Return the waiting jobs in the order of the queue at the start of a pass."""
         if self.backfill_score is not None:
@@ -195,6 +200,10 @@ class UserWork:
         """Take a waiting job with its new prediction."""
         self.waiting[job.user] -= float(before) * job.procs
         self.waiting[job.user] += _work(job)
+
+    def leaves(self, job: JobView) -> None:
+        """Remove a job that waits."""
+        self.waiting[job.user] -= _work(job)
 
     def starts(self, job: JobView, now: Any) -> None:
         """Take a job from the waiting ones to the running ones."""

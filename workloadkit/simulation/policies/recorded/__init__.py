@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Outcome
+from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -30,5 +31,7 @@ class RecordedSchedule:
         from workloadkit.simulation.policies.recorded.kernel import CompiledRecorded
 
         if workload.users is None:  # all starts are known
-            return Outcome(workload.submit + workload.wait)
+            leaves = workload.leaves
+            left = {} if leaves is None else {"left": leaves != never(leaves.dtype)}
+            return Outcome(workload.submit + workload.wait, left)
         return CompiledRecorded(workload, rules)

@@ -1,6 +1,6 @@
 """The recorded schedule of a log, in plain Python."""
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any
 
@@ -21,6 +21,12 @@ class RecordedScheduler(Scheduler):
         """Record the start of a job."""
         heappush(self._due, (job.submit + job.recorded_wait, next(self._serial), job))
         self.sleep(job.recorded_wait)
+
+    def job_leaves(self, job: JobView) -> None:
+        """Remove a cancelled job."""
+        self._due.remove(next(due for due in self._due if due[2] is job))
+        heapify(self._due)
+        super().job_leaves(job)
 
     def allocate(self) -> None:
         """Start the jobs that are due."""

@@ -142,6 +142,14 @@ def job_returned(state, job, now):
 
 
 @inline
+def job_left(state, job, now):
+    """Remove a cancelled job from the queue."""
+    state.policy.waits[job] = False
+    _compact(state.policy)
+    state.policy.at[KNOWN] = False
+
+
+@inline
 def plans_void(state, what, now):
     """Request a full pass."""
     state.policy.at[KNOWN] = False

@@ -24,6 +24,7 @@ from workloadkit.simulation.state import (
     N_WAITING,
     OVER,
     State,
+    never,
     running_jobs,
     waiting_jobs,
 )
@@ -74,6 +75,8 @@ class CompiledSelfAdaptive(CompiledPolicy):
             begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
             state, why = self.present.run(state, now, ends)
             ended = ended_jobs(state, there, arrived)
+            if state.cancellations is not None:
+                ended = ended[~state.cancellations.left[ended]]
             end = state.start[ended] + state.jobs.run[ended]
             self.last = end.max(initial=self.last)
             if why == OVER:
@@ -82,8 +85,15 @@ class CompiledSelfAdaptive(CompiledPolicy):
             self.present.turn_week(state)
             left = unfinished(state, low)
             low = left.min(initial=state.at[ARRIVED])
-            if left.size and self.decisions.are_due(waits_and_runs(state, ended[end > begins])):
+            if left.size and self.decisions.are_due(
+                waits_and_runs(state, self._as_usual(ended[end > begins]))
+            ):
                 state = self._decide(state, low, now, week)
+
+    def _as_usual(self, jobs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some jobs that are not cancelled while they wait."""
+        leaves = self.workload.leaves
+        return jobs if leaves is None else jobs[leaves[jobs] == never(leaves.dtype)]
 
     def _next_week_with_jobs(self, state: State) -> int:
         """Return the week of the next submission, 0 if there is none."""
@@ -158,7 +168,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         w, utilities, estimate = self.workload, self.workload.utilities, state.jobs.estimate[which]
         if utilities is not None:
             utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
-        taken = replace(w, users=None, user_numbers=None, utilities=None).take(which)
+        taken = replace(w, users=None, user_numbers=None, utilities=None, leaves=None).take(which)
         return replace(
             taken,
             submit=submit,

@@ -49,7 +49,8 @@ class SelfAdaptiveScheduler(Scheduler):
 
     def history(self) -> dict[str, Any]:
         """Return the number of weeks, of weeks with simulations, and the changes."""
-        last = max((job.end for job in self._at.jobs), default=self.first)
+        ends = (job._record.end for job in self._at.jobs if not job._record.left)
+        last = max(ends, default=self.first)
         return self.decisions.history(0 if last is None else last - self.first)
 
     def job_arrives(self, job: JobView) -> None:
@@ -72,6 +73,10 @@ class SelfAdaptiveScheduler(Scheduler):
     def job_interrupted(self, job: JobView) -> None:
         """Pass the job to the active candidate."""
         self.inner.job_interrupted(job)
+
+    def job_leaves(self, job: JobView) -> None:
+        """Pass the job to the active candidate."""
+        self.inner.job_leaves(job)
 
     def processors_down(self, count: int) -> None:
         """Notify the active candidate."""
@@ -106,7 +111,8 @@ class SelfAdaptiveScheduler(Scheduler):
         if isinstance(self.inner, MultiQueueScheduler):
             self.inner.turn_week()
         self.week += 1
-        fared = [(job.start - job.submit, job.run) for job in self.ended]
+        served = (job for job in self.ended if job._record.leaves is None)
+        fared = [(job.start - job.submit, job.run) for job in served]
         self.ended = []
         if (self.queue or self.running) and self.decisions.are_due(fared):
             means = [self._simulated(policy) for policy in self.policy.policies]

@@ -26,6 +26,7 @@ from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 
     allocate,
     end_taken,
     find_slot,
+    job_left,
     job_returned,
     new_promises,
     next_timer,

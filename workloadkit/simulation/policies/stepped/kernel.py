@@ -59,6 +59,7 @@ class Steps(NamedTuple):
 
 
 job_ended = arrivals.job_ended
+job_left = arrivals.job_left
 job_returned = arrivals.job_returned
 plans_void = arrivals.plans_void
 

@@ -92,7 +92,7 @@ def new_ranking(
 
 
 allocate, must_return, plans_void = dynamic.allocate, dynamic.list_must_return, dynamic.plans_void
-job_ended, job_returned = dynamic.job_ended, dynamic.job_returned
+job_ended, job_returned, job_left = dynamic.job_ended, dynamic.job_returned, dynamic.job_left
 
 
 @inline

@@ -105,7 +105,8 @@ def _look_at_user(trees, user, never):
 
 
 allocate, must_return, plans_void = dynamic.allocate, dynamic.trees_must_return, dynamic.plans_void
-job_arrived, job_ended, job_returned = rings.job_arrived, dynamic.job_ended, dynamic.job_returned
+job_arrived, job_ended = rings.job_arrived, dynamic.job_ended
+job_returned, job_left = dynamic.job_returned, dynamic.job_left
 rank, first_in_order, backfill_new = rings.rank, rings.first_in_order, rings.backfill_new
 
 

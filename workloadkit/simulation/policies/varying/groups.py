@@ -29,6 +29,7 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.orders import SCORE
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import COUNT, LOOK, WaitingList
+from workloadkit.simulation.policies.arrivals import job_left as leave_list
 from workloadkit.simulation.policies.varying.kernel import VaryingList
 from workloadkit.simulation.state import ARRIVED, N_WAITING, Jobs, State
 
@@ -151,6 +152,29 @@ def as_line(state: State) -> VaryingList:
 def job_ended(state, job, now):
     """Request a look for jobs that fit."""
     state.policy.queue.at[LOOK] = True
+
+
+@inline
+def job_left(state, job, now):
+    """Remove a cancelled job from the list, or else from its group."""
+    groups, present = state.policy, state.policy.present
+    if groups.queue.at[COUNT] > 0:
+        leave_list(state, job, now)
+        return
+    place, behind = groups.place[groups.group[job]], groups.next[job]
+    other = present.first[place]
+    if other == job:
+        present.first[place] = behind
+        if behind < 0:
+            _leave(groups, place)
+        else:
+            present.submit[place] = state.jobs.submit[behind]
+        return
+    while groups.next[other] != job:
+        other = groups.next[other]
+    groups.next[other] = behind
+    if behind < 0:
+        present.last[place] = other
 
 
 @inline

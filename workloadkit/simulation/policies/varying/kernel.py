@@ -26,6 +26,7 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.orders import (
     ARRIVED,
     ENDED,
+    LEFT,
     RENEWED,
     RETURNED,
     SCORE,
@@ -42,6 +43,7 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
     plans_void,
     some_fit,
 )
+from workloadkit.simulation.policies.arrivals import job_left as leave_list
 from workloadkit.simulation.policies.arrivals import job_returned as return_to_list
 
 #: No score for backfilling.
@@ -145,6 +147,13 @@ def job_returned(state, job, now):
     """Return a job to its old place."""
     _follow(state, RETURNED, job, now)
     return_to_list(state, job, now)
+
+
+@inline
+def job_left(state, job, now):
+    """Remove a cancelled job."""
+    _follow(state, LEFT, job, now)
+    leave_list(state, job, now)
 
 
 @inline
