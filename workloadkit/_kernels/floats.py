@@ -127,6 +127,7 @@ def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> in_floats(lambda x: (1 / (x - 3), (x - 4) ** 0.5, math.log(x - 3)))(3.0)
     (inf, nan, -inf)
     """
+    inner: Any = function
     if isinstance(function, FunctionType):
         cells = function.__closure__
         inner = FunctionType(
@@ -137,8 +138,6 @@ def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:
             None if cells is None else tuple(CellType(_replaced(c.cell_contents)) for c in cells),
         )
         inner.__kwdefaults__ = function.__kwdefaults__
-    else:
-        inner = function
 
     def call(*given: float) -> Any:
         with np.errstate(all="ignore"):

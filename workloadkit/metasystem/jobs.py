@@ -66,9 +66,10 @@ def prepare(system: Metasystem) -> Prepared:
         if site.machine == "log":
             machine = described_machine("log", trace, policy, field)
             procs = machine.procs
+        reacts = local is not None and local.behaviour is not None
         procs = machine_size(Header() if trace is None else trace.header, procs)
         if trace is not None:
-            workload = make_workload(trace, procs, how, reacting=local.behaviour is not None)
+            workload = make_workload(trace, procs, how, reacting=reacts)
             if machine is not None:
                 workload = machine.admit(trace, workload, drops=system.oversize == "drop")
             workload = _chosen(workload, trace, local, seed)

@@ -267,14 +267,16 @@ def check_schedule(
     noted |= {"passes": asked.passes, "predictor": used.get("predictor")}
     noted |= {name: asked.changed.get(name) for name in OF_LOAD}
     noted |= _noted(described, outages)
-    others = contradictions(trace, schedule, {n: x for n, x in noted.items() if n not in taken})
+    contradicted = contradictions(
+        trace, schedule, {n: x for n, x in noted.items() if n not in taken}
+    )
     if isinstance(schedule, Trace):
-        warn_of_note(schedule, others)
+        warn_of_note(schedule, contradicted)
     return CheckReport(
         _title(trace, schedule, machine, described),
         tuple(claims),
         provenance(trace, policy=described, **used),
-        tuple(_notes(taken, {} if isinstance(schedule, Trace) else others)),
+        tuple(_notes(taken, {} if isinstance(schedule, Trace) else contradicted)),
     )
 
 

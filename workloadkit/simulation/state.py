@@ -170,13 +170,13 @@ def no_jobs(dtype: np.dtype) -> Jobs:
 
 
 @bare
-def queue_length(jobs):
+def queue_length(jobs: Jobs) -> int:
     """Return the number of jobs that wait now."""
     return jobs.at[N_WAITING]
 
 
 @bare
-def busy_procs(jobs):
+def busy_procs(jobs: Jobs) -> int:
     """Return the number of processors that run jobs now."""
     busy = 0
     for place in range(jobs.at[N_RUNNING]):

@@ -90,7 +90,7 @@ class Orderings:
             return lambda job: -worth.priority(bonus, standing.now - job.submit, job.estimate)
         if isinstance(policy, InVaryingOrder | CustomOrder):
             custom = isinstance(policy, CustomOrder)
-            by: Any = python(policy.order) if custom else VARYING[policy.order]  # type: ignore[union-attr, index]
+            by: Any = python(policy.order) if custom else VARYING[policy.order]  # type: ignore[arg-type, index]
             return lambda job: as_number(
                 by(standing.now, job.submit, job.estimate, job.procs, job.user)
             )
