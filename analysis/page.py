@@ -15,7 +15,7 @@ from analysis.finding import FEWEST_JOBS, Finding, ranked
 from analysis.formats import printable
 from analysis.section import Figure, Section
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadError, among, plural
+from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
 from workloadkit.executors import each_done
 from workloadkit.io.files import write_text
 from workloadkit.provenance import provenance
@@ -142,7 +142,7 @@ class Report(Displayed):
         figures = {f"{s.name}-{f.name}": f for s in self.sections for f in s.figures}
         name = next(iter(figures), "") if figure is None else figure
         if name not in figures:
-            raise ParameterError(f"figure is {name!r}; {among(name, figures)}")
+            raise ParameterError(f"figure is {quoted(name)}; {among(name, figures)}")
         return figures[name].plot(figures[name].data, style.current_axes(ax))
 
     def _summary(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.errors import QueueingError, QueueingWarning
+from queueing.errors import QueueingError, QueueingWarning, quoted
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -177,7 +177,7 @@ def numbers(name: str, value: Any) -> Floats:
             raise TypeError(given.dtype)
     except (TypeError, ValueError):
         raise QueueingError(
-            f"{name} is {value!r}; it must be a number, or an array of numbers"
+            f"{name} is {quoted(value)}; it must be a number, or an array of numbers"
         ) from None
     found = given.astype(np.float64)
     if np.ma.isMaskedArray(value):

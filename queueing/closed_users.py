@@ -8,7 +8,7 @@ import numpy as np
 
 from queueing import one_server, response_law
 from queueing.arguments import Flags, Floats, Value, plain
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.result import ModelResult, Places
 from queueing.spare_capacity import idle_share
 
@@ -114,7 +114,7 @@ class _Users(ModelResult):
         lam, N, Z, S, servers = load = self._load(np.arange(int(np.prod(self.shape))))
         more = (servers > 1) & (S > 0)
         if wrt == "servers" or (wrt == "N" and more.any()):
-            raise QueueingError(f"wrt is {wrt!r}, a whole number for several servers")
+            raise QueueingError(f"wrt is {quoted(wrt)}, a whole number for several servers")
         slopes = one_server.slopes(wrt, lam, N, Z, np.where(more, 0.0, S))
         if more.any():
             _several(slopes, wrt, tuple(v[more] for v in load), more)

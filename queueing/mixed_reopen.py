@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Value, count, missing, not_negative, plain, points
 from queueing.closed_users import MixedResult
-from queueing.errors import QueueingError, QueueingWarning
+from queueing.errors import QueueingError, QueueingWarning, quoted
 from queueing.probability import Probability, as_probability
 from queueing.product_form import EXACT, USERS, mixed
 from queueing.reopening.responses import moment, phases, survival
@@ -83,7 +83,7 @@ class MixedReopen(MixedResult):
     def derivative(self, of: str, wrt: str) -> Value:
         """Return the derivative of a measure by finite differences; N is whole."""
         if wrt in ("N", "servers"):
-            raise QueueingError(f"wrt is {wrt!r}, a whole number")
+            raise QueueingError(f"wrt is {quoted(wrt)}, a whole number")
         return ModelResult.derivative(self, of, wrt)
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:

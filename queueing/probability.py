@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, not_negative, numbers, probability
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.response_function import Form, averaged, checked, vectorised
 
 #: Response times at which a custom function is tested for monotonicity.
@@ -274,7 +274,7 @@ def table(times: ArrayLike, probabilities: ArrayLike) -> TableProbability:
             "length, with at least one point"
         )
     if not ((r >= 0) & (r < np.inf)).all() or (np.diff(r) <= 0).any():
-        raise QueueingError(f"times is {times!r}; it must be ascending, finite, 0 or more")
+        raise QueueingError(f"times is {quoted(times)}; it must be ascending, finite, 0 or more")
     wrong = ~((p >= 0) & (p <= 1))
     if wrong.any():
         place = int(np.argmax(wrong))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from queueing import one_server
 from queueing.arguments import Condition, Floats, count, not_negative, plain, points
 from queueing.closed_users import ClosedResult, MixedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.multi_server import WHOLE_USERS
 from queueing.recursion import numbers_at_server
 from queueing.result import Exactness, again
@@ -187,7 +187,7 @@ def mixed(
 
         _rules(method)
         if method != "formula":
-            raise QueueingError(f"method is {method!r}; with p it must be 'formula'")
+            raise QueueingError(f"method is {quoted(method)}; with p it must be 'formula'")
         return mixed_reopen(lam, N, Z, S, servers, p)
     given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
     at = points([not_negative("lam"), *USERS, *_rules(method), stable()], **given)
@@ -211,7 +211,7 @@ def mixed(
 def _rules(method: str) -> list[Condition]:
     """Return the conditions of the method."""
     if method not in _METHODS:
-        raise QueueingError(f"method is {method!r}; it must be {' or '.join(_METHODS)}")
+        raise QueueingError(f"method is {quoted(method)}; it must be {' or '.join(_METHODS)}")
     return _METHODS[method]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Condition, Floats, Value, numbers, plain
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class Form(DisplayedResult):
         """Return the value at response times r, which are broadcast with the parameters."""
         times = numbers("r", r)
         if not (times >= 0).all():
-            raise QueueingError(f"r is {r!r}; response times must be 0 or more")
+            raise QueueingError(f"r is {quoted(r)}; response times must be 0 or more")
         return plain(np.asarray(self.at_times(times)))
 
     def at_times(self, r: Floats) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Floats, Value, numbers, plain
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, QueueingWarning
+from queueing.errors import QueueingError, QueueingWarning, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class ModelResult(DisplayedResult):
         """
         share, at = self._broadcast("q", q)
         if not ((share >= 0) & (share <= 1)).all():
-            raise QueueingError(f"q is {q!r}; it must be from 0 to 1")
+            raise QueueingError(f"q is {quoted(q)}; it must be from 0 to 1")
         job = self._job(job)
         mean = self._moment(1, at, job)
         found = np.where(np.isnan(mean), np.nan, 0.0)
@@ -166,7 +166,7 @@ class ModelResult(DisplayedResult):
         power = numbers("order", order)
         if power.ndim or power not in range(1, MOST_ORDER + 1):
             raise QueueingError(
-                f"order is {order!r}; it must be a whole number from 1 to {MOST_ORDER}"
+                f"order is {quoted(order)}; it must be a whole number from 1 to {MOST_ORDER}"
             )
         places = np.arange(int(np.prod(self.shape)), dtype=np.intp).reshape(self.shape)
         with np.errstate(over="ignore"):
@@ -321,13 +321,15 @@ class ModelResult(DisplayedResult):
     def _check_measure(self, argument: str, name: str) -> None:
         known = (*self.measures, *self.totals)
         if name not in known:
-            raise QueueingError(f"{argument} is {name!r}; it must be one of {', '.join(known)}")
+            raise QueueingError(
+                f"{argument} is {quoted(name)}; it must be one of {', '.join(known)}"
+            )
 
     def _check_derivative(self, of: str, wrt: str) -> None:
         self._check_measure("of", of)
         known = [name for name, v in self.parameters.items() if isinstance(v, np.ndarray)]
         if wrt not in known:
-            raise QueueingError(f"wrt is {wrt!r}; it must be one of {', '.join(known)}")
+            raise QueueingError(f"wrt is {quoted(wrt)}; it must be one of {', '.join(known)}")
 
     def _plot_measures(self, ax: "Axes", measures: tuple[str, ...] | None) -> None:
         varying = [

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative
+from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, provenance, seed_of
 from workloadkit.settings.making import DECAYS, Augment, Deadline
@@ -272,12 +272,13 @@ def _ranks(trace: Trace, priority: Mapping[int, int] | None) -> tuple[NDArray[np
 def _check_priority(priority: Mapping[int, int]) -> None:
     """Check that priorities map whole numbers to whole numbers."""
     if not isinstance(priority, Mapping) or not priority:
-        raise ParameterError("priority", f"is {priority!r}; it must map queues to priorities")
+        raise ParameterError("priority", f"is {quoted(priority)}; it must map queues to priorities")
     for queue, value in priority.items():
         for x in (queue, value):
             if not isinstance(x, Real) or isinstance(x, bool) or not float(x).is_integer():
                 raise ParameterError(
-                    f"priority of queue {queue!r} is {value!r}; both must be whole numbers"
+                    f"priority of queue {quoted(queue)} is {quoted(value)}; both must be whole "
+                    "numbers"
                 )
 
 
@@ -287,14 +288,14 @@ def _decays(decay: object) -> dict[str, float]:
     if not isinstance(names, Mapping):
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise ParameterError(
-                "decay", f"is {decay!r}; it must be names, or a mapping of names to weights"
+                "decay", f"is {quoted(decay)}; it must be names, or a mapping of names to weights"
             )
         if len(set(names)) < len(names):
-            raise ParameterError("decay", f"is {decay!r}; a name occurs twice")
+            raise ParameterError("decay", f"is {quoted(decay)}; a name occurs twice")
         names = dict.fromkeys(names, 1.0)
     for name, weight in names.items():
         if name not in DECAYS:
-            raise ParameterError("decay", f"is {name!r}; {among(name, DECAYS)}")
+            raise ParameterError("decay", f"is {quoted(name)}; {among(name, DECAYS)}")
         check_not_negative(**{f"weight of decay {name}": weight})
     kinds = {name: weight for name, weight in names.items() if weight > 0}
     if not kinds:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 
 _OURS = ("workloadkit", "analysis", "queueing")
 _VALUES = (type(None), bool, int, float, complex, str, bytes, np.generic)
@@ -234,5 +234,5 @@ def check_form(who: str, part: Any, form: str, other: str) -> None:
         engine = "python" if other == "plain" else "compiled"
         raise ParameterError(
             f"{who}: {classes[newest[other]].__name__} overrides the {other} form but not the "
-            f"{form} one; define both in one class, or take engine={engine!r}"
+            f"{form} one; define both in one class, or take engine={quoted(engine)}"
         )

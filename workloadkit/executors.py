@@ -12,7 +12,7 @@ from concurrent.futures import (
 from itertools import islice
 from typing import Any, TypeVar
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -98,7 +98,8 @@ def check_reach_workers(executor: Executor | None, kind: str, things: Mapping[st
             why = str(error)
         if why:
             raise ParameterError(
-                f"{kind} {name!r} cannot be sent to worker processes: {why}; define it in a module"
+                f"{kind} {quoted(name)} cannot be sent to worker processes: {why}; define it in "
+                "a module"
             )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, among
+from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_ascending, check_trace
 
@@ -130,7 +130,7 @@ def label_jobs(
     check_trace(trace)
     if method not in THRESHOLDS:
         raise ParameterError(
-            f"unknown method {method!r} to delimit sessions; {among(method, THRESHOLDS)}"
+            f"unknown method {quoted(method)} to delimit sessions; {among(method, THRESHOLDS)}"
         )
     if threshold is None:
         threshold = THRESHOLDS[method]
@@ -197,7 +197,9 @@ def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
 
     check_trace(trace)
     if method not in ("last", "max"):
-        raise ParameterError(f"unknown method {method!r} to measure think times; known: last, max")
+        raise ParameterError(
+            f"unknown method {quoted(method)} to measure think times; known: last, max"
+        )
     rows, submit, end, user, _ = _work_of_users(trace)
     index = trace.jobs.index[rows]
     order = np.argsort(user, kind="stable")

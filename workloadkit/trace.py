@@ -15,7 +15,7 @@ from workloadkit import __version__
 from workloadkit.checkpoints import unfold
 from workloadkit.clock import enclosing, span
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
@@ -562,7 +562,7 @@ def check_trace(trace: object, name: str = "trace") -> None:
     ParameterError
     """
     if isinstance(trace, str | PathLike):
-        raise ParameterError(name, f"is {fspath(trace)!r}; read it first with wk.read_swf")
+        raise ParameterError(name, f"is {quoted(fspath(trace))}; read it first with wk.read_swf")
     if not isinstance(trace, Trace):
         what = "None" if trace is None else f"of type {type(trace).__name__}"
         raise ParameterError(

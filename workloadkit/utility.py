@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.trace import Trace, check_trace
 
@@ -198,7 +198,7 @@ def value(utilities: Utilities, at: ArrayLike) -> NDArray[np.float64]:
         at = np.asarray(at, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
-            "at", f"is {at!r}; it must be a number, or one number per job"
+            "at", f"is {quoted(at)}; it must be a number, or one number per job"
         ) from None
     if at.shape not in ((), (n_jobs,)):
         raise ParameterError(f"{plural(at.size, 'time')} for {plural(n_jobs, 'utility function')}")

@@ -14,7 +14,7 @@ from analysis import style
 from analysis.fits.families import FAMILIES, Family, Sample, Scaled
 from analysis.fits.phase_type import HyperErlang
 from analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, plural
+from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.provenance import plain
 
 _MOST_POINTS = 300  # of a drawn curve
@@ -274,7 +274,7 @@ def fit_sample(sample: Sample, n: int, families: Iterable[str] | None = None) ->
     """Fit families to the positive values among n values, see `fit_marginal`."""
     names = list(FAMILIES if families is None else families)
     if unknown := [name for name in names if name not in FAMILIES]:
-        raise ParameterError(f"unknown family {unknown[0]!r}; known: {', '.join(FAMILIES)}")
+        raise ParameterError(f"unknown family {quoted(unknown[0])}; known: {', '.join(FAMILIES)}")
     zeros = 1 - sample.n / n
     fits, rows, left_out = {}, {}, {}
     for name in names:

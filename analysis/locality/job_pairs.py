@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace
@@ -108,7 +108,9 @@ def user_jobs(trace: Trace) -> UserJobs:
 def attribute_values(trace: Trace, attribute: str) -> NDArray[np.float64]:
     """Return an attribute of the jobs that ran, in the order of the log."""
     if attribute not in ATTRIBUTES:
-        raise ParameterError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+        raise ParameterError(
+            f"unknown attribute {quoted(attribute)}; known: {', '.join(ATTRIBUTES)}"
+        )
     values = trace.used_procs if attribute == "procs" else trace.column(attribute)
     return values[trace.ran]
 
@@ -117,7 +119,9 @@ def check_known(jobs: UserJobs, attributes: Collection[str]) -> None:
     """Check that the attributes exist and are known for some job."""
     for name in attributes:
         if name not in ATTRIBUTES:
-            raise ParameterError(f"unknown attribute {name!r}; known: {', '.join(ATTRIBUTES)}")
+            raise ParameterError(
+                f"unknown attribute {quoted(name)}; known: {', '.join(ATTRIBUTES)}"
+            )
         if name not in jobs.known:
             raise WorkloadError(f"{jobs.log}: no {ATTRIBUTES[name]} is known")
 

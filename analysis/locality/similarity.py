@@ -28,7 +28,7 @@ from analysis.locality.similarity_plots import (
     side_by_side,
 )
 from analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, takes_rng
+from workloadkit.errors import ParameterError, quoted, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
@@ -385,7 +385,9 @@ def shuffled_of(
     from workloadkit._kernels.locality import shuffle_within
 
     if unknown := set(measures) - set(MEASURES):
-        raise ParameterError(f"unknown measure {min(unknown)!r}; known: {', '.join(MEASURES)}")
+        raise ParameterError(
+            f"unknown measure {quoted(min(unknown))}; known: {', '.join(MEASURES)}"
+        )
     if n_shuffles < 1:
         raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")
     seed = seed_of(rng)

@@ -20,7 +20,7 @@ from analysis.logs.distributions import (
 )
 from analysis.logs.plots import plot_overlaid
 from analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
 
 #: The compared sections: module of each, and the tables with rows that are measures, too.
@@ -117,7 +117,7 @@ class LogComparison(AnalysisResult):
         distribution = distribution or next(iter(self.curves))
         if distribution not in self.curves:
             known = ", ".join(self.curves)
-            raise ParameterError(f"unknown distribution {distribution!r}; known: {known}")
+            raise ParameterError(f"unknown distribution {quoted(distribution)}; known: {known}")
         return plot_overlaid(self.curves[distribution], ax, distribution=distribution)
 
 
@@ -163,7 +163,7 @@ def compare(
     """
     named, sections = _named(logs), list(sections)
     if unknown := [name for name in sections if name not in SECTIONS]:
-        raise ParameterError(f"unknown section {unknown[0]!r}; known: {', '.join(SECTIONS)}")
+        raise ParameterError(f"unknown section {quoted(unknown[0])}; known: {', '.join(SECTIONS)}")
     return combine({name: extract(trace, sections) for name, trace in named.items()})
 
 

@@ -14,7 +14,7 @@ from analysis.memory.estimators.methods import METHODS, Method, check_series, fi
 from analysis.memory.estimators.sampling import interval
 from analysis.memory.estimators.spectral import BOUNDS
 from analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ def _chosen(estimator: Method, name: str, given: Mapping[str, int | None]) -> in
         if value is None:
             continue
         if parameter != estimator.parameter:
-            raise ParameterError(f"the method {name!r} has no parameter {parameter}")
+            raise ParameterError(f"the method {quoted(name)} has no parameter {parameter}")
         if not (2 <= value < np.inf and value == int(value)):
             raise ParameterError(f"{parameter} must be a whole number of 2 or more, not {value}")
     value = given.get(estimator.parameter or "")

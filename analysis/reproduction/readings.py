@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 #: The chosen option of each axis, by the name of the axis.
 Reading = Mapping[str, str]
@@ -74,10 +74,10 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
     for name, option in pairs:
         if name not in by_name:
             known = among(name, by_name) if by_name else "this study has no axes"
-            raise ParameterError("reading", f": no axis {name!r}; {known}")
+            raise ParameterError("reading", f": no axis {quoted(name)}; {known}")
         if option not in by_name[name].options:
             known = among(option, by_name[name].options)
-            raise ParameterError("reading", f": {name} is {option!r}; {known}")
+            raise ParameterError("reading", f": {name} is {quoted(option)}; {known}")
         if name in seen:
             raise ParameterError("reading", f": {name} is chosen twice")
         seen.add(name)
@@ -88,5 +88,5 @@ def choose(axes: Sequence[Axis], choices: Iterable[str] | Reading = ()) -> Readi
 def _split(choice: str) -> tuple[str, str]:
     name, equals, option = choice.partition("=")
     if not equals:
-        raise ParameterError("reading", f": {choice!r} is not of the form axis=option")
+        raise ParameterError("reading", f": {quoted(choice)} is not of the form axis=option")
     return name, option

@@ -18,7 +18,7 @@ from analysis.resampling.measures import (
     published,
 )
 from analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, check_count
+from workloadkit.errors import ParameterError, check_count, quoted
 from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import Resampling, own_seed, prepare
 from workloadkit.trace import Trace, check_trace
@@ -90,7 +90,7 @@ class ResamplingValidation(AnalysisResult):
         curves = self.distributions.curves
         if distribution not in curves:
             raise ParameterError(
-                f"unknown distribution {distribution!r}; known: {', '.join(curves)}"
+                f"unknown distribution {quoted(distribution)}; known: {', '.join(curves)}"
             )
         return plot_overlaid(
             curves[distribution], ax, distribution=distribution, others="resampled"

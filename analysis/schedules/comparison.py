@@ -21,7 +21,7 @@ from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_
 from workloadkit import __version__
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadWarning, plural, quoted
 from workloadkit.experiments.measuring import (
     Metric,
     Metrics,
@@ -230,7 +230,7 @@ def compare_schedules(
     names = list(named)
     reference = names[0] if reference is None else reference
     if reference not in named:
-        raise ParameterError(f"reference is {reference!r}; known: {', '.join(names)}")
+        raise ParameterError(f"reference is {quoted(reference)}; known: {', '.join(names)}")
     weights = _checked(weights)
     functions = _functions(metrics, weights)
     chosen = list(functions)

@@ -16,7 +16,7 @@ from analysis.schedules.measures import (
     time_axis,
 )
 from workloadkit.clock import equal_parts
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation.measures import QUANTITIES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def plot_distributions(
         Default: the current Axes.
     """
     if quantity not in QUANTITIES:
-        raise ParameterError(f"quantity is {quantity!r}; known: {', '.join(QUANTITIES)}")
+        raise ParameterError(f"quantity is {quoted(quantity)}; known: {', '.join(QUANTITIES)}")
     values = {name: QUANTITIES[quantity](s.served) for name, s in comparison.schedules.items()}
     label = quantity.replace("_", " ")
     times = is_time(quantity)

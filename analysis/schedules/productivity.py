@@ -20,7 +20,7 @@ from analysis.schedules.measures import queue_distribution
 from analysis.section import AnalysisResult
 from workloadkit import metrics
 from workloadkit.clock import Clock
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.productivity import NAMES, Productivity, log_productivity
 from workloadkit.trace import Trace, check_trace
@@ -111,14 +111,14 @@ def compare_productivity(
     if log is not None:
         check_trace(log, "log")
         if LOG in schedules:
-            raise ParameterError(f"a schedule cannot be named {LOG!r}, the name of the log")
+            raise ParameterError(f"a schedule cannot be named {quoted(LOG)}, the name of the log")
         ran = log.select(log.ran)
         found[LOG], weekly[LOG] = log_productivity(log), weekly_cycle(ran)["rate"]
         if waits_known(log):
             at_least[LOG] = _queue_of_log(ran)
     for name, schedule in schedules.items():
         if not isinstance(schedule, Schedule):
-            raise ParameterError(f"{name} is {schedule!r}; it must be a Schedule")
+            raise ParameterError(f"{name} is {quoted(schedule)}; it must be a Schedule")
         found[name], weekly[name] = schedule.productivity, _arrivals(schedule)
         at_least[name] = queue_distribution(schedule)["share"].to_numpy()
     table = {
@@ -254,7 +254,7 @@ def plot_users(
     ax = style.current_axes(ax)
     known = [name for name in next(iter(comparison.users.values())) if name != "first"]
     if quantity not in known:
-        raise ParameterError(f"quantity is {quantity!r}; known: {', '.join(known)}")
+        raise ParameterError(f"quantity is {quoted(quantity)}; known: {', '.join(known)}")
     for name, users, line in _lines(comparison.users):
         values = np.sort(users[quantity].to_numpy(dtype=np.float64))
         place = (np.arange(values.size) + 0.5) / values.size

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from analysis import style
 from analysis.formats import is_share, is_time, metric_title
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.experiments.sweep import SweepResults
 
 _SATURATED = "saturated"
@@ -39,7 +39,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
     metric = sweep.metrics[0] if metric is None else metric
     if metric not in (*sweep.metrics, _SATURATED):
         known = ", ".join((*sweep.metrics, _SATURATED))
-        raise ParameterError(f"the sweep has no metric {metric!r}; known: {known}")
+        raise ParameterError(f"the sweep has no metric {quoted(metric)}; known: {known}")
     ax = style.current_axes(ax)
     table = sweep.table.assign(saturated=sweep.table["saturated"] / sweep.table["runs"])
     others = f"{metric}_others" if metric != _SATURATED else metric

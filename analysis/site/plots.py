@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from analysis import style
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.site import Empirical, SiteDistributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION
 
@@ -44,7 +44,7 @@ def plot_site(
         return plot_site_cycle(site_cycle(site, what), ax)
     if what not in DISTRIBUTIONS:
         known = ", ".join([*DISTRIBUTIONS, *CYCLES])
-        raise ParameterError(f"unknown distribution {what!r} of a site; known: {known}")
+        raise ParameterError(f"unknown distribution {quoted(what)} of a site; known: {known}")
     return plot_site_curves(site_curves(site, what), ax, what=what)
 
 

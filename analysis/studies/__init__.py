@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from analysis.reproduction import Study, read_table
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 #: Folder of the reference results.
 REFERENCE = Path(__file__).with_name("reference")
@@ -38,7 +38,7 @@ def load_study(name: str) -> Study:
     'Sessions and batches by arrival in four logs'
     """
     if name not in study_names():
-        raise ParameterError(f"no study {name!r}; {among(name, study_names())}")
+        raise ParameterError(f"no study {quoted(name)}; {among(name, study_names())}")
     study: Study = import_module(f"{__name__}.{name.replace('-', '_')}").STUDY
     return study
 

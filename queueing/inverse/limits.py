@@ -17,7 +17,7 @@ from queueing.arguments import (
     points,
     positive,
 )
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.inverse.solving import (
     Job,
     Parameters,
@@ -213,7 +213,7 @@ def most_jobs(
 def _fewest(job: Job) -> int:
     """Return the minimum number of users for a response time of this kind of jobs."""
     if job not in ("closed", "open"):
-        raise QueueingError(f"job is {job!r}; it must be closed or open")
+        raise QueueingError(f"job is {quoted(job)}; it must be closed or open")
     return int(job == "closed")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.networks.model import NetworkPoint, Speeds, read_network
 from queueing.networks.result import NetworkResult, solved
 from queueing.result import Exactness
@@ -101,7 +101,9 @@ def linearizer(
     0.1515
     """
     if isinstance(iterations, bool) or iterations != int(iterations) or iterations < 1:
-        raise QueueingError(f"iterations is {iterations!r}; it must be a whole number, 1 or more")
+        raise QueueingError(
+            f"iterations is {quoted(iterations)}; it must be a whole number, 1 or more"
+        )
     network = read_network(demands, N, Z, servers, speeds, visits)
 
     def solve(model: NetworkPoint) -> tuple[Floats, Floats]:

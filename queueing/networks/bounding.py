@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Condition, Floats, Value, count, numbers, plain, points
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.networks.mean_values import mva
 from queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
 
@@ -89,7 +89,7 @@ class Bounds(DisplayedResult):
         from matplotlib import pyplot as plt
 
         if measure not in ("X", "R"):
-            raise QueueingError(f"measure is {measure!r}; it must be X or R")
+            raise QueueingError(f"measure is {quoted(measure)}; it must be X or R")
         if self.N.ndim != 1 or np.unique(self.Z).size > 1:
             raise QueueingError("plot needs varying N and a single Z")
         ax = plt.gca() if ax is None else ax

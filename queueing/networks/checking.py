@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from queueing.arguments import numbers
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.networks.observing import Observation
 
 if TYPE_CHECKING:
@@ -169,11 +169,11 @@ def check_operational(
     """
     allowed = numbers("tolerance", tolerance)
     if allowed.ndim or not 0 <= allowed < 1:
-        raise QueueingError(f"tolerance is {tolerance!r}; it must be from 0 to below 1")
+        raise QueueingError(f"tolerance is {quoted(tolerance)}; it must be from 0 to below 1")
     parts = dict(stations or {})
     for name, given in {"observed": observed, **parts}.items():
         if not isinstance(given, Observation):
-            raise QueueingError(f"{name} is {given!r}; it must be an Observation")
+            raise QueueingError(f"{name} is {quoted(given)}; it must be an Observation")
     if "system" in parts:
         raise QueueingError("stations has 'system', the name of the whole system")
     found = list(_laws("system", observed, float(allowed)))

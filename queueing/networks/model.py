@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from queueing.arguments import Condition, Flags, Floats, count, numbers, points
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 
 #: Largest times, with products that do not overflow.
 MOST_TIME = 1e100
@@ -183,7 +183,7 @@ def _speeds(servers: Floats, given: Speeds) -> dict[int, Floats]:
     for station, values in given.items():
         if station not in range(servers.size):
             raise QueueingError(
-                f"speeds has the station {station!r}; it must be from 0 to {servers.size - 1}"
+                f"speeds has the station {quoted(station)}; it must be from 0 to {servers.size - 1}"
             )
         if servers[station] != 1:
             raise QueueingError(

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, numbers
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class Observation(DisplayedResult):
             number = numbers(known.name, value)
             if number.ndim or not 0 <= number < np.inf:
                 raise QueueingError(
-                    f"{known.name} is {value!r}; it must be a finite number, 0 or more"
+                    f"{known.name} is {quoted(value)}; it must be a finite number, 0 or more"
                 )
             if number == 0 and known.name in ("time", "servers"):
                 raise QueueingError(f"{known.name} is 0; it must be above 0")
@@ -145,7 +145,7 @@ def observe(
     else:
         edges = numbers("window", window)
         if edges.shape != (2,):
-            raise QueueingError(f"window is {window!r}; it must have a begin and an end")
+            raise QueueingError(f"window is {quoted(window)}; it must have a begin and an end")
         begin, until = edges
         came, left = ((begin <= t) & (t < until) for t in (submitted, ended))
         before, after = (int(((submitted < t) & (ended >= t)).sum()) for t in (begin, until))

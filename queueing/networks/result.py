@@ -8,7 +8,7 @@ import numpy as np
 
 from queueing.arguments import Floats, Value, missing, plain
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.networks.model import Network, NetworkPoint
 from queueing.result import Exactness
 
@@ -110,7 +110,9 @@ class NetworkResult(DisplayedResult):
             "residence": "time at the station per job",
         }
         if measure not in labels:
-            raise QueueingError(f"measure is {measure!r}; it must be one of {', '.join(labels)}")
+            raise QueueingError(
+                f"measure is {quoted(measure)}; it must be one of {', '.join(labels)}"
+            )
         ax = plt.gca() if ax is None else ax
         values = getattr(self, measure)
         if self.parameters["demands"].ndim == 1 and values.ndim > 1:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, Value, plain
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.probability import Probability, as_probability
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class ContinuationBias:
         self, function: Callable[[_Point, Floats], Floats], t: ArrayLike, job: str
     ) -> Value:
         if job not in get_args(Job):
-            raise QueueingError(f"job is {job!r}; it must be {' or '.join(get_args(Job))}")
+            raise QueueingError(f"job is {quoted(job)}; it must be {' or '.join(get_args(Job))}")
         times, at = self.model._broadcast("t", t)
         times, at = np.asarray(times), np.asarray(at)
         values = np.full(times.shape, np.nan)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from queueing.arguments import Floats
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.probability import Probability
 from queueing.reopening.averages import averages
 from queueing.reopening.levels import (
@@ -226,8 +226,8 @@ def solve_chain(
     solved = line(law.level[-1] + 1).summary(*law)
     if not abs(solved.X * (1.0 - solved.p_mean) - lam) <= _LOST * lam:
         raise QueueingError(
-            f"p is {float(alone.choices.behind[0])!r} for users who are alone: too close to 1 for "
-            "the precision of the chain"
+            f"p is {quoted(float(alone.choices.behind[0]))} for users who are alone: too close "
+            "to 1 for the precision of the chain"
         )
     return solved
 

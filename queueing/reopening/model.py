@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queueing.arguments import Floats, count, missing, not_negative, plain, points, warn
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.probability import Probability, as_probability
 from queueing.reopening.answers import (
     Failures,
@@ -157,11 +157,12 @@ def reopen(
     [2.0, 3.0]
     """
     if method not in get_args(Method):
-        raise QueueingError(f"method is {method!r}; it must be {', '.join(get_args(Method))}")
+        raise QueueingError(f"method is {quoted(method)}; it must be {', '.join(get_args(Method))}")
     form, think = as_probability(p), as_think(Z)
     if think is not None and method != "chain":
         raise QueueingError(
-            f"Z is a {think}; method {method!r} needs numbers; only 'chain' supports functions of r"
+            f"Z is a {think}; method {quoted(method)} needs numbers; only 'chain' supports "
+            "functions of r"
         )
     times: dict[str, Any] = {"Z": Z} if think is None else dict(think.values)
     numbers = points(

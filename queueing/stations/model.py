@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from queueing.arguments import Condition, Flags, Floats, Value, not_negative, plain, points
 from queueing.complex_step import steps
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.result import Exactness, ModelResult, again
 
 _MOST_LOAD = 1e100
@@ -84,7 +84,7 @@ class Open(ModelResult):
         """
         self._check_derivative(of, wrt)
         if wrt in self.whole:
-            raise QueueingError(f"wrt is {wrt!r}, a whole number")
+            raise QueueingError(f"wrt is {quoted(wrt)}, a whole number")
         value = self.parameters[wrt]
         step = steps(value)
         p = {**self.parameters, wrt: value + 1j * step}

@@ -8,7 +8,7 @@ from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
 from queueing.display import DisplayedResult
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,7 @@ class Expressions(DisplayedResult):
         import sympy
 
         if isinstance(order, bool) or order != int(order) or order < 0:
-            raise QueueingError(f"order is {order!r}; it must be a whole number, 0 or more")
+            raise QueueingError(f"order is {quoted(order)}; it must be a whole number, 0 or more")
         symbol, place = self._symbol(wrt), _rational("at", at)
         above, below = self._coefficients(of, wrt, place)
         first = below[0]
@@ -216,12 +216,14 @@ class Expressions(DisplayedResult):
 
     def _measure(self, name: str) -> "sympy.Expr":
         if name not in self.measures:
-            raise QueueingError(f"of is {name!r}; it must be one of {', '.join(self.measures)}")
+            raise QueueingError(
+                f"of is {quoted(name)}; it must be one of {', '.join(self.measures)}"
+            )
         return self.measures[name]
 
     def _symbol(self, name: str) -> "sympy.Symbol":
         if name not in self.symbols:
-            raise QueueingError(f"{name!r} is not a symbol; known: {', '.join(self.symbols)}")
+            raise QueueingError(f"{quoted(name)} is not a symbol; known: {', '.join(self.symbols)}")
         return self.symbols[name]
 
     def _coefficients(self, of: str, wrt: str, place: Any) -> tuple[list[Any], list[Any]]:
@@ -260,7 +262,7 @@ def exact(name: str, value: Any) -> Fraction:
         return Fraction(value if isinstance(value, Rational) else float(value))
     except (TypeError, ValueError, OverflowError):
         raise QueueingError(
-            f"{name} is {value!r}; it must be a finite number or a fraction"
+            f"{name} is {quoted(value)}; it must be a finite number or a fraction"
         ) from None
 
 

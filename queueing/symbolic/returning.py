@@ -1,6 +1,6 @@
 """Users who may return: closed forms of the re-open model."""
 
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.symbolic.expressions import Expressions
 
 
@@ -35,7 +35,7 @@ def reopen(p: str = "constant") -> Expressions:
         chance = sympy.Symbol("theta", positive=True)
         again = (1 / S - X) / (1 / S - X + chance)  # Laplace transform, exponential
     else:
-        raise QueueingError(f"p is {p!r}; it must be constant or exponential")
+        raise QueueingError(f"p is {quoted(p)}; it must be constant or exponential")
     (found,) = sympy.solve(sympy.Eq(X * (1 - again), lam), X)
     throughput = sympy.factor(found)
     response = sympy.factor(S / (1 - throughput * S))

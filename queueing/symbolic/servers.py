@@ -5,7 +5,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from queueing.errors import QueueingError
+from queueing.errors import QueueingError, quoted
 from queueing.symbolic.expressions import Expressions
 
 if TYPE_CHECKING:
@@ -246,5 +246,5 @@ def whole(name: str, value: int | float) -> int:
     """Check and return a whole number of at least 1."""
     known = isinstance(value, Real) and not isinstance(value, bool)
     if not known or not 1 <= value < math.inf or value != int(value):
-        raise QueueingError(f"{name} is {value!r}; it must be a whole number, 1 or more")
+        raise QueueingError(f"{name} is {quoted(value)}; it must be a whole number, 1 or more")
     return int(value)

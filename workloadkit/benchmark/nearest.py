@@ -9,7 +9,7 @@ import pandas as pd
 from workloadkit.benchmark.entries import LARGER_IS_BETTER, METRICS
 from workloadkit.benchmark.features import FEATURES, features_of
 from workloadkit.benchmark.suite import canonical as in_the_form
-from workloadkit.errors import ParameterError, WorkloadError, among
+from workloadkit.errors import ParameterError, WorkloadError, among, quoted
 from workloadkit.simulation.workload import machine_size
 from workloadkit.trace import Trace
 
@@ -62,7 +62,7 @@ def nearest_cases(
     ('sample', True)
     """
     if metric not in METRICS:
-        raise ParameterError("metric", f"is {metric!r}; {among(metric, METRICS)}")
+        raise ParameterError("metric", f"is {quoted(metric)}; {among(metric, METRICS)}")
     machine = machine_size(trace.header, procs)
     log = in_the_form(trace, machine, trace.name, load=None)
     if log.n_jobs < 3:

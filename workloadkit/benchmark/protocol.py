@@ -203,7 +203,7 @@ def started(command: str) -> Iterator["subprocess.Popen[str]"]:
                 errors="replace",
             )
         except (OSError, ValueError, IndexError) as error:
-            raise RefusedError(f"{command!r} cannot be started: {error}") from None
+            raise RefusedError(f"{quoted(command)} cannot be started: {error}") from None
         late = False
 
         def stop() -> None:

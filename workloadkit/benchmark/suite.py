@@ -15,7 +15,7 @@ import numpy as np
 
 from workloadkit.benchmark.grids import GRIDS, META_WORKLOADS, grid
 from workloadkit.benchmark.micro import PROCS, TYPES, micro
-from workloadkit.errors import ParameterError, WorkloadWarning, among
+from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem import Metasystem
@@ -288,7 +288,7 @@ def cases(folder: Path | None = None, chosen: Iterable[str] = ()) -> list[Case]:
     kinds = [set(names) for names in zip(*of_case, strict=True)]
     for name in wanted.difference(*kinds):
         raise ParameterError(
-            f"unknown part of the suite {name!r}; {among(name, sorted(set.union(*kinds)))}"
+            f"unknown part of the suite {quoted(name)}; {among(name, sorted(set.union(*kinds)))}"
         )
     named = [wanted & names or names for names in kinds]
     return [

@@ -6,7 +6,7 @@ import typer
 
 from workloadkit.cli.commands import help_of
 from workloadkit.cli.topics import TOPICS
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 
 EXAMPLES = """
 workloadkit help
@@ -52,4 +52,4 @@ def explain(
         typer.echo(text)
     else:
         what = " ".join(words)
-        raise ParameterError(f"no help on {what!r}; {among(what, _names(ctx))}")
+        raise ParameterError(f"no help on {quoted(what)}; {among(what, _names(ctx))}")

@@ -15,7 +15,7 @@ from workloadkit.cli.common import (
     write_log,
 )
 from workloadkit.cli.messages import progress
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:
     from workloadkit.metasystem import MetaSchedule
@@ -89,7 +89,9 @@ def metasystem(
     for word in policy or ():
         name, sign, value = word.partition("=")
         if not sign or name in policies:
-            raise ParameterError(f"--policy is {word!r}; write NAME=POLICY, once for each name")
+            raise ParameterError(
+                f"--policy is {quoted(word)}; write NAME=POLICY, once for each name"
+            )
         policies[name] = meta_scheduler_named(value)
     with progress(f"reading {description}"):
         system = read_metasystem(description)

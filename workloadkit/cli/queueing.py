@@ -24,7 +24,7 @@ from workloadkit.cli.queueing_parameters import (
     as_our_errors,
     read_grids,
 )
-from workloadkit.errors import ParameterError, among
+from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.settings import Queueing
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def queueing(
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
     """Solve the model for each grid of parameters; yield its result and the result's table."""
     if model not in NAMES:
-        raise ParameterError(f"unknown model {model!r}; {among(model, NAMES)}")
+        raise ParameterError(f"unknown model {quoted(model)}; {among(model, NAMES)}")
     import numpy as np
 
     import queueing as models
@@ -148,7 +148,7 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
         "linearizer": networks.linearizer,
     }
     if method not in methods:
-        raise ParameterError("method", f"is {method!r}; {among(method, methods)}")
+        raise ParameterError("method", f"is {quoted(method)}; {among(method, methods)}")
     return methods[method](demands, N, Z, servers=servers)
 
 

@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from workloadkit.errors import ParameterError, WorkloadWarning, among
+from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,9 +58,11 @@ def read_grids(
     for word in words:
         name, equals, text = word.partition("=")
         if not (equals and name and text):
-            raise ParameterError(f"{word!r} is not a parameter; write name=value, such as N=10")
+            raise ParameterError(
+                f"{quoted(word)} is not a parameter; write name=value, such as N=10"
+            )
         if name not in known:
-            raise ParameterError(f"unknown parameter {name!r}; {among(name, known)}")
+            raise ParameterError(f"unknown parameter {quoted(name)}; {among(name, known)}")
         values = _values(name, text)
         axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
     size = prod(float(len(values)) for values in axes.values())
@@ -117,7 +119,9 @@ def _values(name: str, text: str) -> list[Any]:
     if _is_function(text):
         read = {"p": _probability, "Z": _think_time}.get(name)
         if read is None:
-            raise ParameterError(f"{name} is {text!r}; it must be a number, a list or a range")
+            raise ParameterError(
+                f"{name} is {quoted(text)}; it must be a number, a list or a range"
+            )
         return [read(text)]
     return [value for part in text.split(",") for value in _numbers(name, part)]
 
@@ -132,19 +136,19 @@ def _numbers(name: str, text: str) -> list[float]:
         first, last, step = (float(x) for x in (match[1], match[2], match[3] or 1))
         if not (step > 0 and last >= first):
             raise ParameterError(
-                f"{name} is {text!r}, not a range; write first:last, or first:last:step"
+                f"{name} is {quoted(text)}, not a range; write first:last, or first:last:step"
             )
         # rounding must not leave out the end of the range
         steps = (last - first) / step * (1 + 1e-12) + 1e-9
         if steps >= MAX_POINTS:
-            raise ParameterError(f"{name} is {text!r}; the limit is {MAX_POINTS:,} points")
+            raise ParameterError(f"{name} is {quoted(text)}; the limit is {MAX_POINTS:,} points")
         return [float(f"{first + i * step:.12g}") for i in range(int(steps) + 1)]
     try:
         return [float(text)]
     except ValueError:
         raise ParameterError(
-            f"{name} is {text!r}; it must be a number, a list such as 1,2,5 or a range such as "
-            "1:100 or 0.1:0.9:0.1"
+            f"{name} is {quoted(text)}; it must be a number, a list such as 1,2,5 or a range "
+            "such as 1:100 or 0.1:0.9:0.1"
         ) from None
 
 

@@ -19,7 +19,7 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.settings import Kinds, Site, StaticSiteSettings
 from workloadkit.settings.setting import settings_of
 
@@ -165,19 +165,19 @@ def _numbers(users: str | None, step: int | None) -> list[int]:
     for word in (low, high) if dash else (low,):
         if not (word.isascii() and word.isdigit() and 1 <= int(word) <= MAX_USERS):
             raise ParameterError(
-                f"--users is {users!r}; write a number of users such as 100, or a range such as "
-                f"50-250, up to {MAX_USERS:,}"
+                f"--users is {quoted(users)}; write a number of users such as 100, or a range "
+                f"such as 50-250, up to {MAX_USERS:,}"
             )
     if not dash:
         if step is not None:
             raise ParameterError(f"--step requires a range of --users, such as {low}-250")
         return [int(low)]
     if int(high) < int(low):
-        raise ParameterError(f"--users is {users!r}; the range ends before it begins")
+        raise ParameterError(f"--users is {quoted(users)}; the range ends before it begins")
     numbers = list(range(int(low), int(high) + 1, step or 50))
     if len(numbers) == 1 and int(high) > int(low):  # mostly the default step
         raise ParameterError(
-            f"--users is {users!r}; the step of {step or 50} is larger than the range; "
+            f"--users is {quoted(users)}; the step of {step or 50} is larger than the range; "
             "give a smaller --step"
         )
     return numbers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workloadkit.cli.messages import progress
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -94,7 +94,7 @@ def named_entries(
         for word in words or ():
             name, sign, what = word.partition("=")
             if not (sign and name and what):
-                raise ParameterError(f"{option} is {word!r}; write NAME={after}")
+                raise ParameterError(f"{option} is {quoted(word)}; write NAME={after}")
             found.append(Entry(name, _kind(option, what), what))
     return found
 

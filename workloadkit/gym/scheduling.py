@@ -6,7 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, among, check_choice, check_count
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    among,
+    check_choice,
+    check_count,
+    quoted,
+)
 from workloadkit.provenance import seed_of
 from workloadkit.simulation import populations
 from workloadkit.simulation.names import MEASURES
@@ -94,9 +101,11 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
         check_count("window", window, least=1)
         check_choice("action", action, Action)
         if not (callable(reward) or isinstance(reward, str)):
-            raise ParameterError(f"reward is {reward!r}; give the name of a measure or a function")
+            raise ParameterError(
+                f"reward is {quoted(reward)}; give the name of a measure or a function"
+            )
         if isinstance(reward, str) and (name := reward.removeprefix("-")) not in MEASURES:
-            raise ParameterError(f"reward is {reward!r}; {among(name, MEASURES)}")
+            raise ParameterError(f"reward is {quoted(reward)}; {among(name, MEASURES)}")
         self.window, self.action, self.reward = window, action, reward
         rng = keywords.pop("rng", None)
         self._seed = None if rng is None else seed_of(rng)

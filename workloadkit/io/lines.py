@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit.errors import FormatError, ParameterError
+from workloadkit.errors import FormatError, ParameterError, quoted
 from workloadkit.io.files import Source, source_path, text_chunks
 
 #: Input of line-based readers: one file or several, in order.
@@ -75,7 +75,7 @@ def list_of_sources(sources: Sources) -> list[Source]:
         return [sources]  # type: ignore[list-item]
     if not isinstance(sources, Sequence) or not sources:
         raise ParameterError(
-            "source", f"is {sources!r}; it must be a path, a binary file or a list of these"
+            "source", f"is {quoted(sources)}; it must be a path, a binary file or a list of these"
         )
     return list(sources)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, parameter, plural
+from workloadkit.errors import ParameterError, parameter, plural, quoted
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Words
 from workloadkit.io.lines import Block, Sources, line_blocks
@@ -59,11 +59,12 @@ class ImportOptions:
             ZoneInfo(self.zone)
         except (KeyError, ValueError, OSError, TypeError):
             raise ParameterError(
-                "tz", f"is {self.tz!r}; it must be a time zone such as UTC or Europe/Stockholm"
+                "tz",
+                f"is {quoted(self.tz)}; it must be a time zone such as UTC or Europe/Stockholm",
             ) from None
         if self.procs is not None and (not isinstance(self.procs, int) or self.procs < 1):
             raise ParameterError(
-                "procs", f"is {self.procs!r}; it must be a whole number, 1 or more"
+                "procs", f"is {quoted(self.procs)}; it must be a whole number, 1 or more"
             )
         if self.key is not None and (not isinstance(self.key, bytes) or not self.key):
             raise ParameterError("key", "must be non-empty bytes")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, among, check_count, plural
+from workloadkit.errors import ParameterError, among, check_count, plural, quoted
 from workloadkit.machine.hostlists import expand
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ class Partition:
         _count(self, "tier")
         for name, choices in (("exclusive", (True, False, None)), ("default", (True, False))):
             if not any(getattr(self, name) is choice for choice in choices):
-                raise ParameterError(f"{name} is {getattr(self, name)!r}; it is true or false")
+                raise ParameterError(
+                    f"{name} is {quoted(getattr(self, name))}; it is true or false"
+                )
         _words(self, "inferred")
         _check_inferred(self)
 
@@ -222,7 +224,7 @@ class MachineDescription(Displayed):
             has_nodes = any(partition.name in kind.partitions for kind in self.nodes)
             if has_nodes and partition.procs is not None:
                 raise ParameterError(
-                    f"partition {partition.name!r} has both nodes and procs {partition.procs}"
+                    f"partition {quoted(partition.name)} has both nodes and procs {partition.procs}"
                 )
         if sum(partition.default for partition in self.partitions) > 1:
             raise ParameterError("several partitions are the default")
@@ -239,9 +241,9 @@ class MachineDescription(Displayed):
 
     def _pools(self) -> list[tuple[str, Any]]:
         if not isinstance(self.pools, Mapping):
-            raise ParameterError("pools", f"is {self.pools!r}; it maps names to amounts")
+            raise ParameterError("pools", f"is {quoted(self.pools)}; it maps names to amounts")
         if "" in self.pools:
-            raise ParameterError(f"pools has {self.pools['']!r} of a resource without a name")
+            raise ParameterError(f"pools has {quoted(self.pools[''])} of a resource without a name")
         return list(self.pools.items())
 
     def _check_switches(self) -> None:
@@ -338,16 +340,16 @@ def _number(name: str, value: Any, *, least: int = 0) -> int:
 def _word(part: object, name: str) -> None:
     value = getattr(part, name)
     if not isinstance(value, str) or not value:
-        raise ParameterError(f"{name} is {value!r}; it is a name")
+        raise ParameterError(f"{name} is {quoted(value)}; it is a name")
 
 
 def _words(part: object, name: str) -> None:
     value = getattr(part, name)
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ParameterError(f"{name} is {value!r}; it is a list of names")
+        raise ParameterError(f"{name} is {quoted(value)}; it is a list of names")
     words = tuple(value)
     if not all(isinstance(word, str) and word for word in words):
-        raise ParameterError(f"{name} is {list(words)!r}; it is a list of names")
+        raise ParameterError(f"{name} is {quoted(list(words))}; it is a list of names")
     object.__setattr__(part, name, _distinct(name, words))
 
 
@@ -369,7 +371,7 @@ def _distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     seen: dict[str, None] = {}
     for name in names:
         if name in seen:
-            raise ParameterError(f"{what} {name!r} is repeated")
+            raise ParameterError(f"{what} {quoted(name)} is repeated")
         seen[name] = None
     return tuple(seen)
 
@@ -379,5 +381,5 @@ def _check_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise ParameterError(
-                f"{what} {name!r} is not defined; {among(name, sorted(known)[:9])}"
+                f"{what} {quoted(name)} is not defined; {among(name, sorted(known)[:9])}"
             )

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from workloadkit.errors import FormatError, ParameterError, among
+from workloadkit.errors import FormatError, ParameterError, among, quoted
 from workloadkit.io.files import Source, source_path, writing
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.swf import write_swf
@@ -153,7 +153,7 @@ def _described(part: Any, name: str, logs: dict[str, Trace]) -> Any:
             if isinstance(value, Trace) or value != field.default
         }
     if part is not None and not isinstance(part, str | int | float):
-        raise ParameterError(f"{name}: {part!r} has no form in a file")
+        raise ParameterError(f"{name}: {quoted(part)} has no form in a file")
     return part
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workloadkit.custom import is_custom
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, plural, quoted
 from workloadkit.metasystem.links import Links
 from workloadkit.metasystem.modelled import ModelledSite
 from workloadkit.metasystem.plain_sites import SiteSimulation, Submissions
@@ -222,8 +222,8 @@ class _Metasystem:
             chosen = policy.choose(job, admitting)
             if not chosen or any(view not in admitting for view in chosen):
                 raise ParameterError(
-                    f"meta-scheduler {policy.name}: it chose {chosen!r} for job {job.number}; "
-                    "choose among the sites that admit it"
+                    f"meta-scheduler {policy.name}: it chose {quoted(chosen)} for job "
+                    f"{job.number}; choose among the sites that admit it"
                 )
             for view in chosen:
                 if policy.co_allocates:

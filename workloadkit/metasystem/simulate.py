@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit.custom import is_custom
-from workloadkit.errors import ParameterError, check_choice
+from workloadkit.errors import ParameterError, check_choice, quoted
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import Metasystem
 from workloadkit.metasystem.files import read_metasystem
@@ -136,7 +136,7 @@ def _check_published(system: Metasystem, policies: Sequence[MetaPolicy]) -> None
                     raise InvalidFieldError(
                         f"sites[{i}].publishes.what",
                         site.published,
-                        f"meta-scheduler {policy.name} requires {what!r}",
+                        f"meta-scheduler {policy.name} requires {quoted(what)}",
                     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.metasystem.plan import Coming, Forecast
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class SiteView:
     def _of(self, what: str) -> Any:
         if what not in self.site.published:
             raise ParameterError(
-                f"site {self.name} does not publish {what!r}, which a meta-scheduler requires"
+                f"site {self.name} does not publish {quoted(what)}, which a meta-scheduler requires"
             )
         if self._published is None:
             raise WorkloadError(f"site {self.name} has published nothing yet")

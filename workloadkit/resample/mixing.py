@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_number, plural
+from workloadkit.errors import ParameterError, WorkloadError, check_number, plural, quoted
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.resample.pools import Pools
@@ -43,7 +43,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
         If sizes are rescaled and the header of a log does not state its machine.
     """
     if not isinstance(rescale, bool):
-        raise ParameterError("rescale", f"is {rescale!r}; it must be True or False")
+        raise ParameterError("rescale", f"is {quoted(rescale)}; it must be True or False")
     several = len(pools.logs) > 1
     own = [log.header.procs for log in pools.logs]
     if procs is None:

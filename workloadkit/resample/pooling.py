@@ -14,6 +14,7 @@ from workloadkit.errors import (
     WorkloadError,
     check_number,
     plural,
+    quoted,
 )
 from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.preceding import find_preceding
@@ -203,12 +204,12 @@ def triples(rare: object) -> list[RareBehaviour]:
         If one does not have three parts.
     """
     if not isinstance(rare, Iterable):
-        raise ParameterError("rare", f"is {rare!r}; it must be a list of rare behaviours")
+        raise ParameterError("rare", f"is {quoted(rare)}; it must be a list of rare behaviours")
     behaviours = []
     for given in rare:
         if not isinstance(given, Iterable) or len(parts := tuple(given)) != 3:
             raise ParameterError(
-                f"rare behaviour {given!r}; it must be a user, a first and a last second"
+                f"rare behaviour {quoted(given)}; it must be a user, a first and a last second"
             )
         behaviours.append(parts)
     return behaviours
@@ -225,7 +226,7 @@ def _rare_behaviours(
             check_number(f"{name} of a rare behaviour", value)
         if not isinstance(number, Integral) and not float(number).is_integer():
             raise ParameterError(
-                f"user of a rare behaviour is {number!r}; it must be a whole number"
+                f"user of a rare behaviour is {quoted(number)}; it must be a whole number"
             )
         when = f"from {begin:.15g} to {end:.15g} s"
         if end < begin:

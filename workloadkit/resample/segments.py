@@ -18,6 +18,7 @@ from workloadkit.errors import (
     check_count,
     check_number,
     plural,
+    quoted,
 )
 from workloadkit.provenance import as_note, provenance
 from workloadkit.trace import Trace, check_trace
@@ -241,7 +242,9 @@ def weeks_of(trace: Trace) -> NDArray[np.int64]:
 
 def _check(of: Collection[str], least: int, hurst: float, penalty: float) -> None:
     if isinstance(of, str) or not of:
-        raise ParameterError(f"of is {of!r}; it must be a list of {', '.join(get_args(Series))}")
+        raise ParameterError(
+            f"of is {quoted(of)}; it must be a list of {', '.join(get_args(Series))}"
+        )
     for name in of:
         check_choice("of", name, Series)
     check_count("least", least, least=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloadkit.errors import ParameterError, check_number
+from workloadkit.errors import ParameterError, check_number, quoted
 from workloadkit.resample.pools import RARE_USER, Pools
 from workloadkit.resample.user_table import USER_CLASSES, user_table
 from workloadkit.trace import Trace
@@ -105,7 +105,7 @@ def weights_of(trace: Trace, weights: Weights) -> "pd.Series":
             known = ", ".join(column_of)
             raise ParameterError(
                 "weights",
-                f"has {key!r}, which is neither a user of {trace.name} nor a class; known "
+                f"has {quoted(key)}, which is neither a user of {trace.name} nor a class; known "
                 f"classes: {known}",
             )
     return chosen

@@ -78,7 +78,7 @@ def limit_of(trace: "Trace", name: str, given: object) -> float:
     if (date := read_date(text)) is not None:
         return second_of(trace, date.begin)
     if isinstance(given, str) and _has_dates(trace) and YEAR.fullmatch(text):
-        raise ParameterError(name, f"is {text!r}; write {year_or_second(text)}")
+        raise ParameterError(name, f"is {quoted(text)}; write {year_or_second(text)}")
     if (number := read_number(text, "time")) is not None:
         return float(number)
     raise ParameterError(

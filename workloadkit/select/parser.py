@@ -85,7 +85,9 @@ def parse(
     """
     if not isinstance(text, str):
         name = what.rstrip(":")
-        raise ParameterError(f"{name} is {text!r}; it must be a string such as 'user=3 and proc=1'")
+        raise ParameterError(
+            f"{name} is {quoted(text)}; it must be a string such as 'user=3 and proc=1'"
+        )
     if len(text) > MAX_LENGTH:
         raise ParameterError(f"{what} {len(text):,} characters; the maximum is {MAX_LENGTH:,}")
     if lone := _SURROGATE.search(text):

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from workloadkit.errors import ParameterError, check_count, check_load
+from workloadkit.errors import ParameterError, check_count, check_load, quoted
 from workloadkit.settings.common import not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
 
@@ -29,14 +29,16 @@ def _pairs(name: str, text: str, number: Callable[[str], Number]) -> dict[str, N
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not key or bool(equals) != bool(value):
-            raise ParameterError(f"{name} {text!r}: {part!r} is neither NAME nor NAME=NUMBER")
+            raise ParameterError(
+                f"{name} {quoted(text)}: {quoted(part)} is neither NAME nor NAME=NUMBER"
+            )
         if key in found:
-            raise ParameterError(f"{name} {text!r}: {key} is given twice")
+            raise ParameterError(f"{name} {quoted(text)}: {key} is given twice")
         try:
             found[key] = number(value or "1")
         except ValueError:
             kind = "whole numbers" if number is int else "numbers"
-            raise ParameterError(f"{name} {text!r}: values are {kind}") from None
+            raise ParameterError(f"{name} {quoted(text)}: values are {kind}") from None
     return found
 
 
@@ -53,11 +55,11 @@ def read_priorities(text: str) -> dict[int, int]:
     {1: 2, 3: 0}
     """
     if any("=" not in part for part in text.split(",")):
-        raise ParameterError(f"priority {text!r}: write QUEUE=PRIORITY, as in 1=2,3=0")
+        raise ParameterError(f"priority {quoted(text)}: write QUEUE=PRIORITY, as in 1=2,3=0")
     try:
         return {int(queue): value for queue, value in _pairs("priority", text, int).items()}
     except ValueError:
-        raise ParameterError(f"priority {text!r}: queues are whole numbers") from None
+        raise ParameterError(f"priority {quoted(text)}: queues are whole numbers") from None
 
 
 def read_decays(text: str) -> dict[str, float]:

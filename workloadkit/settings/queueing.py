@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from workloadkit.errors import ParameterError, check_count
+from workloadkit.errors import ParameterError, check_count, quoted
 from workloadkit.settings.common import Seed, a_share
 from workloadkit.settings.setting import Setting, Settings
 
 
 def _shares(name: str, value: Any) -> None:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ParameterError(name, f"is {value!r}; give a list of shares")
+        raise ParameterError(name, f"is {quoted(value)}; give a list of shares")
     for share in value:
         a_share(name, share)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, check_count, check_number
+from workloadkit.errors import ParameterError, check_count, check_number, quoted
 from workloadkit.parameters import Duration, read_duration
 from workloadkit.settings.common import a_time, not_negative, processors, whatever
 from workloadkit.settings.setting import Setting, Settings
@@ -39,11 +39,11 @@ def read_rare(text: str) -> list[tuple[int, float, float]]:
         user, _, times = part.partition(":")
         begin, _, end = times.partition("-")
         if not (user.strip().isdecimal() and begin and end):
-            raise ParameterError(f"rare {part!r}; write USER:BEGIN-END, as in 374:30w-31w")
+            raise ParameterError(f"rare {quoted(part)}; write USER:BEGIN-END, as in 374:30w-31w")
         try:
             behaviours.append((int(user), read_duration(begin), read_duration(end)))
         except ValueError as error:
-            raise ParameterError(f"rare {part!r}: {error} is no time") from None
+            raise ParameterError(f"rare {quoted(part)}: {error} is no time") from None
     return behaviours
 
 
@@ -64,11 +64,11 @@ def read_weights(text: str) -> dict[int | str, float] | None:
         name, _, number = (word.strip() for word in part.partition("="))
         key = int(name) if name.isdecimal() else name
         if key in weights:
-            raise ParameterError(f"weights {text!r}; {name} is given twice")
+            raise ParameterError(f"weights {quoted(text)}; {name} is given twice")
         try:
             weights[key] = float(number)
         except ValueError:
-            raise ParameterError(f"weights {part!r}; write CLASS=X, as in long=3") from None
+            raise ParameterError(f"weights {quoted(part)}; write CLASS=X, as in long=3") from None
     return weights or None
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, check_positive
+from workloadkit.errors import ParameterError, check_positive, quoted
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import a_time, a_weight
 from workloadkit.settings.setting import Setting, Settings
@@ -117,7 +117,8 @@ class _Drawn(Settings):
             )
         if self.classes != "one" and self.pools != "one":
             raise ParameterError(
-                f"classes={self.classes!r} defines its own pools; leave out pools={self.pools!r}"
+                f"classes={quoted(self.classes)} defines its own pools; leave out "
+                f"pools={quoted(self.pools)}"
             )
 
 

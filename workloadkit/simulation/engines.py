@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.custom import check_form
-from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
@@ -297,7 +297,7 @@ def copies(users: Sequence[User]) -> list[User]:
     if not isinstance(users, list | tuple) or not all(isinstance(user, User) for user in users):
         raise ParameterError(
             "users",
-            f"is {users!r}; give a name or a list of instances of a subclass of "
+            f"is {quoted(users)}; give a name or a list of instances of a subclass of "
             "workloadkit.users.User",
         )
     if len({id(user) for user in users}) < len(users):

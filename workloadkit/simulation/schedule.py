@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workloadkit import metrics
 from workloadkit.clock import DAY, Clock
 from workloadkit.display import Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, among, plural
+from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
@@ -432,7 +432,7 @@ class Schedule(Displayed):
             return self.productivity.summary[name]
         if name == "aborted_share":
             return self.aborted_share
-        raise ParameterError(f"unknown metric {name!r}; {among(name, MEASURES)}")
+        raise ParameterError(f"unknown metric {quoted(name)}; {among(name, MEASURES)}")
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the included jobs: the metrics, and further ones.

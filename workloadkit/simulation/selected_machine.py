@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit.clock import DAY
-from workloadkit.errors import ParameterError, WorkloadWarning, parameter, plural
+from workloadkit.errors import ParameterError, WorkloadWarning, parameter, plural, quoted
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.machine import read_machine
@@ -146,7 +146,7 @@ def _check_machine(policy: Any, machine: Any) -> None:
     if machine is not None and not isinstance(machine, Hardware):
         raise ParameterError(
             "machine",
-            f"is {machine!r}; give a path, a MachineDescription, or an object of "
+            f"is {quoted(machine)}; give a path, a MachineDescription, or an object of "
             "workloadkit.simulation.machine",
         )
     if machine is not None and getattr(policy, "one_pool", False):
@@ -184,7 +184,9 @@ def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
     """
     found = machine_named(machine, trace, **how)
     if not isinstance(found, Described):
-        raise ParameterError("machine", f"is {machine!r}; give a machine that has a description")
+        raise ParameterError(
+            "machine", f"is {quoted(machine)}; give a machine that has a description"
+        )
     return found
 
 
@@ -312,7 +314,9 @@ def _outages(
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     if not isinstance(outages, Outages):
-        raise ParameterError("outages", f"is {outages!r}; give a path or an instance of Outages")
+        raise ParameterError(
+            "outages", f"is {quoted(outages)}; give a path or an instance of Outages"
+        )
     if not outages.digest:  # else this was checked when they were read
         for line in outages.oddities:
             warnings.warn(line, WorkloadWarning, stacklevel=5)
@@ -333,7 +337,8 @@ def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
         requests = read_reservations(requests)
     if not isinstance(requests, ReservationRequests):
         raise ParameterError(
-            "reservations", f"is {requests!r}; give a path or an instance of ReservationRequests"
+            "reservations",
+            f"is {quoted(requests)}; give a path or an instance of ReservationRequests",
         )
     if trace is not None and (other := requests.other_log(trace)):
         warnings.warn(

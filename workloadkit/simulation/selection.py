@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.errors import ParameterError, parameter
+from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
@@ -207,7 +207,7 @@ def uncounted_users(uncounted: ArrayLike) -> list[int]:
     except ValueError:  # lists of different lengths
         given = np.array([None])
     if given.size and not (given.dtype.kind in "iuf" and np.array_equal(given, np.rint(given))):
-        raise ParameterError(f"uncounted is {uncounted!r}; give numbers of users")
+        raise ParameterError(f"uncounted is {quoted(uncounted)}; give numbers of users")
     return sorted({int(user) for user in given})
 
 
@@ -239,7 +239,8 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     if not isinstance(population, Population | Resampled):
         raise ParameterError(
-            "population", f"is {population!r}; give a name or an object of workloadkit.populations"
+            "population",
+            f"is {quoted(population)}; give a name or an object of workloadkit.populations",
         )
     if trace is None and of_log and not isinstance(population, ResampledUsers):
         raise ParameterError("there is no log to simulate; give a trace, or custom users")
@@ -265,7 +266,7 @@ def _policy(scheduler: str | Policy | Scheduler) -> Policy | Scheduler:
     if isinstance(scheduler, type) or not isinstance(scheduler, Scheduler | Policy):
         raise ParameterError(
             "scheduler",
-            f"is {scheduler!r}; give a name, a policy of workloadkit.schedulers, or an "
+            f"is {quoted(scheduler)}; give a name, a policy of workloadkit.schedulers, or an "
             "instance of a subclass of its Scheduler",
         )
     return scheduler
@@ -278,7 +279,7 @@ def _predictor(predictor: Any) -> Any:
     if predictor is not None and not all(hasattr(predictor, f) for f in ("plain", "compiled")):
         raise ParameterError(
             "predictor",
-            f"is {predictor!r}; give a name, an object of workloadkit.predictors, or one "
+            f"is {quoted(predictor)}; give a name, an object of workloadkit.predictors, or one "
             "with methods plain and compiled",
         )
     return predictor

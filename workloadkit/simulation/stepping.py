@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, check_count, plural
+from workloadkit.errors import ParameterError, WorkloadError, check_count, plural, quoted
 from workloadkit.settings import Simulate
 from workloadkit.simulation.execution import execute
 from workloadkit.simulation.machine.described import Described
@@ -201,9 +201,11 @@ class SteppedSimulation:
         listed = _listed(places)
         n_waiting = paused.n_waiting
         if not listed or not 0 <= min(listed) <= max(listed) < n_waiting:
-            raise ParameterError(f"places is {places!r}; list places from 0 to {n_waiting - 1}")
+            raise ParameterError(
+                f"places is {quoted(places)}; list places from 0 to {n_waiting - 1}"
+            )
         if len(set(listed)) < len(listed):
-            raise ParameterError(f"places is {places!r}; list each place once")
+            raise ParameterError(f"places is {quoted(places)}; list each place once")
         self._decisions.append(listed)
         if not paused.go_on(listed):
             self._paused = None
@@ -258,7 +260,7 @@ def _listed(places: Any) -> tuple[int, ...]:
         return tuple(map(index, places))
     except TypeError:
         raise ParameterError(
-            f"places is {places!r}; give a whole number, or several in order"
+            f"places is {quoted(places)}; give a whole number, or several in order"
         ) from None
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.dependencies import Activities, activities
 from workloadkit.display import Displayed, plot_counts
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.preceding import find_preceding
 from workloadkit.simulation.schedule import Schedule
 
@@ -104,7 +104,9 @@ def violations(schedule: Schedule) -> Violations:
     Violations(jobs=2, dependent=1, submission=1, execution=0)
     """
     if not isinstance(schedule, Schedule):
-        raise ParameterError(f"schedule is {schedule!r}; give a Schedule, as wk.simulate returns")
+        raise ParameterError(
+            f"schedule is {quoted(schedule)}; give a Schedule, as wk.simulate returns"
+        )
     w, trace = schedule.workload, schedule.unscaled or schedule.source
     numbers = trace.column("preceding_job")[w.row]
     if (numbers > 0).any():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, among, plural
+from workloadkit.errors import ParameterError, among, plural, quoted
 from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
@@ -113,7 +113,7 @@ class SiteDistributions(Displayed):
             One of `DISTRIBUTIONS`.
         """
         if what not in DISTRIBUTIONS:
-            raise ParameterError(f"what is {what!r}; {among(what, DISTRIBUTIONS)}")
+            raise ParameterError(f"what is {quoted(what)}; {among(what, DISTRIBUTIONS)}")
         ax = getattr(self, what).plot(ax)
         ax.set_xlabel(DISTRIBUTIONS[what])
         return ax

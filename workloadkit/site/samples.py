@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
-from workloadkit.errors import ParameterError, WorkloadError, check_choice, plural
+from workloadkit.errors import ParameterError, WorkloadError, check_choice, plural, quoted
 from workloadkit.settings.site import Classes, GoingOn, Joint, Pools
 from workloadkit.site.classes import (
     BEFORE,
@@ -181,8 +181,8 @@ def _check_periods(known: Container[str], logs: str, option: str) -> None:
     """Check that distributions contain all parts of the week."""
     if missing := [name for name in PERIODS if name not in known]:
         raise ParameterError(
-            f"{logs}: no job was submitted in the part of the week {missing[0]!r}, which {option} "
-            "requires"
+            f"{logs}: no job was submitted in the part of the week {quoted(missing[0])}, which "
+            f"{option} requires"
         )
 
 

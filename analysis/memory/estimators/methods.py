@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, spectral, wavelet
 from analysis.memory.estimators.line import HurstFit
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 
 #: Minimum length of a series for all estimators.
 SHORTEST = 256
@@ -100,7 +100,7 @@ def find_method(name: str) -> Method:
     """Return the estimator called `name`."""
     if name not in METHODS:
         raise ParameterError(
-            f"unknown method {name!r} of the Hurst parameter; known: {', '.join(METHODS)}"
+            f"unknown method {quoted(name)} of the Hurst parameter; known: {', '.join(METHODS)}"
         )
     return METHODS[name]
 

@@ -13,7 +13,7 @@ from analysis.queue_models.cross_check.measuring import Group
 from queueing.probability import Constant, Exponential, Hyperbolic, Probability, TableProbability
 from queueing.response_function import Form
 from queueing.think_time import Breaks
-from workloadkit.errors import ParameterError, among, check_count, check_positive
+from workloadkit.errors import ParameterError, among, check_count, check_positive, quoted
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, pauses
 
@@ -186,7 +186,7 @@ MODELS: dict[str, CheckedModel] = {
 def find_model(name: str) -> CheckedModel:
     """Return a model by its name."""
     if name not in MODELS:
-        raise ParameterError(f"unknown model {name!r}; {among(name, MODELS)}")
+        raise ParameterError(f"unknown model {quoted(name)}; {among(name, MODELS)}")
     return MODELS[name]
 
 

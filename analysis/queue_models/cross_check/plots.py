@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from analysis import style
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from analysis.queue_models.cross_check.result import CrossCheck
@@ -92,7 +92,7 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
     rows = check.table[check.table["measure"] == measure]
     if rows.empty:
         known = ", ".join(dict.fromkeys(check.table["measure"]))
-        raise ParameterError(f"the cross-check has no measure {measure!r}; known: {known}")
+        raise ParameterError(f"the cross-check has no measure {quoted(measure)}; known: {known}")
     along = varying_number(check)
     if along is None:
         raise ParameterError("no numeric parameter varies, so there is no x axis")

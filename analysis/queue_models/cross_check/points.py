@@ -13,7 +13,7 @@ from queueing.errors import QueueingError, QueueingWarning
 from queueing.probability import as_probability
 from queueing.response_function import Form
 from queueing.think_time import as_think
-from workloadkit.errors import ParameterError, WorkloadWarning, among, plural
+from workloadkit.errors import ParameterError, WorkloadWarning, among, plural, quoted
 
 
 class CheckedPoint(NamedTuple):
@@ -64,7 +64,7 @@ def _points(model: CheckedModel, parameters: Mapping[str, Any]) -> list[dict[str
     for name in parameters:
         if name not in model.known:
             raise ParameterError(
-                f"{model.theory} has no parameter {name!r}; {among(name, model.known)}"
+                f"{model.theory} has no parameter {quoted(name)}; {among(name, model.known)}"
             )
     for name in model.needed:
         if parameters.get(name) is None:

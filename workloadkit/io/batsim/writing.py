@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.batsim.keys import (
@@ -87,7 +87,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal
     """
     check_trace(trace)
     if version not in DELAY:
-        raise ParameterError("version", f"is {version!r}; Batsim's version must be 4 or 5")
+        raise ParameterError("version", f"is {quoted(version)}; Batsim's version must be 4 or 5")
     header_text(trace.header)  # checks the header
     needed = _needed(trace)
     reasons = _left_out(trace, needed)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from workloadkit.errors import FormatError, ParameterError
+from workloadkit.errors import FormatError, ParameterError, quoted
 from workloadkit.io.slurm.patterns import FREE_TEXT, fits, is_free
 from workloadkit.io.slurm.values import STATES, is_id, state
 
@@ -224,7 +224,7 @@ def named_columns(names: str) -> Columns:
     if columns is None:
         raise ParameterError(
             "columns",
-            f"is {names!r}; it must list the columns of sacct in order, including JobID, "
+            f"is {quoted(names)}; it must list the columns of sacct in order, including JobID, "
             "such as JobID|Submit|Start|End|State|NCPUS",
         )
     return Columns(names.replace(columns.delimiter, "|"), "|")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.checkpoints import burst_rows
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, quoted
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.companions import check_replaceable, remove_stale
@@ -127,7 +127,9 @@ def header_text(header: Header) -> str:
     """
     for line in header.lines:
         if not line.lstrip().startswith(";") or "\n" in line:
-            raise WorkloadError(f"not a header line (a single line that starts with ';'): {line!r}")
+            raise WorkloadError(
+                f"not a header line (a single line that starts with ';'): {quoted(line)}"
+            )
     return "".join(f"{line}\n" for line in header.lines)
 
 

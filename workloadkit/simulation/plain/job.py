@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.utility import Point
 
@@ -218,7 +218,7 @@ class JobView(_Facts):
     def __delattr__(self, name: str) -> NoReturn:
         """Refuse as well."""
         do = _INSTEAD.get(name, "keep notes on jobs in a dict of the scheduler")
-        raise HiddenError(f"a scheduler cannot change {name!r} of job {self.number}; {do}")
+        raise HiddenError(f"a scheduler cannot change {quoted(name)} of job {self.number}; {do}")
 
     def __repr__(self) -> str:
         """Describe the job."""

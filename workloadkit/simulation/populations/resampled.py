@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.header import Header
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import Setting
@@ -210,7 +210,7 @@ class ResampledUsers:
         from workloadkit.resample.population import populate
 
         if (unit := self.choice.unit) != "user":
-            raise ParameterError("unit", f"is {unit!r}; users who react are drawn as 'user'")
+            raise ParameterError("unit", f"is {quoted(unit)}; users who react are drawn as 'user'")
         source = self.source(as_workload)
         plan = self.resampling.plan
         placements = populate(self.resampling.pools, plan, np.random.default_rng(seed))

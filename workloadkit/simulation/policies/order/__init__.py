@@ -7,7 +7,7 @@ from functools import cached_property
 from inspect import Parameter, signature
 from typing import Any, ClassVar
 
-from workloadkit.errors import ParameterError, among, check_number
+from workloadkit.errors import ParameterError, among, check_number, quoted
 from workloadkit.parameters import Duration, check_types
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.order.expression import (
@@ -184,7 +184,7 @@ class Order(Backfilling):
 
     def _of_function(self, given: Any, how: dict[str, Any]) -> Score:
         if not callable(given):
-            raise ParameterError(f"{given!r} is neither an expression nor a function")
+            raise ParameterError(f"{quoted(given)} is neither an expression nor a function")
         arguments = signature(getattr(given, "py_func", given)).parameters.values()
         names = [a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD]
         if len(names) < len(arguments):
@@ -195,7 +195,7 @@ class Order(Backfilling):
         for name in names:
             if name not in FEATURES and name not in values:
                 known = (*FEATURES, *dict(self.parameters))
-                raise ParameterError(f"unknown argument {name!r}; {among(name, known)}")
+                raise ParameterError(f"unknown argument {quoted(name)}; {among(name, known)}")
         return Score(arguments_of(names, values), given, **how)
 
     def plain(self) -> Scheduler:

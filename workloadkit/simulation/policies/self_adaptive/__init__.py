@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from workloadkit.errors import ParameterError, check_choice
+from workloadkit.errors import ParameterError, check_choice, quoted
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
@@ -117,7 +117,7 @@ class SelfAdaptive:
 
     def _refuse(self, parameter: str, advice: str) -> None:
         value = getattr(self, parameter)
-        raise ParameterError(f"scheduler {self.name}: {parameter} is {value!r}; {advice}")
+        raise ParameterError(f"scheduler {self.name}: {parameter} is {quoted(value)}; {advice}")
 
     @property
     def policies(self) -> tuple[Policy, ...]:

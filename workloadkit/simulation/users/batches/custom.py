@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.present import Present
 from workloadkit.simulation.users.batches import BatchContext, BatchUser
@@ -43,7 +43,7 @@ class CustomUsers:
     def __post_init__(self) -> None:
         if not (isinstance(self.user, type) and issubclass(self.user, BatchUser)):
             raise ParameterError(
-                f"user is {self.user!r}; give a subclass of workloadkit.users.BatchUser"
+                f"user is {quoted(self.user)}; give a subclass of workloadkit.users.BatchUser"
             )
 
     def plain(self, present: Present, rng: np.random.Generator) -> list[User]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workloadkit.errors import ParameterError, check_not_negative, check_number
+from workloadkit.errors import ParameterError, check_not_negative, check_number, quoted
 from workloadkit.simulation.users.queueing.points import STEPS, check_points, on_lines, points_of
 
 
@@ -185,7 +185,7 @@ def parse_again(text: str, *, name: str = "again") -> Again:
         return HyperbolicAgain(*values)
     if form == "table" and values and len(values) % 2 == 0:
         return AgainTable(values[::2], values[1::2])
-    raise ParameterError(name, f"is {text!r}; it is {_FORMS}")
+    raise ParameterError(name, f"is {quoted(text)}; it is {_FORMS}")
 
 
 @dataclass(frozen=True)

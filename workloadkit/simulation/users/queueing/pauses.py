@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workloadkit.errors import ParameterError, check_not_negative
+from workloadkit.errors import ParameterError, check_not_negative, quoted
 from workloadkit.parameters import read_duration
 from workloadkit.simulation.users.queueing.points import STEPS, check_points, on_lines, points_of
 
@@ -145,6 +145,6 @@ def parse_pause(text: str, *, name: str = "think") -> float | BreakPause:
         return BreakPause(*values)
     raise ParameterError(
         name,
-        f"is {text!r}; it is a time, such as 90, 20min, 1.5h or 2d, or "
+        f"is {quoted(text)}; it is a time, such as 90, 20min, 1.5h or 2d, or "
         "breaks:SHORT,LONG,LIMIT, three times",
     )

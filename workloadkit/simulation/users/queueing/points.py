@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, quoted
 
 #: Number of steps of a function's table.
 STEPS = 100_000
@@ -93,5 +93,5 @@ def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
     try:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(name, f"has {values!r}; they are numbers") from None
+        raise ParameterError(name, f"has {quoted(values)}; they are numbers") from None
     return tuple(given.ravel().tolist())

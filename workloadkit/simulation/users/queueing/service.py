@@ -9,7 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.errors import ParameterError, check_choice, check_number, check_positive, plural
+from workloadkit.errors import (
+    ParameterError,
+    check_choice,
+    check_number,
+    check_positive,
+    plural,
+    quoted,
+)
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.parameters import read_duration
 from workloadkit.trace import Trace
@@ -113,7 +120,9 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
     if given == (law in _OF_A_MEAN):
         what = plural(run.values.size, "run time") if given else "a mean run time"
         fitting = ("drawn", "listed") if given else _OF_A_MEAN
-        raise ParameterError(f"{name}: law is {law!r}, of {what} it is {' or '.join(fitting)}")
+        raise ParameterError(
+            f"{name}: law is {quoted(law)}, of {what} it is {' or '.join(fitting)}"
+        )
     if not given:
         check_positive(run=run)
     elif not run.values.any():
@@ -184,7 +193,7 @@ def _check_given(name: str, parameter: str, values: ArrayLike, source: str) -> G
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"{name}: {parameter} is {values!r}; it is a list of numbers"
+            f"{name}: {parameter} is {quoted(values)}; it is a list of numbers"
         ) from None
     if array.ndim != 1 or not array.size:
         raise ParameterError(f"{name}: {parameter} has the shape {array.shape}; it is a list")
