@@ -162,7 +162,8 @@ def made_by(command, options, names, folder):
     """The logs that a command makes; none if it refuses the log."""
     words = [names.get(word, word) for word in [*command.split(), *options.split()]]
     code = run_command(*words)
-    assert code in (0, 1), (words, code)  # 1: the log is not fit for it
+    refusals = (1, 2) if command == "resample" else (1,)  # 2: too few users for the load
+    assert code in (0, *refusals), (words, code)
     return [wk.read_swf(path) for path in sorted(folder.glob("made*/**/*.swf.gz"))] + [
         wk.read_swf(path) for path in folder.glob("made.swf.gz")
     ]
@@ -177,8 +178,12 @@ OWN_JOBS = ("generate jann97", "site", "metasystem", "benchmark workloads")
 COMPILE = ("OUTAGES", "RESERVATIONS", "conservative")
 
 
+DAILY = [None, *(path for path in TRACES if path.name.startswith(("KTH", "SDSC-SP2")))]
+REST = [pytest.param(path, marks=pytest.mark.slow) for path in TRACES if path not in DAILY]
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("path", [None, *TRACES], ids=lambda path: getattr(path, "name", "own"))
+@pytest.mark.parametrize("path", [*DAILY, *REST], ids=lambda path: getattr(path, "name", "own"))
 def test_made_logs_violate_no_rule_that_their_log_satisfies(path, tmp_path, monkeypatch):
     log = first_jobs(path)
     monkeypatch.chdir(tmp_path)
