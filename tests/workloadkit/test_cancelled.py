@@ -78,7 +78,7 @@ def by_oracle(trace, machine, **how):
         if run >= 0 and used > 0:
             estimate = max(requested if requested >= 0 else run, run, 1)
             jobs.append(oracle.Waiting(submit, run, int(needs), estimate))
-        elif status == 5 and wait >= 0 and 0 < needs <= machine:
+        elif status == 5 and not run > 0 and wait >= 0 and 0 < needs <= machine:
             estimate = max(requested, 1) if requested >= 0 else 1
             jobs.append(oracle.Waiting(submit, 1, int(needs), estimate, submit + wait))
     oracle.simulate(jobs, machine, **how)
