@@ -108,7 +108,8 @@ def play(trace, policy, users, engine, rules):
         schedule = wk.simulate(trace, policy, users, procs=PROCS, rng=1, engine=engine, **rules)
     except wk.WorkloadError as error:
         return str(error)
-    columns = {name: values.tolist() for name, values in schedule.jobs.items()}
+    known = schedule.jobs.astype(object).where(schedule.jobs.notna(), None)  # NaN equals nothing
+    columns = known.to_dict("list")
     runs = [tuple(run) for run in schedule.runs]
     return columns, runs, dict(schedule.history)
 

@@ -9,7 +9,7 @@ import pytest
 import workloadkit as wk
 from tests.both_engines import ENGINES, agree
 from tests.small_logs import valued
-from workloadkit.simulation.orders import SETTLED
+from workloadkit.simulation.policies.overtaking import BACKFILLS
 from workloadkit.simulation.predictors.kernel import MEAN, OF_RUN_TIME, QUANTILE, new_memory
 
 QUICK = {
@@ -24,7 +24,7 @@ QUICK = {
 POLICIES = [QUICK.get(name, name) for name in wk.schedulers.known() if name != "recorded"]
 SCORES = ("-(wait+limit)/limit", "usage", "running_work+waiting_work,backfill=estimate")
 ORDERS = [f"order:score={score}" for score in SCORES]
-ORDERS += [f"easy:backfill={order}" for order in SETTLED if order not in ("arrival", "urgency")]
+ORDERS += [f"easy:backfill={order}" for order in BACKFILLS[1:]]
 
 #: Settings under which a plan contains requests and past run times only; whether jobs may exceed
 #: their requests.

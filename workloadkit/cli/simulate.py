@@ -84,8 +84,8 @@ def simulate(
             "--load",
             metavar="F",
             show_default=False,
-            help="Factor of the number of users, with --resampled, not an offered load: 1.2 is "
-            "20 % more. By default 1; it has no upper limit.",
+            help="Factor of the number of users, with --resampled: 1.2 for 20 % more, not an "
+            "offered load. By default 1.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,

@@ -72,8 +72,8 @@ def sweep(
             "--users-factor",
             metavar="F",
             show_default=False,
-            help="Factor of the number of users, with --load-by users: 1.2 is 20 % more; repeat "
-            "for several. By default 0.8 to 1.5 in steps of 0.1; it has no upper limit.",
+            help="Factor of the number of users, with --load-by users: 1.2 for 20 % more; repeat "
+            "for several. By default 0.8 to 1.5 in steps of 0.1.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,

@@ -87,7 +87,7 @@ def _experiment(keys: dict[str, Any], folder: Path, *, strict: bool) -> Experime
         if needed not in axes:
             raise ParameterError(f"no {needed} given")
     if not isinstance(axes.get("loads", []), list):
-        raise ParameterError(f"loads is {quoted(axes['loads'])}; it must be a list of numbers")
+        raise ParameterError(f"the key loads is {quoted(axes['loads'])}; it must be a list")
     readings = axes.pop("readings", {"": {}})
     if not isinstance(readings, dict) or not all(isinstance(x, dict) for x in readings.values()):
         raise ParameterError("readings are tables: [readings.NAME]")
