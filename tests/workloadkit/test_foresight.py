@@ -103,7 +103,7 @@ def test_no_policy_foresees(scheduler, engine):
 
 def test_the_test_finds_foresight():
     for how in ({"predictor": "exact"}, {"predictor": "f-model:2"}, {"estimates": "exact"}):
-        assert foresees("easy:backfill=sjf", exceed=True, seeds=range(4), **how), how
+        assert foresees("easy:backfill=sjf", exceed=True, seeds=range(60), **how), how
 
 
 @pytest.mark.parametrize("engine", ENGINES)
