@@ -1,8 +1,20 @@
 """Simulations in both engines, which must agree."""
 
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
 import workloadkit as wk
 
 ENGINES = ("compiled", "python")
+
+
+def daily(cases: Iterable[Any], every_day: Collection[Any]) -> list[Any]:
+    """Mark the cases that only `make test-all` takes: each compiles a kernel, or is a whole log."""
+    return [
+        pytest.param(case, marks=() if case in every_day else pytest.mark.slow) for case in cases
+    ]
 
 
 def agree(trace, scheduler, users="open", **how):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.both_engines import daily
 from tests.commands import run_command
 from tests.data import TRACES, needs_traces
 from tests.examples import examples
@@ -67,7 +68,7 @@ def test_own_schedules_are_proved_and_moved_starts_refuted(
         assert not wk.check_schedule(log, moved(schedule, row, by)), (row, by)
 
 
-@pytest.mark.parametrize("policy", PLAIN)
+@pytest.mark.parametrize("policy", daily(PLAIN, PLAIN[::6]))
 def test_every_start_moved_by_a_second_is_refuted(policy):
     rng = np.random.default_rng(1)
     log = wk.load_sample().take(np.arange(1500, 1580))

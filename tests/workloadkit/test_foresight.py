@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, agree
+from tests.both_engines import ENGINES, agree, daily
 from tests.small_logs import valued
 from workloadkit.simulation.policies.overtaking import BACKFILLS
 from workloadkit.simulation.predictors.kernel import MEAN, OF_RUN_TIME, QUANTILE, new_memory
@@ -94,7 +94,7 @@ def foresees(scheduler, users="open", seeds=(1,), **how):
     return False
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
 @pytest.mark.parametrize("scheduler", [*POLICIES, *ORDERS])
 def test_no_policy_foresees(scheduler, engine):
     for how, exceed in HONEST:
@@ -106,7 +106,7 @@ def test_the_test_finds_foresight():
         assert foresees("easy:backfill=sjf", exceed=True, seeds=range(60), **how), how
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
 @pytest.mark.parametrize("users", ["closed", "fluid", "adjusted"])
 def test_no_users_foresee(users, engine):
     for how, exceed in HONEST:

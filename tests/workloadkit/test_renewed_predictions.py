@@ -5,7 +5,7 @@ import math
 import pytest
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, agree
+from tests.both_engines import ENGINES, agree, daily
 from tests.data import TRACES, needs_compiler, needs_traces, slow_to_compile, trace_path
 from tests.oracles import predictions as oracle
 from tests.small_logs import head_of, random_log
@@ -80,7 +80,7 @@ def test_small_logs_agree_with_the_definition(passes, rule):
 @needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("passes", ["instant", "event"])
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", daily(TRACES, TRACES[:1]), ids=lambda path: path.name)
 def test_the_first_jobs_of_real_logs_agree_with_the_definition(path, passes):
     for rule in ("requested", "increments"):
         schedule = wk.simulate(
@@ -95,7 +95,9 @@ def test_the_first_jobs_of_real_logs_agree_with_the_definition(path, passes):
         assert easy_plus_plus(schedule, rule, **how) == schedule.start.tolist(), rule
 
 
-@pytest.mark.parametrize("scheduler", [*POLICIES, *ORDERS])
+@pytest.mark.parametrize(
+    "scheduler", daily([*POLICIES, *ORDERS], ["easy", "conservative", "easy:backfill=sjf"])
+)
 def test_engines_agree_under_every_policy(scheduler):
     if scheduler.startswith("genetic"):
         return  # no utility functions
@@ -176,6 +178,7 @@ def test_a_custom_predictor_plans_again():
     assert wk.simulate(trace, "fcfs", **how).jobs["estimate"].tolist() == [1000, 1000, 998, 997]
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
 def test_renewal_in_kth_is_as_in_pyss():

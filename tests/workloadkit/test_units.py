@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, agree
+from tests.both_engines import ENGINES, agree, daily
 from tests.data import needs_compiler
 from tests.examples import examples
 from tests.oracles.scheduling import schedule
@@ -128,7 +128,7 @@ def test_every_policy_is_without_times_or_has_a_reason():
     assert not named & set(WITH_TIMES)
 
 
-@pytest.mark.parametrize("policy", WITHOUT_TIMES)
+@pytest.mark.parametrize("policy", daily(WITHOUT_TIMES, ["fcfs", "easy", "conservative", "sjf"]))
 @given(
     st.integers(0, 2**20),
     st.sampled_from(FACTORS),
