@@ -41,7 +41,8 @@ passes = st.sampled_from(PASSES)
 def searched(workload, rules, alpha, long_queue, overtaking=AS_USUAL):
     """Start of each job where a queue longer than `long_queue` is searched by trees."""
     creasy = partial(CompiledCreasy, alpha=alpha, overtaking=overtaking, long_queue=long_queue)
-    return play_compiled(SimpleNamespace(compiled=creasy), workload, rules).outcome.start
+    policy = SimpleNamespace(name="creasy", compiled=creasy)
+    return play_compiled(policy, workload, rules).outcome.start
 
 
 ENGINES = ("compiled", "python")

@@ -14,6 +14,7 @@ NEEDED = {
     "f-model": "f=2",
     "poisson": "rate=1",
     "think": "users=2,think=3",
+    "cautious": "users=2,think=3",
     "mixed": "rate=1,users=2,think=3",
     "reopen": "rate=1,again=0.5",
 }

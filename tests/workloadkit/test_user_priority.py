@@ -89,7 +89,8 @@ def searched(workload, rules, policy, long_queue):
         "long_queue": long_queue,
     }
     compiled = partial(CompiledUserPriority, overtaking=overtaking_of(policy), **how)
-    return play_compiled(SimpleNamespace(compiled=compiled), workload, rules).outcome.start
+    policy = SimpleNamespace(name="user-priority", compiled=compiled)
+    return play_compiled(policy, workload, rules).outcome.start
 
 
 def agree(plain, policy, rules, long_queues):

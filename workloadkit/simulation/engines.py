@@ -107,6 +107,8 @@ def play_plain(
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
     """Run the compiled engine; afterwards the starts of all jobs that arrived are known."""
+    if rules.predictor is not None:
+        check_form("the predictor", rules.predictor, "compiled", "plain")
     how: Any = compiled_form(policy, workload, rules)
     if isinstance(how, Outcome):
         return EngineResult(workload, how)

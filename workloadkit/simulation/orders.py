@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import shared
-from workloadkit.errors import ParameterError, quoted
+from workloadkit.errors import ParameterError
 
 #: Comes after all queues; exact as a float.
 LAST_QUEUE = 2**62
@@ -180,7 +180,7 @@ def as_number(value: Any, label: str = "a job") -> float:
     """
     if not isinstance(value, Real | np.bool_):
         raise ParameterError(
-            f"the order returns {quoted(value)} for {label}; it must return a number"
+            f"the order returns {value!r:.60} for {label}; it must return a number"
         )
     return float(value) if value == value else math.inf
 
@@ -209,7 +209,7 @@ def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
     """
     if name not in known:
         raise ParameterError(
-            f"scheduler {scheduler}: the order is {quoted(name)}; known: {', '.join(known)}"
+            f"scheduler {scheduler}: the order is {name!r:.60}; known: {', '.join(known)}"
         )
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, inline, native
 from workloadkit._kernels.memory import lay_out, pack
-from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.parts import by_part, functions_of, is_built_in
 from workloadkit.simulation.state import Jobs, no_jobs
@@ -72,7 +71,6 @@ def compiled_predictor(workload: Workload, rules: Rules) -> Any:
         If the predictor has no compiled form.
     """
     predictor: Any = rules.predictor
-    check_form("the predictor", predictor, "compiled", "plain")
     try:
         part = predictor.compiled(workload, *predictor_rng(rules))
     except NotImplementedError:

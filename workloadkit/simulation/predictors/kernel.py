@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.errors import ParameterError, quoted
+from workloadkit.errors import ParameterError
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 from workloadkit.simulation.workload import shortest_estimate
@@ -115,7 +115,7 @@ def new_memory(
     ):
         if is_wrong:
             raise ParameterError(
-                f"predictor: {name} is {quoted(value)}, which the compiled predictors do not "
+                f"predictor: {name} is {value!r:.60}, which the compiled predictors do not "
                 "know; take engine='python', or register functions of your own"
             )
     n_learned = n_jobs if what in (MEAN, MEAN_OF_ALL, QUANTILE) else 0
