@@ -39,10 +39,14 @@ def reservations(site, queue, backfill, depth):
             else:
                 reserved[job] = hole
     for job in backfill:
-        if job in site.waiting and job not in reserved and site.procs[job] <= site.idle():
-            hole = earliest_hole(site, job, reserved)
-            if hole == site.now:
-                site.launch(job)
+        fits = job in site.waiting and job not in reserved and site.procs[job] <= site.idle()
+        if fits and delays_none(site, job, reserved):
+            site.launch(job)
+
+
+def delays_none(site, job, reserved):
+    """Whether a job may start now; one of 0 s ends before any reservation begins."""
+    return site.estimate[job] == 0 or earliest_hole(site, job, reserved) == site.now
 
 
 def earliest_hole(site, job, reserved):
@@ -111,5 +115,5 @@ def selective(site, threshold):
         else:
             reserved[job] = hole
     for job in others:
-        if site.procs[job] <= site.idle() and earliest_hole(site, job, reserved) == site.now:
+        if site.procs[job] <= site.idle() and delays_none(site, job, reserved):
             site.launch(job)

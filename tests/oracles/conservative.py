@@ -39,6 +39,6 @@ class Conservative:
             if job not in reserved:
                 reserved[job] = earliest_hole(site, job, reserved)
         for job in list(site.waiting):
-            if reserved[job] == site.now and site.procs[job] <= site.idle():
+            if reserved[job] <= site.now and site.procs[job] <= site.idle():
                 del reserved[job]
                 site.launch(job)

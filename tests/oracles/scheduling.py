@@ -61,7 +61,7 @@ def schedule(
         if run[job] > estimate[job]:
             if overrun == "kill":
                 run[job], killed[job] = estimate[job], True
-            elif overrun == "raise":
+            elif overrun == "raise" and predictor in (None, "requested"):
                 estimate[job] = run[job]
 
     number = range(n_jobs) if passes == "event" or job_numbers is None else job_numbers

@@ -31,6 +31,7 @@ KINDS = (
     *("conservative:compression=none", "user-priority", "user-priority:by=load", "priority-fifo"),
     *("selective:1.5", "lookahead", "slack:factor=2", "multi-queue:2", "recorded"),
     *("order:score=wait+procs", "order:score=waiting_work", "order:score=procs,reservations=2"),
+    "order:score=waiting_work,reservations=2",
     *("order:score=wait,backfill=procs", "self-adaptive"),
 )
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from tests.both_engines import ENGINES
+from tests.data import COMPILES
 from tests.examples import examples
 from tests.oracles.scheduling import schedule
 
@@ -65,12 +66,9 @@ cases = st.fixed_dictionaries(
 
 
 def random_jobs(seed, unit):
-    """Jobs that often tie and outlive their requests; of three users and queues.
-
-    Of 0 s in whole seconds only: with decimals they would be planned with 0 s.
-    """
+    """Jobs that often tie and outlive their requests, some of 0 s; of three users and queues."""
     rng = np.random.default_rng(seed)
-    n_jobs, least = 30, rng.integers(0, 2) if unit == int(unit) else 1
+    n_jobs, least = 30, rng.integers(0, 2)
     return {
         "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * unit,
         "run": rng.integers(least, 40, n_jobs) * unit,
@@ -102,6 +100,31 @@ def disagreement(seed, policy, predictor, overrun, passes, unit, engines=ENGINES
                 different[engine] = job, one, other
                 break
     return different
+
+
+LATE_WITH_DECIMALS = {"overrun": "late", "passes": "instant", "unit": 15.25}
+
+#: Jobs that are planned with 0 s: one with a reservation is not backfilled; a reservation of 0 s is
+#: passed while others have its processors.
+OF_NO_TIME = tuple(
+    {"seed": seed, "policy": policy, "predictor": predictor, **LATE_WITH_DECIMALS}
+    for seed, policy, predictor in (
+        (669066660, "selective:threshold=1.25", "factor:0.5,correct=double"),
+        (2449336412, "conservative", "quantile:q=0.5,window=4,correct=none"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "engine"),
+    [
+        pytest.param(case, engine, marks=COMPILES if engine == "compiled" else ())
+        for case in OF_NO_TIME
+        for engine in ENGINES
+    ],
+)
+def test_jobs_of_0_s_take_nothing_of_the_slots_of_others(case, engine):
+    assert disagreement(**case, engines=[engine]) == {}
 
 
 @given(cases)

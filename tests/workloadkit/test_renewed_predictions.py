@@ -6,7 +6,7 @@ import pytest
 
 import workloadkit as wk
 from tests.both_engines import ENGINES, agree, daily
-from tests.data import TRACES, needs_compiler, needs_traces, slow_to_compile, trace_path
+from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile, trace_path
 from tests.oracles import predictions as oracle
 from tests.small_logs import head_of, random_log
 from tests.workloadkit.test_foresight import ORDERS, POLICIES, foresees
@@ -102,6 +102,21 @@ def test_engines_agree_under_every_policy(scheduler):
     if scheduler.startswith("genetic"):
         return  # no utility functions
     for seed, predictor in enumerate(PREDICTORS):
+        how = HOW[seed % len(HOW)]
+        agree(random_log(seed, 80), scheduler, predictor=f"{predictor},renewed=yes", **how)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        "waiting_work",
+        pytest.param("running_work+waiting_work,backfill=waiting_work", marks=COMPILES),
+        pytest.param("usage+waiting_work,backfill=sjf", marks=COMPILES),
+    ],
+)
+def test_engines_agree_on_scores_with_several_reservations(score):
+    for seed, predictor in enumerate(PREDICTORS):
+        scheduler = f"order:score={score},reservations=2"
         how = HOW[seed % len(HOW)]
         agree(random_log(seed, 80), scheduler, predictor=f"{predictor},renewed=yes", **how)
 

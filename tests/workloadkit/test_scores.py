@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, starts
+from tests.both_engines import ENGINES, agree, starts
 from tests.data import COMPILES, TRACES, needs_compiler, needs_traces, slow_to_compile
 from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
@@ -157,6 +157,29 @@ def test_groups_change_no_schedule(path, monkeypatch):
         "order:score=estimate*procs,oldest_first=5h",
     ):
         assert with_groups(scheduler, 4).tolist() == with_groups(scheduler, 10**9).tolist()
+    assert used
+
+
+@pytest.mark.parametrize("scheduler", ["lxf", "order:score=-wait/limit,backfill=sjf"])
+def test_groups_are_of_equal_limits(scheduler, monkeypatch):
+    """Jobs with equal predictions, made before the simulation, have limits of their own."""
+    used, init, as_groups = [], CompiledVarying.__init__, groups.as_groups
+
+    def start(self, *parts, **how):
+        init(self, *parts, **how | {"long_queue": 1, "patience": 0})
+
+    monkeypatch.setattr(CompiledVarying, "__init__", start)
+    monkeypatch.setattr(groups, "as_groups", lambda *how: used.append(1) or as_groups(*how))
+    rng = np.random.default_rng(1)
+    columns = {
+        "submit": np.sort(rng.integers(0, 2000, 200)),
+        "run": rng.choice([20, 100], 200),
+        "procs": rng.integers(1, 3, 200),
+        "requested_time": rng.integers(100, 2000, 200),
+    }
+    log = wk.Trace.from_columns(columns)
+    for predictor in ("exact", "factor:0.01"):
+        agree(log, scheduler, procs=4, predictor=predictor, passes="event")
     assert used
 
 

@@ -89,12 +89,13 @@ class OrderedScheduler(Scheduler):
     def allocate(self) -> None:
         """Start jobs in order while they fit, make the reservations, then backfill."""
         self.release()
-        waiting = self.in_order()
+        queue = self.in_order()
+        waiting = queue.copy()
         while waiting and self.fits(waiting[0]):
             self.start(waiting.pop(0))
         self.backfill_behind(waiting)
         if self.keeps_promises:
-            self._promise()
+            self._promise([job for job in queue if job.start is None])
 
     @property
     def keeps_promises(self) -> bool:
@@ -113,12 +114,12 @@ class OrderedScheduler(Scheduler):
         if self.keeps_promises and job.submit == self.now:
             self._promised.setdefault(job, self.now)
 
-    def _promise(self) -> None:
-        """Promise the reserved jobs that were submitted now their starts."""
+    def _promise(self, waiting: list[JobView]) -> None:
+        """Promise the reserved jobs that were submitted now their starts; given those in order."""
         if self.outages_ahead or not self.queue or self.queue[-1].submit < self.now:
             return
         profile = plan_running(self)
-        for job in self.in_order()[: self.reservations]:
+        for job in waiting[: self.reservations]:
             begin = profile.earliest(job)
             profile.take(begin, job)
             if job.submit == self.now:

@@ -64,7 +64,7 @@ class Score:
         return self.features <= set(AT_ARRIVAL) and self.oldest_first == math.inf
 
     def favours_waiting(self, shortest: float) -> bool:
-        """Whether of jobs of equal size and estimate the first to arrive is never behind.
+        """Whether of jobs of equal size, estimate and limit the first to arrive is never behind.
 
         No estimate and no limit is below `shortest` [s].
         """

@@ -231,9 +231,9 @@ def _shown(node: ast.AST) -> str:
 def falls_with_wait(program: Program, shortest: float = 1.0) -> bool:
     """Whether it never rises as a job waits, also as rounded, and depends on nothing else in time.
 
-    It may depend on the wait and on what jobs of equal size and estimate have in common. The steps
-    are those whose rounded results are monotone, and no sum or product may overflow. No estimate
-    and no limit is below `shortest` [s].
+    It may depend on the wait and on what jobs of equal size, estimate and limit have in common. The
+    steps are those whose rounded results are monotone, and no sum or product may overflow. No
+    estimate and no limit is below `shortest` [s].
 
     Examples
     --------

@@ -72,4 +72,4 @@ class CompiledReservations(CompiledPolicy):
             threshold=self.threshold,
             dtype=state.jobs.submit.dtype,
         )
-        return state._replace(policy=ReservingAgain(*part) if varies else part)
+        return state._replace(policy=ReservingAgain._make(part) if varies else part)

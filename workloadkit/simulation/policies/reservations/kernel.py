@@ -358,10 +358,17 @@ def _backfill(state, ahead, now):
         if policy.waits[job] and fits(state, job, now):
             if not ahead:
                 need, end = need_of(state, job, now), now + state.jobs.estimate[job]
-                if not fits_now(state, policy.profile, need, end):
+                if _is_reserved(policy, job) or not fits_now(state, policy.profile, need, end):
                     continue
                 take_between(state, policy.profile, need, now, end)
             _start(state, job, now)
+
+
+@inline
+def _is_reserved(policy, job):
+    """Whether a waiting job has a reservation, and so a time of its own, also if it needs 0 s."""
+    at = policy.at
+    return at[N_RESERVED] > 0 and not comes_before(policy.rank, at[LAST_RESERVED], job)
 
 
 @inline

@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.compiled_orders import place_of, score_follows
-from workloadkit.simulation.orders import ARRIVED, ENDED, RETURNED, STARTED
+from workloadkit.simulation.orders import ARRIVED, ENDED, LEFT, RENEWED, RETURNED, STARTED
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.policies.reservations.kernel import (  # noqa: F401 of the policy
@@ -39,6 +39,12 @@ def job_arrived(state, job, now):
 
 
 @inline
+def prediction_renewed(state, job, now):
+    """Let scores follow a renewed prediction; all places are found anew in each pass."""
+    _follow(state, RENEWED, job, now)
+
+
+@inline
 def job_started(state, job, now):
     """Let scores follow the start of a job."""
     _follow(state, STARTED, job, now)
@@ -55,6 +61,13 @@ def job_returned(state, job, now):
     """Return a stopped job to the queue."""
     _follow(state, RETURNED, job, now)
     kernel.job_returned(state, job, now)
+
+
+@inline
+def job_left(state, job, now):
+    """Remove a cancelled job."""
+    _follow(state, LEFT, job, now)
+    kernel.job_left(state, job, now)
 
 
 @inline

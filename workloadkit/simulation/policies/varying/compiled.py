@@ -39,7 +39,7 @@ class CompiledVarying(CompiledPolicy):
         Order of backfilling, as in `Ordered`, or a score.
     overtaking : Overtaking
     favours_waiting : bool
-        Whether of jobs of equal size and estimate the first to arrive is never behind, if the order
+        Whether of jobs of equal size, estimate and limit the first is never behind, if the order
         is a score; in the built-in orders it is not.
     long_queue, patience : int
         See the constants.
@@ -88,7 +88,8 @@ class CompiledVarying(CompiledPolicy):
         if isinstance(state.policy, groups.Groups):
             return state._replace(policy=groups.as_line(state))
         if self.group is None:
-            self.group = groups.find_groups(state.jobs)
+            by_limit = self.order.code == SCORE  # which may contain it
+            self.group = groups.find_groups(state.jobs, by_limit=by_limit)
         few = min(self.long_queue, state.at[N_WAITING]) // 2
         return state._replace(policy=groups.as_groups(state, self.group, few))
 

@@ -1,9 +1,10 @@
 """Compiled EASY in orders that vary with time, for long queues of known jobs: search by groups.
 
-Jobs of equal processors and estimate form a group. The built-in orders increase with the wait, and
-so does each step of their arithmetic, rounded or not, as in scores that `expression` examines:
-within a group, the first to arrive is never behind, and ties go by arrival. So a pass evaluates
-only the first job of each group; logs have few groups, since users request round numbers.
+Jobs of equal processors and estimate form a group; for scores, of equal limit, too. The built-in
+orders increase with the wait, and so does each step of their arithmetic, rounded or not, as in
+scores that `expression` examines: within a group, the first to arrive is never behind, and ties go
+by arrival. So a pass evaluates only the first job of each group; logs have few groups, since users
+request round numbers.
 """
 
 import sys
@@ -94,8 +95,10 @@ class Groups(NamedTuple):
     at: NDArray[np.int64]
 
 
-def find_groups(jobs: Jobs) -> NDArray[np.int64]:
+def find_groups(jobs: Jobs, *, by_limit: bool = False) -> NDArray[np.int64]:
     """Return the group of each job, from 0 on.
+
+    By default jobs of a group may differ in their limits, as where predictions were made before.
 
     Examples
     --------
@@ -104,8 +107,11 @@ def find_groups(jobs: Jobs) -> NDArray[np.int64]:
     >>> find_groups(Jobs(estimate, estimate, estimate, procs, procs, procs)).tolist()
     [0, 1, 2, 0]
     """
-    estimate, estimates = pd.factorize(jobs.estimate)
-    return pd.factorize(jobs.procs * estimates.size + estimate)[0]
+    group = pd.factorize(jobs.procs)[0]
+    for times in (jobs.estimate, jobs.limit) if by_limit else (jobs.estimate,):
+        time, distinct = pd.factorize(times)
+        group = pd.factorize(group * distinct.size + time)[0]
+    return group
 
 
 def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
