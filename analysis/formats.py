@@ -156,14 +156,14 @@ def is_time(metric: str) -> bool:
     >>> is_time("wait_p98"), is_time("mean_slowdown")
     (True, False)
     """
-    named = ("makespan", "session_length", "activity_length", "promise_error", "lateness")
+    named = ("makespan", "tail", "session_length", "activity_length", "promise_error", "lateness")
     return "wait" in metric or "response" in metric or metric.endswith(named)
 
 
 def is_share(metric: str) -> bool:
     """Whether a metric of schedules is a share."""
-    shares = ("utilization", "later_than_fcfs", "aborted_share", "backlog_growth")
-    return metric in (*shares, "promised_share", "late_share")
+    shares = ("later_than_fcfs", "aborted_share", "backlog_growth", "promised_share", "late_share")
+    return metric.endswith("utilization") or metric in shares
 
 
 def is_percentage(metric: str) -> bool:

@@ -28,7 +28,7 @@ _ITEMS = 3  # of a tuple that a repr shows
 
 _SECONDS = (
     *("start", "end", "begin", "until", "planned_end", "first", "last", "response", "estimate"),
-    *("threshold", "cut", "makespan", "gap", "period", "session_length", "activity_length"),
+    *("threshold", "cut", "makespan", "tail", "gap", "period", "session_length", "activity_length"),
     *("inter_arrival", "warmup", "cooldown"),
     *("mean_wait_short", "mean_wait_medium", "mean_wait_long"),
 )
@@ -37,7 +37,9 @@ _UNITS = {
     **dict.fromkeys(_SECONDS, "s"),
     "work": "processors × s",
     "lost_work": "processors × s",
+    "tail_work": "processors × s",
     "throughput_per_hour": "1/h",
+    "makespan_throughput_per_hour": "1/h",
 }
 _MEASURES = ("low", "high", "others", "mean", "median", "p25", "p50", "p75", "p98", "p100")
 

@@ -292,6 +292,57 @@ def makespan(submit: ArrayLike, end: ArrayLike) -> float:
     return float(end.max() - submit.min()) if submit.size else np.nan
 
 
+def submission_window(submit: ArrayLike, end: ArrayLike) -> tuple[float, float]:
+    """Window of utilization, throughput and load: from the first submission to the last.
+
+    After the last submission only the tail is served: what is left runs out, and a single long job
+    determines how long that takes. If all jobs are submitted at once, the window lasts until the
+    last end.
+
+    Parameters
+    ----------
+    submit, end : array_like, shape (n_jobs,)
+        At least one job. [s]
+
+    Returns
+    -------
+    begin, until : float
+        [s]
+
+    Examples
+    --------
+    >>> submission_window([0, 60], [30, 900]), submission_window([5, 5], [10, 20])
+    ((0.0, 60.0), (5.0, 20.0))
+    """
+    begin, until = float(np.min(submit)), float(np.max(submit))
+    return begin, until if until > begin else float(np.max(end))
+
+
+def throughput_per_hour(end: ArrayLike, begin: float, until: float) -> float:
+    """Jobs that ended between two instants, both included, per hour; NaN if these are equal.
+
+    Examples
+    --------
+    >>> throughput_per_hour([1800, 7200, 9000], 0, 7200)
+    1.0
+    """
+    end = np.asarray(end)
+    ended = int(((end >= begin) & (end <= until)).sum())
+    return 3600 * ended / (until - begin) if until > begin else np.nan
+
+
+def work_after(start: ArrayLike, end: ArrayLike, procs: ArrayLike, until: float) -> float:
+    """Work that is done after an instant. [processors × s].
+
+    Examples
+    --------
+    >>> work_after([0, 5], [10, 20], [4, 2], 8)
+    32.0
+    """
+    held = np.asarray(end, dtype=np.float64) - np.maximum(start, until)
+    return float((np.maximum(held, 0) * procs).sum())
+
+
 def use_over_time(
     start: ArrayLike, end: ArrayLike, procs: ArrayLike
 ) -> tuple[NDArray, NDArray[np.int64]]:

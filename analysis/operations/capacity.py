@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis import style
+from analysis.calibration import failed_calibration
 from analysis.formats import count, duration, number, share
 from analysis.load.over_time import dated, waits_known
 from analysis.operations.accounting import accounted_jobs, is_part
 from analysis.operations.machine import (
-    CALIBRATED,
     LargerMachine,
     full_hours,
     larger_machine,
@@ -124,6 +124,7 @@ def section(trace: Trace) -> Section:
         if simulated is not None:
             tables.append(_simulated(simulated))
             values |= {"simulated_over_recorded": simulated.ratio}
+            values |= {"calibration_holds": simulated.is_calibrated}
             text, finding = _larger(simulated)
             notes.append(text)
             findings += [finding] if finding else []
@@ -150,10 +151,10 @@ def _larger(simulated: LargerMachine) -> tuple[str, Any]:
     reduction = (before - after) / before if before > 0 else 0.0
     left = f" {plural(simulated.n_left_out, 'job')} left out." if simulated.n_left_out else ""
     if not simulated.is_calibrated:
+        failure = failed_calibration(simulated.calibration, "simulated on the machine as it is")
         return (
-            f"The simulation of the machine as it is does not reproduce the recorded waits (mean "
-            f"{duration(before)} instead of {duration(float(means.iloc[0]))}, a factor of more "
-            f"than {CALIBRATED:g}), so it does not forecast what more processors would do.{left}"
+            f"{failure[0].upper()}{failure[1:]}. As it does not reproduce the recorded waits, it "
+            f"does not forecast what more processors would do.{left}"
         ), None
     text = (
         f"By simulation, 10 % more processors change the mean wait from {duration(before)} to "

@@ -1,6 +1,7 @@
 """Whether the machine is big enough: its use and its queue, and what more processors would do."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +24,6 @@ OF_HOURS = (10, 25, 50, 75, 90, 99)
 
 #: Percentiles of the waits of a simulation.
 _OF_WAITS = (50, 90, 99)
-
-#: A simulation reproduces the recorded waits if its mean wait differs by at most this factor.
-CALIBRATED = 2.0
 
 _CLASSES = 24  # of sizes, for what fits
 
@@ -146,16 +144,20 @@ class LargerMachine(AnalysisResult):
         Jobs that did not run, have no known wait, or are larger than the machine.
     ratio : float
         Mean simulated wait over mean recorded wait.
+    calibration : dict
+        Whether the simulation of the same machine reproduces the recorded mean wait and
+        utilization, see `Schedule.calibration`.
     """
 
     waits: pd.DataFrame
     n_left_out: int
     ratio: float
+    calibration: dict[str, Any]
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether the simulation of the same machine reproduces the recorded mean wait."""
-        return 1 / CALIBRATED <= self.ratio <= CALIBRATED
+        """Whether the calibration holds."""
+        return bool(self.calibration["holds"])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean waits.
@@ -211,6 +213,7 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     log = Trace.from_columns(
         {
             "submit": queued,
+            "wait": recorded,
             "run": jobs["run"],
             "procs": jobs["procs"],
             "requested_time": trace.column("requested_time")[chosen],
@@ -219,15 +222,16 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
         name=trace.name,
     )
     larger = int(np.ceil(machine * (1 + more)))
-    cases = {"recorded": (machine, recorded)}
-    for title, procs in (("simulated", machine), (f"with {100 * more:g} % more", larger)):
-        schedule = wk.simulate(log, "easy", procs=procs)
-        cases[title] = (procs, schedule.jobs["wait"].to_numpy(dtype=np.float64))
-    rows = {title: _waits(procs, waits) for title, (procs, waits) in cases.items()}
+    same, more_procs = (wk.simulate(log, "easy", procs=procs) for procs in (machine, larger))
+    rows = {
+        "recorded": _waits(machine, recorded),
+        "simulated": _waits(machine, same.wait.astype(np.float64)),
+        f"with {100 * more:g} % more": _waits(larger, more_procs.wait.astype(np.float64)),
+    }
     waits = pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
     means = waits["mean"]
     ratio = 1.0 if means.iloc[0] == means.iloc[1] else float(means.iloc[1] / means.iloc[0])
-    return LargerMachine(waits, trace.n_jobs - log.n_jobs, ratio)
+    return LargerMachine(waits, trace.n_jobs - log.n_jobs, ratio, same.calibration)
 
 
 def _waits(procs: int, waits: NDArray[np.float64]) -> dict[str, float]:

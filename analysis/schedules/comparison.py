@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from analysis.calibration import failed_calibration
 from analysis.schedules.jackknife import (
     check_confidence,
     jackknifed,
@@ -32,6 +33,7 @@ from workloadkit.experiments.measuring import (
 )
 from workloadkit.provenance import plain
 from workloadkit.simulation import Schedule
+from workloadkit.simulation.as_recorded import distance
 from workloadkit.simulation.measures import (
     MEANS,
     OF_JOBS,
@@ -50,6 +52,7 @@ MEASURED = (
 #: Metrics of which larger values are better; of all others, smaller values are better.
 LARGER_IS_BETTER = (
     *("jobs", "utilization", "throughput_per_hour", "jain_fairness"),
+    *("makespan_utilization", "makespan_throughput_per_hour"),
     *("jobs_per_session", "promised_share", *OF_UTILITIES),
 )
 
@@ -241,6 +244,7 @@ def compare_schedules(
         raise ParameterError(f"block is {block} s; it must be positive")
     check_same_jobs(named)
     _warn_of_differences(named)
+    _warn_of_calibration(named)
     table = pd.DataFrame(
         {
             name: [measure(s, of, metric) for metric, of in functions.items()]
@@ -281,6 +285,16 @@ def compare_schedules(
             "block": block,
         },
     )
+
+
+def _warn_of_calibration(named: Mapping[str, Schedule]) -> None:
+    """Warn if no schedule reproduces the recorded service of the jobs."""
+    known = {name: schedule.calibration for name, schedule in named.items()}
+    known = {name: one for name, one in known.items() if one}
+    if known and not any(one["holds"] for one in known.values()):
+        name, closest = min(known.items(), key=lambda item: distance(item[1]))
+        said = failed_calibration(closest, f"simulated under {name}")
+        warnings.warn(said, WorkloadWarning, stacklevel=3)
 
 
 def _named(schedules: Sequence[Schedule | Mapping[str, Schedule]]) -> dict[str, Schedule]:

@@ -72,7 +72,7 @@ def queue_distribution(schedule: Schedule) -> pd.DataFrame:
     >>> queue_distribution(simulate(trace, "fcfs", procs=4))["share"].tolist()
     [1.0, 0.76, 0.32]
     """
-    begin, until = schedule.window
+    begin, until = schedule.span
     time, waiting = (queue_length(schedule)[name].to_numpy() for name in ("time", "waiting"))
     lasted = np.diff(np.clip(np.append(time, np.inf), begin, until))
     at = np.bincount(waiting, lasted)

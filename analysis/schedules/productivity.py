@@ -40,7 +40,7 @@ class ProductivityComparison(AnalysisResult):
     ----------
     table : DataFrame
         By metric, one column per schedule: the aggregates of `Schedule.productivity`, and
-        `throughput_per_hour`, the jobs that ended within the simulated period per hour.
+        `throughput_per_hour`, the jobs that ended in the `Schedule.window`, per hour.
     users : mapping of str to DataFrame
         Table of users, see `Productivity.users`.
     weekly : DataFrame

@@ -38,7 +38,7 @@ class MachineUse(AnalysisResult):
     ----------
     resources : DataFrame
         By `resource` (processors, memory [KB], GPUs, and each pool): `capacity`; `in_use`, the mean
-        over the time from the first submission to the last end; `utilization`, their ratio.
+        over the window of the submissions, see `Schedule.window`; `utilization`, their ratio.
     partitions : DataFrame
         By `partition`: `jobs`; `procs`, the processors on which they can run; `utilization` of
         these by its jobs; `mean_wait` [s].

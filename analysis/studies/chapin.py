@@ -162,7 +162,7 @@ def measure(task: Simulated, rng: "np.random.Generator") -> dict[str, float]:
 def _metrics(schedule: "Schedule") -> dict[str, float]:
     import numpy as np
 
-    found, work = schedule.metrics, schedule.workload
+    found, work = schedule.describe(), schedule.workload
     wait = schedule.start - work.submit
     return {
         "mean response": found["mean_response"],
@@ -170,8 +170,8 @@ def _metrics(schedule: "Schedule") -> dict[str, float]:
         "mean bounded slowdown": found["mean_bounded_slowdown"],
         "mean wait": found["mean_wait"],
         "mean wait by processors": float(np.average(wait, weights=work.procs)),
-        "utilization": found["utilization"],
-        "throughput": found["throughput_per_hour"],
+        "utilization": found["makespan_utilization"],
+        "throughput": found["makespan_throughput_per_hour"],
     }
 
 

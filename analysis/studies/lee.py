@@ -233,7 +233,7 @@ def measure(task: UtilityTask, rng: Any) -> dict[str, dict[str, float]]:
             rng=rng,
         ).describe()
         makespan = values["makespan"] + waits_before
-        busy = values["utilization"] * values["makespan"]
+        busy = values["makespan_utilization"] * values["makespan"]
         found[name] = values | {"makespan": makespan, "utilization": busy / makespan}
     return found
 

@@ -186,7 +186,7 @@ def measure(task: CreasyTask, rng: "np.random.Generator") -> Values:
         for metric, per_job in (("response", response), ("slowdown", slowdown))
     }
     return {
-        "utilization": values["utilization"],
+        "utilization": schedule.measure("makespan_utilization"),
         "throughput_per_hour": values["throughput_per_hour"],
         "jobs_per_session": submitted[task.reading["session"]] / schedule.history["sessions"],
         "mean_response_min": values["mean_response"] / 60,

@@ -163,7 +163,7 @@ def simulations(task: _Task, rng: "np.random.Generator") -> "pd.DataFrame":
                 "queue_of_log": queue,
                 "mean_wait": schedule.metrics["mean_wait"],
                 "mean_queue": schedule.measure("mean_queue_length"),
-                "throughput": schedule.metrics["throughput_per_hour"],
+                "throughput": schedule.measure("makespan_throughput_per_hour"),
                 "cycle": abs(cycle - log[0]).sum() / 2,
                 "activity": activity / log[1] if log[1] else 1.0,
             }

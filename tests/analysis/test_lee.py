@@ -143,5 +143,5 @@ def test_the_jobs_of_the_source():
     assert f"{work:.4e}" == "1.3469e+06"
     assert round((jobs.column("submit")[-1] - jobs.column("submit")[0]) / 86400, 2) == 20.84
     for name in ("easy", "priority-fifo"):
-        found = wk.simulate(jobs, name, procs=lee.PROCS).metrics
-        assert found["utilization"] * found["makespan"] == pytest.approx(work, rel=1e-12)
+        found = wk.simulate(jobs, name, procs=lee.PROCS).describe()
+        assert found["makespan_utilization"] * found["makespan"] == pytest.approx(work, rel=1e-12)

@@ -375,12 +375,12 @@ def test_the_better_schedule_has_the_smaller_objective():
         *("utilization", "throughput_per_hour", "jain_fairness"),
         *("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p100"),
     ):
-        # EASY lets the third job run at once, and nobody waits for it.
+        # EASY lets the third job run at once, before the last is submitted; nobody waits for it.
         columns = {
-            "submit": [0, 1, 2],
-            "run": [10, 10, 5],
-            "procs": [3, 4, 1],
-            "user": [1, 2, 3],
+            "submit": [0, 1, 2, 12],
+            "run": [10, 10, 5, 4],
+            "procs": [3, 4, 1, 1],
+            "user": [1, 2, 3, 1],
         }
         points = {
             "row": np.repeat([0, 1, 2], 2),

@@ -318,7 +318,7 @@ def test_predictors_learn_nothing_from_cancelled_jobs():
 def test_they_count_in_the_length_of_the_queue_alone():
     trace = random_log(0, False)
     schedule = wk.simulate(trace, "easy", cancelled="keep")
-    begin, until = schedule.window
+    begin, until = schedule.span
     gone, ran = schedule.cancelled_jobs, schedule.jobs
     waited = np.concatenate([ran["wait"], gone["wait"]]).sum()
     assert (gone["submit"] + gone["wait"]).max() <= until

@@ -61,7 +61,7 @@ def test_the_metrics_are_a_table_on_stdout(run, log):
     assert lines[1].split() == ["simulated", "as", "recorded"]
     assert lines[2].split() == ["jobs", "4", "4"]
     assert lines[3].split() == ["left", "out", "1"]
-    assert len(lines) == 13
+    assert len(lines) == 15
     assert max(map(len, lines)) <= 80
 
 
@@ -213,8 +213,10 @@ def test_jobs_that_do_not_count_are_shown(run, log):
     assert "not counted" not in run(log)[1]
 
 
-@pytest.mark.parametrize(("waits", "more"), [([0, 0, 0], "shorter"), ([0, 9000, 9000], "longer")])
-def test_much_longer_or_shorter_recorded_waits_are_reported(run, tmp_path, waits, more):
+@pytest.mark.parametrize(
+    ("waits", "recorded"), [([0, 0, 0], "0 s"), ([0, 9000, 9000], "1 h 40 min")]
+)
+def test_much_longer_or_shorter_recorded_waits_are_reported(run, tmp_path, waits, recorded):
     """Three jobs that need the whole machine for 1000 s wait for 1000 s on average."""
     path, outages = tmp_path / "waits.swf", tmp_path / "late.outages"
     columns = {"submit": [0, 1, 2], "wait": waits, "run": [1000] * 3, "procs": [4] * 3}
@@ -222,15 +224,21 @@ def test_much_longer_or_shorter_recorded_waits_are_reported(run, tmp_path, waits
     outages.write_text("; OutageFormat: 1\n1 -1 90000 90060 1 1 2\n")
     code, _, err = run(path)
     assert code == 0
-    assert err.startswith(f"note: the recorded waits are much {more}; the site's partitions,")
+    fails = "warning: the calibration fails: simulated, these jobs have a mean wait of 16 min 39 s"
+    assert err.startswith(fails)
+    assert f", recorded {recorded} and " in err
+    assert err.endswith("does not contain limits, priorities or nodes out of service\n")
+    assert len(err) <= 400
     for option, value in (
         ("--offered-load", 0.9),
         ("--scale-machine", 1.5),
-        ("--outages", outages),
         ("--users", "closed"),
     ):
         code, _, err = run(path, option, value)
-        assert (code, "recorded waits" in err) == (0, False)
+        assert (code, "calibration" in err) == (0, False)
+    code, _, err = run(path, "--outages", outages)
+    assert err.startswith(fails)
+    assert err.endswith("does not contain limits or priorities\n")
 
 
 def test_each_figure_is_what_its_option_says(run, log):
@@ -469,8 +477,10 @@ def test_the_table_says_how_jobs_were_served_and_what_users_got_done(run, tmp_pa
         "left out 0",
         "killed 0",
         "makespan 2 h 31 min 2 h 31 min",
-        "utilization 1.7 % 1.7 %",
-        "throughput 1.99 jobs an hour 1.99 jobs an hour",
+        "utilization 1.5 % 1.5 %",
+        "throughput 1.6 jobs an hour 1.6 jobs an hour",
+        "tail 1 min 1 min",
+        "work in the tail 0.0167 proc. hours 0.0167 proc. hours",
         "mean wait 22 s 30.4 s",
         "median wait 0 s 2 s",
         "mean response 1 min 16 s 1 min 24 s",
@@ -500,7 +510,7 @@ def test_users_who_react_are_named_and_show_what_they_got_done(run, log):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "small.swf under fcfs, users adjusted, 4 processors"
-    shown = [line.rsplit(maxsplit=1) for line in lines[13:]]
+    shown = [line.rsplit(maxsplit=1) for line in lines[15:]]
     assert [label.strip() for label, _ in shown[:3]] == ["users", "sessions", "jobs per session"]
     assert max(map(len, lines)) <= 80
 

@@ -49,6 +49,9 @@ META_METRICS = ("mean_wait", "mean_response", "mean_bounded_slowdown", "cost", "
 #: Those of which larger values are better.
 LARGER_IS_BETTER = ("throughput_per_hour",)
 
+# Those that are not the measure of their name: all jobs of a run count.
+_MEASURED = {"throughput_per_hour": "makespan_throughput_per_hour"}
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -140,7 +143,7 @@ def play(entry: Entry, case: Case, made: Trace | Metasystem, i: int, seed: int =
     if isinstance(made, Metasystem):
         return _play_grid(entry, case, made, i)
     schedule = scheduled(entry, case, made, i, seed)
-    metrics = {name: schedule.measure(name) for name in METRICS}
+    metrics = {name: schedule.measure(_MEASURED.get(name, name)) for name in METRICS}
     jobs = (schedule.workload.job, schedule.workload.submit, schedule.start, schedule.end)
     return Played(metrics, digest_of(*jobs))
 

@@ -14,7 +14,7 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.messages import note, progress
-from workloadkit.cli.results import print_comparison, print_results
+from workloadkit.cli.results import print_comparison, print_results, warn_of_calibration
 from workloadkit.cli.shared_options import add_command
 from workloadkit.errors import plural, quoted
 
@@ -133,6 +133,7 @@ def _report(results: "Results", baseline: str | None, json: Path | None) -> None
     """Print the means on stdout, and the comparison; or write them as JSON."""
     from workloadkit.provenance import plain
 
+    warn_of_calibration(results)
     has_runs = len(results.runs) > 0
     if json:
         data = results.to_dict()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from workloadkit.cli.messages import write_message
+
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
 
 #: How a measure is written, and its name in the table.
 Column = tuple[Callable[[float], str], str]
+
+
+def warn_of_calibration(results: "Results") -> None:
+    """Warn of each log and reading whose recorded service no scheduler reproduces."""
+    from analysis.calibration import failed_calibration
+    from workloadkit.experiments.calibrating import failures
+
+    for one in failures(results.calibration):
+        place = ", reading ".join(filter(None, (one["log"], one["reading"])))
+        said = failed_calibration(one, f"simulated under {one['scheduler']}")
+        write_message(f"warning: {place}: {said}")
 
 
 def print_results(results: "Results") -> None:

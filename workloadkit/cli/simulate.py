@@ -121,9 +121,9 @@ def simulate(
     Shows the metrics, unless metrics or jobs go to stdout.
     """
     import workloadkit as wk
+    from analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.io.allocations import write_allocations
-    from workloadkit.simulation.as_recorded import differ_much
 
     if scheduler and len(scheduler) > 1:
         raise ParameterError(
@@ -180,13 +180,8 @@ def simulate(
             f"{schedule.saturation.growth:.1%} of what it can serve; the queue was last empty "
             f"after {schedule.saturation.emptied:.0%} of the time"
         )
-    changed = settings.offered_load or settings.outages or settings.scales
-    if who == "open" and not changed and differ_much(schedule.metrics, schedule.recorded):
-        more = schedule.recorded["mean_wait"] > schedule.metrics["mean_wait"]
-        note(
-            f"note: the recorded waits are much {'longer' if more else 'shorter'}; the site's "
-            "partitions, priorities and limits are not simulated"
-        )
+    if failure := failed_calibration(schedule.calibration):
+        write_message(f"warning: {failure}")
     if output:
         write_log(schedule.trace(), output)
     if allocations:
@@ -206,12 +201,13 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     from workloadkit.errors import plural
 
     values = schedule.metrics
+    of_tail = {name: schedule.measure(name) for name in ("tail", "tail_work")}
     written = {
         "jobs": count(values["jobs"]),
         "left out": count(values["left_out"]),
         "killed": count(values["killed"]),
         **({"cancelled": count(values["cancelled"])} if "cancelled" in values else {}),
-        **_served(values),
+        **_served(values | of_tail),
     }
     if schedule.promised is not None:
         written["mean promise error"] = duration(values["mean_promise_error"])
@@ -263,6 +259,8 @@ def _served(values: Mapping[str, float]) -> dict[str, str]:
         "makespan": duration(values["makespan"]),
         "utilization": share(values["utilization"]),
         "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
+        "tail": duration(values["tail"]),
+        "work in the tail": f"{number(values['tail_work'] / 3600)} proc. hours",
         "mean wait": duration(values["mean_wait"]),
         "median wait": duration(values["median_wait"]),
         "mean response": duration(values["mean_response"]),

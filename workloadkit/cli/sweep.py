@@ -23,7 +23,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.messages import note, progress, write_message
 from workloadkit.cli.options import with_settings
-from workloadkit.cli.results import print_results
+from workloadkit.cli.results import print_results, warn_of_calibration
 from workloadkit.cli.users import kind_of_users
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as SweepSettings
@@ -145,6 +145,7 @@ def sweep(
         write_message(
             "warning: --seed makes no difference to a single run, which is the log itself"
         )
+    warn_of_calibration(found)
     if output:
         write(output, found.to_csv())
     if json:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,6 +19,7 @@ from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, check_load, check_number, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
+from workloadkit.experiments.calibrating import calibrate
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
 from workloadkit.experiments.mapped import Mapped, mapping_folder
@@ -331,7 +332,28 @@ class Experiment(Displayed):
                 n_left -= len(done)
                 if progress is not None:
                     progress(total - n_left, total)
-        return results_of(grid, rows, self.settings.confidence)
+        results = results_of(grid, rows, self.settings.confidence)
+        return replace(results, calibration=self._calibration(rows) if n_parts == 1 else [])
+
+    def _calibration(self, rows: Mapping[Cell, Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return whether the recorded service is reproduced, see `Results`.
+
+        The simulations of the grid show it if they are of the log as it is; else one is added.
+        """
+        names = ("log", "reading", "scheduler")
+        found = [
+            {name: row[name] for name in names} | row["calibration"]
+            for row in rows.values()
+            if row.get("calibration")
+        ]
+        known = {(one["log"], one["reading"]) for one in found}
+        if any(isinstance(users, OpenUsers) for users in self.behaviours.values()):
+            for log, reading in product(self.logs, self.readings):
+                if (log, reading) not in known:
+                    settings = self._simulated(log, reading)
+                    one = calibrate(self.logs[log], self.named_schedulers, settings)
+                    found += [{"log": log, "reading": reading, **one}] if one else []
+        return found
 
     def _known(self, file: Path | None) -> tuple[Grid, dict[Cell, dict[str, Any]]]:
         """Return the grid and the existing results."""

@@ -14,7 +14,7 @@ from workloadkit.io.strict_json import read_json
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
 
 #: Columns of the results next to those of the metrics.
-COLUMNS = (*AXES, "saturated", "runs")
+COLUMNS = (*AXES, "saturated", "runs", "calibration")
 
 #: Largest number of simulations of an experiment.
 MOST_SIMULATIONS = 10_000_000

@@ -1,7 +1,7 @@
 """The results of many simulations: means with intervals, and paired comparisons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,9 @@ class Results(Displayed):
         Origin of the results.
     size : int
         Number of simulations, including those without results.
+    calibration : list of dict, optional
+        Whether simulations of the logs at their recorded times reproduce the recorded mean wait and
+        utilization: `log`, `reading` and `scheduler`, and `Schedule.calibration`.
     """
 
     runs: pd.DataFrame
@@ -48,6 +51,7 @@ class Results(Displayed):
     confidence: float
     provenance: Mapping[str, Any]
     size: int
+    calibration: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
 
     @property
     def axes(self) -> list[str]:
@@ -204,6 +208,7 @@ class Results(Displayed):
         return self.table.to_csv(index=False, lineterminator="\n")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table, the runs and the provenance for JSON."""
+        """Return the table, the runs and the provenance for JSON; the calibration, if known."""
         tables = {"table": self.table.to_dict("records"), "runs": self.runs.to_dict("records")}
-        return plain({**tables, "provenance": self.provenance})
+        known = {"calibration": self.calibration} if self.calibration else {}
+        return plain({**known, **tables, "provenance": self.provenance})

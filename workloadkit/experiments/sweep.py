@@ -187,7 +187,8 @@ def sweep(
         parameters["seed"] = results.provenance["common"]["seed"]
     made = provenance(trace, **parameters)
     return SweepResults(
-        runs, results.metrics, options.confidence, made, results.size, options.load_by
+        *(runs, results.metrics, options.confidence, made, results.size, options.load_by),
+        calibration=results.calibration,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from workloadkit.experiments.grid import Cell, GridTask
 from workloadkit.experiments.mapped import Mapped
 from workloadkit.experiments.measuring import Metric, measure
-from workloadkit.experiments.workloads import Source
+from workloadkit.experiments.workloads import Source, StretchedLogs
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy
@@ -28,11 +28,13 @@ def simulate_task(call: Call) -> list[dict[str, Any]]:
     source, schedulers, metrics, settings, task = call
     workloads: Source = source.read() if isinstance(source, Mapped) else source
     log, others = workloads.log(task.load, task.run)  # type: ignore[arg-type]
-    rows = []
+    is_log = isinstance(workloads, StretchedLogs) and not workloads.redrawn
+    rows: list[dict[str, Any]] = []
     for name, scheduler in schedulers.items():
         schedule = simulate(log, scheduler, settings=settings, **others)
         cell = Cell(*task[:-1], scheduler=name)
         row = {**cell._asdict(), "saturated": schedule.saturated}
+        row["calibration"] = schedule.calibration if is_log else {}
         rows.append(row | {name: measure(schedule, of, name) for name, of in metrics.items()})
     return rows
 

@@ -230,7 +230,8 @@ class MetaSchedule(Displayed):
         utilization revenue`, the price of all meta jobs; and of its local jobs `mean_wait
         mean_response mean_bounded_slowdown`, the same without meta jobs as `mean_wait_alone` and so
         on, and `added_wait`, the difference of the mean waits: what meta jobs cost local ones.
-        Times in seconds; NaN without jobs.
+        Throughput and utilization are those of the window of the submissions, of a meta-scheduler
+        or to a site. Times in seconds; NaN without jobs.
         """
         frame = self.jobs
         return {
@@ -269,9 +270,9 @@ class MetaSchedule(Displayed):
         columns = ("submit", "start", "end", "procs")
         submit, start, end, procs = (np.concatenate([local[c], meta[c]]) for c in columns)
         busy = np.nan
-        if submit.size and end.max() > submit.min():
-            machine, period = each.rules.machine, (float(submit.min()), float(end.max()))
-            busy = metrics.utilization(start, end, procs, machine, *period)
+        if submit.size:
+            window = metrics.submission_window(submit, end)
+            busy = metrics.utilization(start, end, procs, each.rules.machine, *window)
         jobs_alone, start_alone = self._alone[self.prepared.system.place(each.site.name)]
         alone = start_alone - jobs_alone.submit
         response_alone = alone + jobs_alone.run
@@ -430,14 +431,18 @@ def _served(frame: "pd.DataFrame") -> dict[str, Any]:
     names = ("submit", "end", "wait", "run", "response", "bounded_slowdown")
     frame = frame.groupby((frame["part"] == 0).cumsum())[[*names]].max()
     n_jobs = len(frame)
-    makespan = float(frame["end"].max() - frame["submit"].min()) if n_jobs else 0.0
+    end = frame["end"]
     return {
         "jobs": n_jobs,
         "mean_wait": _mean(frame["wait"]),
         "median_wait": float(frame["wait"].median()) if n_jobs else np.nan,
         "mean_response": _mean(frame["response"]),
         "mean_bounded_slowdown": _mean(frame["bounded_slowdown"]),
-        "throughput_per_hour": n_jobs / makespan * _HOUR if makespan else np.nan,
+        "throughput_per_hour": metrics.throughput_per_hour(
+            end, *metrics.submission_window(frame["submit"], end)
+        )
+        if n_jobs
+        else np.nan,
         "cost": cost,
         "cancelled": cancelled,
         "held": held,

@@ -1,6 +1,7 @@
 """The recorded service of the simulated jobs."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,15 @@ from workloadkit.provenance import moved_times
 from workloadkit.simulation.measures import OF_JOBS, ServedJobs
 from workloadkit.trace import Trace
 
-#: A larger factor between two mean waits suggests that the site did more than is simulated.
+#: If the simulated and the recorded mean wait of the same jobs differ by a larger factor, or the
+#: utilization by more, the calibration fails: the simulation does not describe the site.
 MUCH = 2
+MUCH_UTILIZATION = 0.1
 
-#: Mean waits below it count as equal. [s]
+#: What a log does not contain, and a site's waits depend on.
+MISSING = ("limits", "priorities", "nodes out of service")
+
+# Mean waits below it count as equal. [s]
 _NO_WAIT = 60
 
 
@@ -31,10 +37,11 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     Returns
     -------
     dict of str to float
-        `jobs`, the number of measured jobs; `makespan`, `utilization` and `throughput_per_hour`,
-        from their first submission to their last end; and the measures that depend on jobs alone,
-        by the names of `Schedule.describe`. Empty if no wait is known, and for a log that is not a
-        site's record: one that was resampled, shaken or simulated, or had its load set.
+        `jobs`, the number of measured jobs; `makespan`; `utilization` and `throughput_per_hour`, in
+        the window of their submissions, `tail` and `tail_work` after it; and the measures that
+        depend on jobs alone, by the names of `Schedule.describe`. Empty if no wait is known, and
+        for a log that is not a site's record: one that was resampled, shaken or simulated, or had
+        its load set.
 
     Examples
     --------
@@ -59,21 +66,25 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     )
     start = jobs.submit + jobs.wait
     end = start + jobs.run
-    begin, until = float(jobs.submit.min()), float(end.max())
-    n_jobs = jobs.submit.size
+    inside = log.window.contains(jobs.submit)
+    inside = inside if inside.any() else np.ones(inside.size, dtype=bool)
+    window = metrics.submission_window(jobs.submit[inside], end[inside])
     return {
-        "jobs": n_jobs,
-        "makespan": until - begin,
-        "utilization": metrics.utilization(start, end, jobs.procs, machine, begin, until),
-        "throughput_per_hour": 3600 * n_jobs / (until - begin) if until > begin else np.nan,
+        "jobs": jobs.submit.size,
+        "makespan": metrics.makespan(jobs.submit, end),
+        "utilization": metrics.utilization(start, end, jobs.procs, machine, *window),
+        "throughput_per_hour": metrics.throughput_per_hour(end, *window),
+        "tail": max(float(end.max()) - window[1], 0.0),
+        "tail_work": metrics.work_after(start, end, jobs.procs, window[1]),
         **{name: measure(jobs) for name, measure in OF_JOBS.items()},
     }
 
 
 def differ_much(simulated: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
-    """Return whether the mean wait is much longer or shorter than the recorded one.
+    """Return whether mean wait or utilization are far from the recorded ones of the same jobs.
 
-    False if nothing is recorded.
+    The mean waits differ by more than a factor of 2, where a shorter one counts as one minute, or
+    the utilizations, where both are known, by more than 0.1. False if nothing is recorded.
 
     Examples
     --------
@@ -81,8 +92,50 @@ def differ_much(simulated: Mapping[str, float], recorded: Mapping[str, float]) -
     True
     >>> differ_much({"mean_wait": 0}, {"mean_wait": 50})
     False
+    >>> both = {"mean_wait": 60, "utilization": 0.9}, {"mean_wait": 60, "utilization": 0.7}
+    >>> differ_much(*both)
+    True
     """
     if not recorded:
         return False
-    waits = [max(of["mean_wait"], _NO_WAIT) for of in (simulated, recorded)]
-    return max(waits) > MUCH * min(waits)
+    used = [of.get("utilization", np.nan) for of in (simulated, recorded)]
+    factor = _factor(simulated["mean_wait"], recorded["mean_wait"])
+    return factor > MUCH or abs(used[0] - used[1]) > MUCH_UTILIZATION
+
+
+def _factor(one: float, other: float) -> float:
+    """Return the factor between two mean waits, at least 1."""
+    waits = max(one, _NO_WAIT), max(other, _NO_WAIT)
+    return max(waits) / min(waits)
+
+
+def distance(calibration: Mapping[str, Any]) -> float:
+    """Return the factor between the two mean waits of a calibration."""
+    return _factor(calibration["simulated_mean_wait"], calibration["recorded_mean_wait"])
+
+
+def calibration(
+    simulated: Mapping[str, float], recorded: Mapping[str, float], *, outages: bool = False
+) -> dict[str, Any]:
+    """Judge whether a simulation reproduces the recorded service of the same jobs.
+
+    Parameters
+    ----------
+    simulated, recorded : mapping of str to float
+        `mean_wait` [s] and `utilization` of the same jobs.
+    outages : bool, default False
+        Whether nodes out of service were simulated.
+
+    Returns
+    -------
+    dict of str to object
+        `holds`, see `differ_much`; `simulated_mean_wait recorded_mean_wait simulated_utilization
+        recorded_utilization`; `missing`, what the log does not contain.
+    """
+    pairs = (("simulated", simulated), ("recorded", recorded))
+    return {
+        "holds": not differ_much(simulated, recorded),
+        **{f"{of}_mean_wait": float(values["mean_wait"]) for of, values in pairs},
+        **{f"{of}_utilization": float(values["utilization"]) for of, values in pairs},
+        "missing": list(MISSING[:-1] if outages else MISSING),
+    }

@@ -20,7 +20,8 @@ PRODUCTIVITY: tuple[str, ...] = (*NAMES, "aborted_share")
 
 #: Names that it adds for all.
 FURTHER: tuple[str, ...] = (
-    *("mean_queue_length", "backlog_growth"),
+    *("mean_queue_length", "tail", "tail_work", "makespan_utilization"),
+    *("makespan_throughput_per_hour", "backlog_growth"),
     *(name for name in OF_JOBS if name not in METRICS),
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import WEEK, Clock
+from workloadkit.metrics import submission_window
 from workloadkit.sessions import THRESHOLDS
 from workloadkit.trace import Trace, check_trace
 
@@ -86,8 +87,8 @@ def measure_productivity(
     session : array_like of int, shape (n_jobs,), optional
         Session of each job, if known; by default see `arrival_sessions`.
     period : tuple of float, optional
-        The period that counts for throughput; by default from the first submission to the last
-        end. [s]
+        The period that counts for throughput; by default the window of the submissions, see
+        `workloadkit.metrics.submission_window`. [s]
     clock : Clock, optional
         Local time; by default second 0 is Monday 0:00.
 
@@ -101,15 +102,15 @@ def measure_productivity(
     >>> found.sessions["jobs"].tolist(), found.users["activity_length"].tolist()
     ([2, 1], [7200])
     >>> found.summary["jobs_per_session"], round(found.throughput_per_hour, 3)
-    (1.5, 1.488)
+    (1.5, 1.0)
     """
     import pandas as pd
 
     submit, end, user = (np.asarray(values) for values in (submit, end, user))
     session = arrival_sessions(submit, user) if session is None else np.asarray(session)
     if period is None:
-        period = (float(submit.min()), float(end.max()))
-    within = end <= period[1]
+        period = submission_window(submit, end)
+    within = (end >= period[0]) & (end <= period[1])
     local = submit if clock is None else clock.local(submit)
     jobs = pd.DataFrame({"user": user, "session": session, "submit": submit, "ended": within})
     by_session = jobs.groupby(["user", "session"])["submit"].agg(["size", "min", "max"])

@@ -16,7 +16,7 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.simulation.accuracy import Predictions, measure_predictions
-from workloadkit.simulation.as_recorded import as_recorded
+from workloadkit.simulation.as_recorded import as_recorded, calibration
 from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, PROMISES, ServedJobs
@@ -198,8 +198,7 @@ class Schedule(Displayed):
         submit = self.workload.submit
         counted = np.ones(submit.size, dtype=bool)
         if self.warmup > 0 or self.cooldown > 0:
-            recorded = self.source.column("submit")[self.workload.row]
-            inside = submit[self.source.window.contains(recorded)]
+            inside = submit[self._in_window]
             begin, until = inside.min() + self.warmup, inside.max() - self.cooldown
             counted = (submit >= begin) & (submit <= until)
             if not counted.any():
@@ -250,10 +249,37 @@ class Schedule(Displayed):
         return self.saturation.saturated
 
     @property
-    def window(self) -> tuple[float, float]:
+    def span(self) -> tuple[float, float]:
         """First submission and last end of the included jobs. [s]."""
         jobs = self.served
         return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
+
+    @cached_property
+    def window(self) -> tuple[float, float]:
+        """Begin and end of the window of utilization and throughput. [s].
+
+        It is that of the submissions, see `workloadkit.metrics.submission_window`, of the included
+        jobs that were recorded in the log's window. If users submit jobs up to the end of a
+        simulated period, it ends there, less the cool-down.
+        """
+        jobs, until = self.served, self.history.get("until")
+        if until is not None:
+            return float(jobs.submit[0]), float(until) - self.cooldown
+        inside = self._in_window[self.counted]
+        if inside.any() and not inside.all():
+            jobs = jobs.take(inside)
+        return metrics.submission_window(jobs.submit, jobs.submit + jobs.wait + jobs.run)
+
+    @property
+    def period(self) -> tuple[float, float]:
+        """The `window`, which is the period of `productivity`. [s]."""
+        return self.window
+
+    @property
+    def _in_window(self) -> NDArray[np.bool_]:
+        """Whether each job was recorded in the window of the log."""
+        recorded = self.source.column("submit")[self.workload.row]
+        return self.source.window.contains(recorded)
 
     @property
     def predicted(self) -> bool:
@@ -270,17 +296,6 @@ class Schedule(Displayed):
     def reacting(self) -> bool:
         """Whether users react to the service, instead of submitting at recorded times."""
         return str(self.parameters.get("users", "open")).partition(":")[0] != "open"
-
-    @property
-    def period(self) -> tuple[float, float]:
-        """Begin and end of the period that counts for throughput. [s].
-
-        It is the `window`; if users submit jobs up to the end of a simulated period, it ends there,
-        less the cool-down, as after that only remaining jobs are served.
-        """
-        begin, last = self.window
-        until = self.history.get("until")
-        return begin, last if until is None else float(until) - self.cooldown
 
     @cached_property
     def productivity(self) -> Productivity:
@@ -300,7 +315,7 @@ class Schedule(Displayed):
             jobs.submit + jobs.wait + jobs.run,
             jobs.user,
             session=session[counted],
-            period=self.period,
+            period=self.window,
             clock=clock,
         )
 
@@ -319,9 +334,9 @@ class Schedule(Displayed):
 
         `jobs left_out killed makespan utilization throughput_per_hour mean_wait median_wait
         mean_response mean_slowdown mean_bounded_slowdown`. Times in seconds. The makespan lasts
-        from the first submission to the last end of an included job; the utilization is that of the
-        machine in this time, by all jobs. The throughput counts the jobs that ended within the
-        `period`, which is the same time unless a simulated period ends before.
+        from the first submission to the last end of an included job. Utilization and throughput
+        are those of the `window`, which ends with the last submission: the utilization by all jobs,
+        the throughput of the included jobs that ended in it.
 
         With outages also `interrupted`, the number of interruptions; `lost`, the number of lost
         jobs; and `lost_work`, the processors × seconds of stopped runs. The utilization includes
@@ -340,17 +355,15 @@ class Schedule(Displayed):
         0 for the others.
         """
         w, counted, jobs = self.workload, self.counted, self.served
-        begin, until = self.window
-        n_jobs, makespan = jobs.submit.size, until - begin
-        busy = metrics.utilization(self.start, self.end, w.procs, self.machine, begin, until)
+        begin, last = self.span
         return {
-            "jobs": n_jobs,
+            "jobs": jobs.submit.size,
             "left_out": w.left_out,
             "killed": int(w.killed[counted].sum()),
             **self._n_cancelled,
-            "makespan": makespan,
-            "utilization": busy,
-            "throughput_per_hour": self._throughput,
+            "makespan": last - begin,
+            "utilization": self._busy(self.window),
+            "throughput_per_hour": self._throughput(self.window),
             **{name: OF_JOBS[name](jobs) for name in MEASURED},
             **self._interruptions,
             **(self.predictions.summary if self.predicted else {}),
@@ -365,12 +378,6 @@ class Schedule(Displayed):
             return {}
         rows = self.workload.row[self.counted]
         return as_recorded(self.unscaled or self.source, rows, self.machine)
-
-    @property
-    def _throughput(self) -> float:
-        jobs, (begin, until) = self.served, self.period
-        ended = int((jobs.submit + jobs.wait + jobs.run <= until).sum())
-        return ended / (until - begin) * 3600 if until > begin else np.nan
 
     @property
     def _n_cancelled(self) -> dict[str, int]:
@@ -401,7 +408,50 @@ class Schedule(Displayed):
             submit.append(self.cancelled.workload.submit)
             until.append(self.cancelled.waited_until)
         joined, ends = np.concatenate(submit), np.concatenate(until)
-        return metrics.utilization(joined, ends, np.ones(joined.size), 1, *self.window)
+        return metrics.utilization(joined, ends, np.ones(joined.size), 1, *self.span)
+
+    @cached_property
+    def calibration(self) -> dict[str, Any]:
+        """Whether the simulation reproduces the recorded mean wait and utilization of its jobs.
+
+        See `workloadkit.simulation.as_recorded.calibration`. Empty if nothing is recorded, if users
+        react, and if the load, times, sizes or the machine were scaled.
+        """
+        scaled = any(name.startswith(("scale_", "offered_load")) for name in self.parameters)
+        if scaled or self.reacting or not self.recorded:
+            return {}
+        w = self.workload
+        same = self.counted & (self.source.column("wait")[w.row] >= 0)
+        inside = same & self._in_window if (same & self._in_window).any() else same
+        window = metrics.submission_window(w.submit[inside], self.end[inside])
+        start, end, procs = (values[same] for values in (self.start, self.end, w.procs))
+        simulated = {
+            "mean_wait": float(self.wait[same].mean()),
+            "utilization": metrics.utilization(start, end, procs, self.machine, *window),
+        }
+        return calibration(simulated, self.recorded, outages="outages" in self.parameters)
+
+    def _busy(self, window: tuple[float, float]) -> float:
+        """Return the utilization between two instants."""
+        return metrics.utilization(self.start, self.end, self.workload.procs, self.machine, *window)
+
+    def _throughput(self, window: tuple[float, float]) -> float:
+        """Return the throughput of the included jobs between two instants."""
+        jobs = self.served
+        return metrics.throughput_per_hour(jobs.submit + jobs.wait + jobs.run, *window)
+
+    @cached_property
+    def _of_tail(self) -> dict[str, float]:
+        """Return the tail, and the measures of the whole makespan."""
+        w, (_, until) = self.workload, self.window
+        return {
+            "tail": max(self.span[1] - until, 0.0),
+            "tail_work": metrics.work_after(self.start, self.end, w.procs, until),
+            "makespan_utilization": self._busy(self.span),
+            "makespan_throughput_per_hour": self._throughput(
+                self.window if "until" in self.history else self.span
+            ),
+        }
 
     def measure(self, name: str) -> float:
         """Return one of the aggregates of `describe`.
@@ -426,6 +476,8 @@ class Schedule(Displayed):
             return self.metrics[name]
         if name == "mean_queue_length":
             return self._mean_queue_length
+        if name in self._of_tail:
+            return self._of_tail[name]
         if name == "backlog_growth":
             return self.saturation.growth
         if name in NAMES:
@@ -442,8 +494,12 @@ class Schedule(Displayed):
         jobs does not exceed. Means of jobs with run times up to one minute (`mean_wait_short`), up
         to ten minutes (`_medium`), and longer (`_long`). `mean_expansion_factor`;
         `mean_queue_length`, the mean over the makespan, which includes kept jobs that were
-        cancelled; `backlog_growth`, the lasting growth of the waiting work as a share of what the
-        machine can serve, NaN in less than three weeks;
+        cancelled; the `tail`, the time from the end of the window to the last end, and `tail_work`,
+        the processors × seconds that all jobs use in it; `makespan_utilization` and
+        `makespan_throughput_per_hour`, over the whole makespan, for comparisons with sources that
+        define them so (the throughput of users who submit up to the end of a simulated period is
+        that of this period); `backlog_growth`, the lasting growth of the waiting work as a share of
+        what the machine can serve, NaN in less than three weeks;
         `lee_bounded_slowdown`, the mean without the jobs that `metrics.lee_jobs` excludes;
         `jain_fairness`, Jain's index of the users' mean slowdowns.
 
@@ -470,13 +526,16 @@ class Schedule(Displayed):
         return provenance(self.source, **self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of `describe`, and `recorded`, `history`, `predictions` and the provenance.
+        """Return all of `describe`, and what else is known of the schedule.
+
+        That is `recorded`, `calibration`, `history`, `predictions` and the provenance.
 
         Those that do not apply are left out.
 
         The result is ready for JSON: None stands for undefined values.
         """
-        more: dict[str, Any] = {"recorded": self.recorded, "history": self.history}
+        more: dict[str, Any] = {"recorded": self.recorded, "calibration": self.calibration}
+        more["history"] = self.history
         if self.predicted:
             more["predictions"] = self.predictions.classes.to_dict("index")
         result = self.describe() | {name: what for name, what in more.items() if what}
