@@ -513,7 +513,8 @@ class Trace(Displayed):
     def with_columns(self, **columns: ArrayLike) -> "Trace":
         """Return a trace with some columns of its jobs replaced.
 
-        The side-car and the bursts are dropped if times of jobs are replaced.
+        The side-car is dropped if times of jobs are replaced. Bursts are submitted with their jobs;
+        they are dropped if waits or run times are replaced.
 
         Raises
         ------
@@ -531,7 +532,8 @@ class Trace(Displayed):
         tables: Any = {name: self.table(name) for name in _TABLES}  # no DataFrames of them
         tables["jobs"] = _with(tables["jobs"], new)
         if moved and self.n_bursts:
-            tables["bursts"] = _no_jobs()
+            kept = new.keys().isdisjoint({"wait", "run"})
+            tables["bursts"] = _submitted_with(tables) if kept else _no_jobs()
         return replace(self, **tables, sidecar=sidecar, changes=changes)
 
 
@@ -545,6 +547,17 @@ def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
 def _with(table: Any, columns: Mapping[str, NDArray]) -> Any:
     """Return a table with other values in some columns."""
     return Columns({**table, **columns}) if isinstance(table, Columns) else table.assign(**columns)
+
+
+def _submitted_with(tables: Mapping[str, Any]) -> Any:
+    """Return the bursts with the submit times of their jobs; only first bursts have one."""
+    jobs, bursts = tables["jobs"], tables["bursts"]
+    number, submit = np.asarray(bursts["job"]), np.asarray(bursts["submit"])
+    order = np.argsort(jobs["job"], kind="stable")
+    place = order[np.searchsorted(jobs["job"], number, sorter=order)]
+    return _with(
+        bursts, {"submit": np.where(submit < 0, submit, np.asarray(jobs["submit"])[place])}
+    )
 
 
 def lost_predecessors(trace: Trace, keep: NDArray[np.bool_]) -> int:

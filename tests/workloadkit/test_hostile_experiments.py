@@ -65,7 +65,7 @@ def test_an_experiment_that_is_none_is_an_error_of_one_line(folder, line):
 
 def test_metrics_that_are_none_are_named_within_a_line(folder):
     (folder / "x.toml").write_text(GOOD.replace("mean_wait", "m" * 5000))
-    with pytest.raises(WorkloadError, match=r"unknown metric 'm{38}…; known: jobs, .* in all\)$"):
+    with pytest.raises(WorkloadError, match=r"unknown metric 'm{39}…'; known: jobs, .* in all\)$"):
         read_experiment(folder / "x.toml")
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, parameter
+from workloadkit.errors import ParameterError, check_count, parameter
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share
 from workloadkit.settings.setting import Setting, Settings
@@ -225,6 +226,7 @@ class Check(OnMachine):
             help="Seed of the simulation, for predictions that are drawn.",
             option="--seed",
             metavar="S",
+            check=partial(check_count, least=0),
             rare=True,
         ),
     ] = None

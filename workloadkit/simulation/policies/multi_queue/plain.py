@@ -123,7 +123,9 @@ class MultiQueueScheduler(Scheduler):
                 continue
             if job in reserved:
                 profile.reserve(reserved[job], -1)
-            least, machine_least = profile.least(self.now, self.now + job.estimate)
+            least, machine_least = self.idle(), self.free  # 0 s takes nothing of a reservation
+            if job.estimate > 0:
+                least, machine_least = profile.least(self.now, self.now + job.estimate)
             lendable = [max(min(pair), 0) for pair in zip(self.idle(), least, strict=True)]
             if job in reserved:
                 profile.reserve(reserved[job])
