@@ -65,6 +65,15 @@ def test_of_two_sites_that_could_start_a_job_in_one_second_the_first_in_the_list
     assert schedule.jobs[["site", "start"]].to_numpy().tolist() == [[names[0], 5]]
 
 
+@pytest.mark.parametrize(("number", "found"), [(1, 15), (2, 5)])
+def test_of_equal_numbers_the_local_job_comes_before_the_meta_job(number, found):
+    job = {"submit": [5], "run": [10], "procs": [4]}
+    grid = MetaScheduler("grid", "redundant:sites=1", [JobSource(log=log(**job))])
+    site = Site("a", 4, "fcfs", jobs=JobSource(log=log(**job, job=[number])))
+    system = Metasystem(sites=[site], meta_schedulers=[grid])
+    assert simulate_metasystem(system, engine="python").jobs["start"].tolist() == [found]
+
+
 def test_the_oldest_come_first_in_backfilling_in_the_order_of_the_queue_alone():
     # At 70 a processor comes free; job 3, of 4, has the shadow time 100. Only one of jobs 4 and 5
     # ends by then

@@ -58,6 +58,21 @@ def test_times_with_decimals_are_not_rounded():
     assert scaled_log(log, 8, runs=0.5).column("run").tolist() == [0.75, 1.5]
 
 
+@pytest.mark.parametrize(
+    "decimal", [{"submit": [0, 1.5]}, {"run": [3, 2.5]}, {"requested_time": [3, 7.5]}]
+)
+def test_times_are_whole_only_if_those_of_all_columns_are(decimal):
+    whole = {"submit": [0, 1], "run": [1, 3], "requested_time": [1, 3], "procs": [1, 1]}
+    columns = whole | decimal
+    made = scaled_log(wk.Trace.from_columns(columns), 8, runs=0.25)
+    for name in ("run", "requested_time"):
+        assert made.column(name).tolist() == [time / 4 for time in columns[name]]
+    # decimals of a job that never ran are not simulated
+    columns = {name: [*times, 0.5] for name, times in whole.items()} | {"procs": [1, 1, -1]}
+    made = scaled_log(wk.Trace.from_columns(columns), 8, runs=0.25)
+    assert made.column("requested_time")[:2].tolist() == [1, 1]
+
+
 @given(st.lists(st.integers(1, 40), min_size=1), factors, st.integers(1, 40))
 def test_no_job_that_fits_outgrows_the_machine_and_none_vanishes(sizes, factor, machine):
     log = wk.Trace.from_columns({"submit": [0] * len(sizes), "procs": sizes})

@@ -11,7 +11,7 @@ from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.following import executed_otherwise
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Arriving, UtilityAt
-from workloadkit.simulation.workload import USUAL, Workload, make_workload
+from workloadkit.simulation.workload import USUAL, Workload, are_whole, make_workload
 from workloadkit.trace import Trace
 
 
@@ -84,7 +84,8 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     machine : int
         Processors of the machine: jobs that fit do not grow larger than it.
     runs : float, default 1
-        Factor of run times and estimates; whole seconds are rounded, half up.
+        Factor of run times and estimates; rounded, half up, if the times of all jobs that ran are
+        whole seconds.
     sizes : float, default 1
         Factor of requested and used processors, rounded, half up, to at least one.
 
@@ -114,10 +115,13 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     columns = {}
     header = trace.header
     if runs != 1:
-        columns["run"] = _scaled_times(trace.column("run"), runs)
-        columns["requested_time"] = _scaled_requests(trace.column("requested_time"), runs)
+        run, requested = trace.column("run"), trace.column("requested_time")
+        ran, known = trace.ran, requested >= 0  # False for NaN
+        whole = are_whole(trace.column("submit")[ran], run[ran], requested[ran & known])
+        columns["run"] = _scaled_times(run, runs, whole)
+        columns["requested_time"] = _scaled_requests(requested, runs, whole)
         if limit := header.number("MaxRuntime"):
-            limit = _scaled_requests(np.array([float(limit)]), runs)[0]
+            limit = _scaled_requests(np.array([float(limit)]), runs, whole=True)[0]
             header = header.replaced("MaxRuntime", f"{min(limit, MAX_TIME):.0f}")
     if sizes != 1:
         for name in ("procs", "requested_procs"):
@@ -137,20 +141,20 @@ def scaled_machine(machine: int, factor: float) -> int:
     return int(min(max(np.floor(machine * factor + 0.5), 1), MAX_PROCS))
 
 
-def _scaled_times(times: NDArray, factor: float) -> NDArray:
+def _scaled_times(times: NDArray, factor: float, whole: bool) -> NDArray:
     """Scale times; unknown and other negative ones do not change."""
     known = times >= 0  # False for NaN
     with np.errstate(over="ignore"):  # infinite times are refused later
         scaled = times * factor
-    if (times[known] == np.rint(times[known])).all():
+    if whole:
         scaled = np.floor(scaled + 0.5)
     return np.where(known, scaled, times)
 
 
-def _scaled_requests(times: NDArray, factor: float) -> NDArray:
+def _scaled_requests(times: NDArray, factor: float, whole: bool) -> NDArray:
     """Scale requested times; whole ones stay at least one second."""
-    scaled = _scaled_times(times, factor)
-    return np.where((scaled == 0) & (times > 0), 1.0, scaled)
+    scaled = _scaled_times(times, factor, whole)
+    return np.where((scaled == 0) & (times > 0), 1.0, scaled) if whole else scaled
 
 
 def _scaled_sizes(procs: NDArray, factor: float, machine: int) -> NDArray:

@@ -467,10 +467,10 @@ def _times(
     decide = [submit, run, estimate, wait[cancelled]]
     if reacting:
         decide += [wait, np.nan_to_num(trace.column("think_time")[row])]
-    if all(map(_whole, decide)):
+    if are_whole(*decide):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
         run = np.where(cancelled, shortest_estimate(run), run)
-    return submit, run, estimate, wait.astype(np.int64) if _whole(wait) else wait
+    return submit, run, estimate, wait.astype(np.int64) if are_whole(wait) else wait
 
 
 def _leaves(submit: NDArray, wait: NDArray, cancelled: NDArray[np.bool_]) -> NDArray:
@@ -489,8 +489,9 @@ def _utilities(trace: Trace, row: NDArray[np.int64]) -> Utilities | None:
     return utilities if utilities.known.any() else None
 
 
-def _whole(times: NDArray) -> bool:
-    return bool((times == np.rint(times)).all())
+def are_whole(*times: NDArray) -> bool:
+    """Whether all times are whole seconds; the shortest estimate is then 1 s."""
+    return all(bool((some == np.rint(some)).all()) for some in times)
 
 
 def _in_order(submit: NDArray, job: NDArray) -> bool:
