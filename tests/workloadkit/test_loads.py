@@ -82,7 +82,10 @@ def test_three_is_a_load_and_a_factor_of_users_has_no_limit(run, small):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("simulate", "Factor of the number of users, with --resampled, not an offered load"),
+        (
+            "simulate",
+            "number of users, with --resampled: 1.2 for 20 % more, not an offered load",
+        ),
         ("resample", "Factor of the number of users, not an offered load"),
         ("generate", "Offered load as a fraction of capacity, at most 3"),
         ("sweep", "Offered load, work / (processors x span), as a fraction of capacity, at most 3"),

@@ -132,5 +132,5 @@ def test_a_written_description_is_the_same_metasystem(tmp_path):
     ours, theirs = (simulate_metasystem(each).jobs for each in (system, again))
     assert ours.equals(theirs)
     custom = Metasystem([Site("a", 8, scheduler=wk.schedulers.parse("easy"))])
-    with pytest.raises(wk.ParameterError, match=r"a: Easy\(.*\) has no form in a file"):
+    with pytest.raises(wk.ParameterError, match=r"a: Easy\(.*… has no form in a file"):
         write_metasystem(custom, tmp_path)
