@@ -26,11 +26,12 @@ def outages(announced):
     )
 
 
+@pytest.mark.filterwarnings("ignore:the log uses up to", "ignore:trace. all waits are unknown")
 @pytest.mark.parametrize("name", sorted(schedulers.known()))
 def test_every_scheduler_takes_outages_or_refuses_as_the_pages_say(name):
     trace = random_log(3, 60)
     if name == "genetic":
-        trace = wk.add_utility(trace, priorities={0: 3, 1: 2, 2: 1}, rng=1)
+        trace = wk.add_utility(trace, priority={0: 3, 1: 2, 2: 1}, rng=1)
     scheduler = NEEDED.get(name, name)
     users = Outages((Outage(1, 9000, 30_000, procs=0),)).of_users(1, [1])
     for interrupted in ("requeue", "lose"):
