@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def use_where(choice: Choice, rng: Random, folder: Path) -> None:
     again = parse(choice.how.removeprefix("where "), kinds=kinds_of(trace), coded=False)
     same = bool((again.of(Jobs(trace)).yes == choice.keep).all())
     promises.keep(same, f"it reads back: {choice.how[:300]}")
-    promises.keep(choice.how.isprintable(), "it can be printed")
+    breaks = [c for c in choice.how if category(c) in ("Cc", "Cs", "Zl", "Zp")]
+    promises.keep(not breaks, f"it is one line, and moves no cursor: {breaks}")
     for message in choice.absent:
         promises.keep(len(message) <= 400, f"a short message: {message}")
 

@@ -291,6 +291,8 @@ def test_which_jobs_an_expression_chooses(log, expression, jobs):
         ("account in ()", "character 13: a name is expected"),
         ("account is bio", "character 12: unknown is expected"),
         ("account='bio", "character 9: a name is expected, not"),
+        ('account="b\u2028io"', "character 9: a name is expected, not"),  # a line would end there
+        ("account='b\x85io'", "character 9: a name is expected, not"),
         ("user=1; import os", "character 6: a number or a name is expected, not '1;'"),
         ("user=__import__('os')", "character 16: 'and', 'or' or the end is expected"),
         ("(" * 60 + "user=1" + ")" * 60, "parentheses may be nested 50 deep"),

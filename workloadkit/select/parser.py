@@ -35,7 +35,7 @@ _SAME = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NO_VALUES = (*RESERVED, "..", "")
 
-_CONTROLS = r"\x00-\x1f\x7f"
+_CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"  # with the ends of lines
 _QUOTED = rf"\"(?:[^\"{_CONTROLS}]|\"\")*\"|'(?:[^'{_CONTROLS}]|'')*'"
 _WORD = rf"(?:(?!\.\.)[^\s()<>=!,\"'{_CONTROLS}])+"
 _TOKEN = re.compile(rf"{_QUOTED}|[<>=!]+|\.\.|[(),]|{_WORD}|\S")
