@@ -99,9 +99,9 @@ def shake(
     shaken = trace.take(order).with_columns(submit=moved[order])
     header = trace.header
     if shaken.n_jobs:
-        header = header.with_jobs(shaken.n_jobs, shaken.n_bursts, EndTime=span(shaken)[1])
+        header = header.with_jobs(shaken.n_jobs, EndTime=span(shaken)[1])
     header = header.appended(("Note", f"shaken: {as_note(made)}"))
-    return replace(shaken, header=header, repairs=())
+    return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], repairs=())
 
 
 def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:
