@@ -88,7 +88,7 @@ def test_three_is_a_load_and_a_factor_of_users_has_no_limit(run, small):
         ),
         ("resample", "Factor of the number of users, not an offered load"),
         ("generate", "Offered load as a fraction of capacity, at most 3"),
-        ("sweep", "Offered load, work / (processors x span), as a fraction of capacity, at most 3"),
+        ("sweep", "Offered load: 0.9 for 90 % of capacity, at most 3"),
     ],
 )
 def test_the_help_says_what_load_is(run, command, said):

@@ -61,8 +61,8 @@ def sweep(
             "--load",
             metavar="X",
             show_default=False,
-            help="Offered load, work / (processors x span), as a fraction of capacity, at most 3: "
-            "0.9 for 90 %; repeat for several. By default 0.5 to 0.9 in steps of 0.1. With "
+            help="Offered load: 0.9 for 90 % of capacity, at most 3; repeat for several. By "
+            "default 0.5 to 0.9. In steps of 0.1. It is work / (processors x span). With "
             "--load-by users the same as --users-factor.",
         ),
     ] = None,
@@ -72,6 +72,7 @@ def sweep(
             "--users-factor",
             metavar="F",
             show_default=False,
+            rich_help_panel=RARE,
             help="Factor of the number of users, with --load-by users: 1.2 for 20 % more; repeat "
             "for several. By default 0.8 to 1.5 in steps of 0.1.",
         ),

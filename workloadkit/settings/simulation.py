@@ -334,9 +334,8 @@ class ExperimentSettings(Placing, Measured):
     metrics: Annotated[
         Sequence[str] | Mapping[str, Any],
         Setting(
-            help="A metric of `simulate`, later_than_fcfs, or a custom one as "
-            "module:function; repeat for several. The defaults are mean_wait, "
-            "mean_bounded_slowdown and utilization.",
+            help="Metric of `simulate`, or module:function; repeatable. Or later_than_fcfs. The "
+            "defaults are mean_wait, mean_bounded_slowdown and utilization.",
             more="In Python any name of `Schedule.describe`, or a mapping from names in the "
             "results to such names and to functions of a `Schedule` that return a number. The "
             "intervals of custom metrics may include negative values.",
