@@ -36,7 +36,7 @@ workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep --metric mine:share_on_time --load 0.8
-workloadkit sweep log.swf.gz --load-by users --users-factor 1 --users-factor 1.2 --runs 10
+workloadkit sweep log.swf.gz --load-by users --users-factor 1.2 --runs 10
 workloadkit sweep log.swf.gz --users fluid --load-by users --runs 10
 workloadkit sweep log.swf.gz --runs 100 --seed 1 --workers 4 --out results
 """
