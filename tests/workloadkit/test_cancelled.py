@@ -226,6 +226,7 @@ def test_both_engines_agree(policy, decimals):
         assert again.start.tolist() == schedule.start.tolist()
 
 
+@pytest.mark.slow
 def test_long_queues_agree():
     for how, policy in (
         (CompiledEasy, "easy"),
@@ -288,6 +289,7 @@ def test_the_checker_needs_to_know_that_they_are_kept():
     assert wk.check_schedule(trace, schedule, policy="easy").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_outages_and_nodes():
     down = wk.Outages((wk.Outage(1, 20, 60, 3), wk.Outage(2, 90, 120, 8, announced=10)))
     machine = MachineDescription(nodes=(NodeType(count=4, cores=2),))

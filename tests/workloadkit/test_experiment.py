@@ -631,7 +631,7 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
         (
             TOML.replace("[0.5, 0.8]", "0.5"),
             ParameterError,
-            "loads is 0.5; it must be a list of num",
+            "the key loads is 0.5; it must be a list",
         ),
         (TOML.replace("[0.5, 0.8]", '["x"]'), ParameterError, "x.toml: loads is 'x'"),
         (TOML.replace("a.swf", "c.swf"), WorkloadError, "c.swf: no such file"),

@@ -77,11 +77,13 @@ def plain_text(text, x, y=0.0):
     return run(read(text, {"x": x, "y": y}), {}.__getitem__)[0]
 
 
+@pytest.mark.slow
 def test_expressions_have_the_values_of_c():
     for text, (x, y) in product((*BINARY, *UNARY), PAIRS):
         assert bits(plain_text(text, x, y)) == bits(ieee(text, x, y)), (text, x, y)
 
 
+@pytest.mark.slow
 def test_functions_have_the_values_of_c():
     for (text, function), (x, y) in product(BINARY.items(), PAIRS):
         assert bits(in_floats(function)(x, y)) == bits(ieee(text, x, y)), (text, x, y)

@@ -129,6 +129,7 @@ def test_a_renewed_prediction_does_not_foresee(scheduler, engine):
         assert not foresees(scheduler, exceed=True, **how), predictor
 
 
+@pytest.mark.slow
 def test_jobs_that_outages_stop_and_users_who_react_are_predicted_again():
     outages = wk.Outages((wk.Outage(1, 9000, 9500, 8), wk.Outage(2, 20000, 20100, 16)))
     for scheduler in ("easy:backfill=sjf", "conservative"):
