@@ -123,7 +123,8 @@ class Watched(ConservativeScheduler):
     """Looks at the promises before and after each pass."""
 
     def allocate(self):
-        before = dict(self.reserved)
+        # a reservation of 0 s holds no processors, so that others may take them
+        before = {job: begin for job, begin in self.reserved.items() if job.estimate > 0}
         assert all(begin >= self.now for begin in before.values()), "a time has passed unnoticed"
         super().allocate()
         for job, promised in before.items():
