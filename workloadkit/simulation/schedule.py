@@ -350,9 +350,9 @@ class Schedule(Displayed):
         If jobs have utility functions, also `aggregate_utility`, the sum of the earned utility.
 
         If starts are `promised`, also `promised_share`, the share of the jobs with a promise; and
-        of these `mean_promise_error`, the mean distance of the start from it; `late_share`, the share
-        that started later than promised; `mean_lateness`, the mean time by which they were late,
-        0 for the others.
+        of these `mean_promise_error`, the mean distance of the start from it; `late_share`, the
+        share that started later than promised; `mean_lateness`, the mean time by which they were
+        late, 0 for the others.
         """
         w, counted, jobs = self.workload, self.counted, self.served
         begin, last = self.span
