@@ -375,7 +375,7 @@ def test_the_better_schedule_has_the_smaller_objective():
         *("utilization", "throughput_per_hour", "jain_fairness"),
         *("aggregate_utility", "utility_per_proc_hour", "earned_p25", "earned_p100"),
     ):
-        # EASY lets the third job run at once, before the last is submitted; nobody waits for it.
+        # EASY lets the third job run at once, before the last is submitted; no job waits for it.
         columns = {
             "submit": [0, 1, 2, 12],
             "run": [10, 10, 5, 4],

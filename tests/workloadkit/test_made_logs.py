@@ -244,7 +244,7 @@ ROWS = {
 def limited(**header):
     lines = ("; MaxProcs: 4", *(f"; {label}: {value}" for label, value in header.items()))
     log = wk.Trace.from_columns(ROWS, header=wk.Header(lines))
-    beside = {
+    columns = {
         "account": ["a", "b", "a", "b"],
         "run": [1000.0, 400, 1, 300],
         "procs": [2.0, 2, 1, 4],
@@ -253,7 +253,7 @@ def limited(**header):
         "attempts": [2.0, 1, 1, 1],
         "executions": ['[{"run": 9}, {"run": 1000}]', "", "", ""],
     }
-    return replace(log, sidecar=pd.DataFrame(beside))
+    return replace(log, sidecar=pd.DataFrame(columns))
 
 
 @pytest.mark.parametrize("engine", ["compiled", "python"])

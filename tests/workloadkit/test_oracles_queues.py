@@ -95,7 +95,7 @@ def test_simulations_obey_the_rules_of_their_model(name, servers):
         silence, _, _ = pauses(closed)
         assert (silence >= 0).all()
         assert is_exponential(np.r_[silence, closed.groupby("user")["submit"].min()], 4.0)
-    if name == "cautious":  # nobody submits in a longer queue; within a second, none does twice
+    if name == "cautious":  # no user submits in a longer queue, or twice within a second
         assert (waiting_at(plain["submit"], plain) <= 1).all()
         silence, _, _ = pauses(plain)
         assert set(plain["user"]) == set(range(1, 7)) and (silence >= 0).all()

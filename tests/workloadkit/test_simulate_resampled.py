@@ -177,8 +177,8 @@ def test_there_is_a_mean_of_all_runs_and_one_of_those_not_saturated(log):
         assert row["saturated"] == saturated.sum()
         for name, part in (("mean_wait", runs), ("mean_wait_others", runs[~saturated])):
             expected = mean_interval(part["mean_wait"], positive=True)
-            told = [row[f"{name}{end}"] for end in ("", "_low", "_high")]
-            assert told == pytest.approx(expected, nan_ok=True)
+            means = [row[f"{name}{end}"] for end in ("", "_low", "_high")]
+            assert means == pytest.approx(expected, nan_ok=True)
     assert found.table["saturated"].iloc[0] == 0
     assert found.table["saturated"].iloc[-1] == 4
     assert found.table["mean_wait"].notna().all()

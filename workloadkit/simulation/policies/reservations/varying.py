@@ -40,7 +40,7 @@ def job_arrived(state, job, now):
 
 @inline
 def prediction_renewed(state, job, now):
-    """Let scores follow a renewed prediction; all places are found anew in each pass."""
+    """Let scores follow a renewed prediction; all places are found again in each pass."""
     _follow(state, RENEWED, job, now)
 
 
