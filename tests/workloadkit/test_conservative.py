@@ -139,7 +139,7 @@ def test_promises_are_kept_and_no_time_passes_unnoticed(trace, overrun, passes):
 
 
 class KeepsPromises(ConservativeScheduler):
-    """All start as promised at first."""
+    """All start as promised at first, but jobs of 0 s, whose reservations hold no processors."""
 
     def __init__(self, compression="full"):
         super().__init__(compression)
@@ -149,7 +149,8 @@ class KeepsPromises(ConservativeScheduler):
         super().allocate()
         for job in self._at.jobs:
             begin = self.reserved.get(job, job.start)
-            assert self.promised.setdefault(job, begin) == begin
+            promised = self.promised.setdefault(job, begin)
+            assert begin == promised or (job.estimate == 0 and begin > promised)
 
 
 @given(long_queues(), st.sampled_from(PASSES))
