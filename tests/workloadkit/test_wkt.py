@@ -1,7 +1,10 @@
 """Logs as Parquet files: exactly what was written, in the layout that is documented."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +15,7 @@ from hypothesis import given
 
 from tests.data import TRACES, format_path
 from tests.small_logs import as_read, logs, trace_of, valued
-from workloadkit import FormatError, Header, Trace, WorkloadError, read_log, read_swf
+from workloadkit import FormatError, Header, Trace, WorkloadError, read_log, read_swf, write_swf
 from workloadkit import read_wkt as read
 from workloadkit import write_wkt as write
 from workloadkit.fields import FIELDS
@@ -193,3 +196,21 @@ def test_other_parquet_files_are_named(run, tmp_path):
     code, _, err = run("simulate", tmp_path / NAME)
     assert code == 1
     assert err.strip().endswith("is a Parquet file, but not a log that workloadkit has written")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no list of threads here")
+@pytest.mark.parametrize("read", ["wkt.read_wkt", "sidecar.read_sidecar", "parquet.table_in"])
+def test_no_thread_reads_that_could_abort_the_end_of_the_process(read, tmp_path):
+    log = log_of({"id": "1", "account": "a"}, {"id": "2", "account": "b"})
+    write(log, tmp_path / NAME)
+    (sidecar_path,) = write_swf(log, tmp_path / "site.swf")
+    path = str(sidecar_path if read.startswith("sidecar") else tmp_path / NAME)
+    source = f"open({path!r}, 'rb').read(), {path!r}" if read.endswith("in") else repr(path)
+    code = f"""
+import os, pyarrow.parquet, pandas
+from workloadkit.io import parquet, sidecar, wkt
+before = os.listdir("/proc/self/task")
+{read}({source})
+assert os.listdir("/proc/self/task") == before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -54,15 +54,28 @@ def table_in(data: bytes, name: str) -> Any:
     FormatError
         With the name of the file.
     """
+    return reading_parquet(name, lambda: rows_of(open_parquet(io.BytesIO(data))))
+
+
+# Arrow's threads may abort a process that ends soon after they have read, so all is read in ours.
+def open_parquet(source: Any) -> Any:
+    """Open a Parquet file."""
     import pyarrow.parquet as pq
 
-    def read() -> Any:
-        # not pq.read_table: its threads may abort a process that ends soon after
-        table = pq.ParquetFile(io.BytesIO(data)).read()
-        table.validate(full=True)
-        return table
+    return pq.ParquetFile(source, pre_buffer=False)
 
-    return reading_parquet(name, read)
+
+def rows_of(parquet: Any) -> Any:
+    """Return the Arrow table in an open file, all of it checked: texts are valid UTF-8, too."""
+    table = parquet.read(use_threads=False)
+    table.validate(full=True)
+    return table
+
+
+def frame_of(table: Any) -> "pd.DataFrame":
+    """Return the columns of an Arrow table for pandas."""
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, use_threads=False)
+    return frame
 
 
 def check_types(name: str, arrow: Any) -> None:

@@ -14,7 +14,17 @@ from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.companions import Companion
 from workloadkit.io.files import is_file, writing
-from workloadkit.io.parquet import KEY, check_types, note_of, reading_parquet, with_kinds, words_of
+from workloadkit.io.parquet import (
+    KEY,
+    check_types,
+    frame_of,
+    note_of,
+    open_parquet,
+    reading_parquet,
+    rows_of,
+    with_kinds,
+    words_of,
+)
 from workloadkit.job_columns import NUMBERED
 
 if TYPE_CHECKING:
@@ -126,20 +136,17 @@ def read_sidecar(
     FormatError
         If the file is not a side-car.
     """
-    import pyarrow.parquet as pq
-
     name = os.fspath(path)
 
     def read() -> "tuple[pd.DataFrame, dict[str, Any] | None]":
         with Path(path).open("rb") as stream:
-            parquet = pq.ParquetFile(stream)
+            parquet = open_parquet(stream)
             if n_jobs not in (None, parquet.metadata.num_rows):
                 raise FormatError(name, "belongs to another log")
-            arrow = parquet.read()
-            arrow.validate(full=True)  # also checks that texts are valid UTF-8
+            arrow = rows_of(parquet)
             check_types(name, arrow)
             origin = note_of(name, arrow.schema.metadata, "log_sha256")
-            return arrow.to_pandas(ignore_metadata=True), origin
+            return frame_of(arrow), origin
 
     table, origin = reading_parquet(name, read)
     if origin is None or "job" not in table or not table.columns.is_unique:

@@ -14,7 +14,15 @@ from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.machine import from_dict
-from workloadkit.io.parquet import check_types, note_of, reading_parquet, with_kinds
+from workloadkit.io.parquet import (
+    check_types,
+    frame_of,
+    note_of,
+    open_parquet,
+    reading_parquet,
+    rows_of,
+    with_kinds,
+)
 from workloadkit.io.swf.writing import header_text
 from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, MAGIC, SIDECAR, seal
 from workloadkit.trace import Columns, Trace
@@ -103,9 +111,8 @@ def looks_like(lines: list[str]) -> bool:
 def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
     """Return the columns of a file and the metadata of this package."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    parquet = pq.ParquetFile(pa.BufferReader(data))
+    parquet = open_parquet(pa.BufferReader(data))
     note = note_of(path, parquet.metadata.metadata, "wkt")
     if note is None:
         raise FormatError(path, "is a Parquet file, but not a log that workloadkit has written")
@@ -121,8 +128,7 @@ def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
         raise FormatError(path, "contains no jobs")
     if n_jobs > _MOST_JOBS_PER_BYTE * len(data):
         raise FormatError(path, f"claims {n_jobs:,} jobs in {len(data):,} bytes")
-    arrow = parquet.read()
-    arrow.validate(full=True)  # also checks that texts are valid UTF-8
+    arrow = rows_of(parquet)
     if len(set(arrow.column_names)) < len(arrow.column_names):
         raise FormatError(path, "has two columns of one name")
     return arrow, note
@@ -233,6 +239,6 @@ def _sidecar(path: str, arrow: Any) -> "pd.DataFrame | None":
         raise FormatError(path, "a side-car has no such column", field=SIDECAR + "job")
     chosen = arrow.select(names)
     check_types(path, chosen)
-    table = reading_parquet(path, lambda: chosen.to_pandas(ignore_metadata=True))
+    table = reading_parquet(path, lambda: frame_of(chosen))
     table.columns = table.columns.str.removeprefix(SIDECAR)
     return with_kinds(path, table)
