@@ -73,9 +73,7 @@ def simulate(trace, policy, outages, procs=4, **options):
 def assert_same(schedule, other):
     assert schedule.start.tolist() == other.start.tolist()
     assert list(schedule.runs) == list(other.runs)
-    assert list(schedule.jobs) == list(other.jobs)
-    for name in schedule.jobs:
-        assert schedule.jobs[name].tolist() == other.jobs[name].tolist()
+    pd.testing.assert_frame_equal(schedule.jobs, other.jobs, check_exact=True)
     assert schedule.metrics == other.metrics
 
 
