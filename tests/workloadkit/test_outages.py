@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
