@@ -103,15 +103,21 @@ def disagreement(seed, policy, predictor, overrun, passes, unit, engines=ENGINES
 
 
 LATE_WITH_DECIMALS = {"overrun": "late", "passes": "instant", "unit": 15.25}
+KILLED_BY_EVENT = {"predictor": None, "overrun": "kill", "passes": "event", "unit": 0.25}
 
 #: Jobs that are planned with 0 s: one with a reservation is not backfilled; a reservation of 0 s is
-#: passed while others have its processors.
-OF_NO_TIME = tuple(
-    {"seed": seed, "policy": policy, "predictor": predictor, **LATE_WITH_DECIMALS}
-    for seed, policy, predictor in (
-        (669066660, "selective:threshold=1.25", "factor:0.5,correct=double"),
-        (2449336412, "conservative", "quantile:q=0.5,window=4,correct=none"),
-    )
+#: passed while others have its processors, and its place in the plan is then used again; one that
+#: starts between two ends of a second counts as ended in the next pass.
+OF_NO_TIME = (
+    *(
+        {"seed": seed, "policy": policy, "predictor": predictor, **LATE_WITH_DECIMALS}
+        for seed, policy, predictor in (
+            (669066660, "selective:threshold=1.25", "factor:0.5,correct=double"),
+            (2449336412, "conservative", "quantile:q=0.5,window=4,correct=none"),
+        )
+    ),
+    {"seed": 286, "policy": "conservative", **KILLED_BY_EVENT},
+    {"seed": 3986, "policy": "creasy:alpha=6000", **KILLED_BY_EVENT},
 )
 
 

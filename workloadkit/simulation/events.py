@@ -128,17 +128,20 @@ def _give_back(state, now):
 def free_what_ends(state, now):
     """Free the processors of jobs that end now as planned: they count as ended in every pass.
 
-    Ends are listed in the order of the starts and taken from there. A job whose estimate has been
-    corrected in this second, up to this second, is free from the next pass on.
+    Ends are listed in the order of the starts and taken from there; those of jobs of 0 s that
+    start in this second are added. A job whose estimate has been corrected in this second, up to
+    this second, is free from the next pass on.
     """
     at, ends, end_jobs, due = state.at, state.ends, state.end_jobs, state.due
     if at[N_ENDED] == at[N_DUE]:
         at[N_ENDED] = at[N_DUE] = 0
-        place = at[N_RUNNING]
-        while place > 0 and ends[place - 1] <= now:
-            place -= 1
-            due[at[N_DUE]] = LATE - end_jobs[place]
-            at[N_DUE] += 1
+    place = at[N_RUNNING]
+    for number in range(at[N_ENDED], at[N_DUE]):
+        place -= due[number] <= LATE  # listed before
+    while place > 0 and ends[place - 1] <= now:
+        place -= 1
+        due[at[N_DUE]] = LATE - end_jobs[place]
+        at[N_DUE] += 1
     for number in range(at[N_ENDED], at[N_DUE]):
         job, last = LATE - due[number], at[N_RUNNING] - 1
         if job >= 0 and state.start[job] + state.jobs.estimate[job] == now:

@@ -229,6 +229,8 @@ def allocate(state, new, now):
     elif at[VOID] or not at[KEPT]:
         _replan(state, now)  # without the jobs that have ended
     else:
+        if policy.when[NEXT_START] < now:
+            _forget_passed(state, now)
         pass_time(state, now)
         low = _give_back(state, now)
     if not ahead and not at[VOID] and (at[ROOM] or _may_move(state, now)):
@@ -239,6 +241,16 @@ def allocate(state, new, now):
     at[ENDED], at[KEPT], at[ROOM] = 0, not ahead, False
     _finish(state, new, now)
     at[VOID] = False
+
+
+@bare
+def _forget_passed(state, now):
+    """Remove the places of jobs of 0 s that could not start then; their steps are used again."""
+    policy = state.policy
+    for place in range(policy.at[WAIT]):
+        job = policy.waiting[place]
+        if policy.reserved[job] < now and policy.plan.starts[job] != NONE:
+            take_out(state, job, now)
 
 
 @inline
@@ -475,7 +487,7 @@ def _start(state, job, now):
     """Start a job; the plan needs the step of its start no longer."""
     _starts(state, job, now)
     start_job(state, job, now)
-    if state.policy.at[KEPT]:
+    if state.policy.at[KEPT] and state.policy.plan.starts[job] != NONE:
         drop(state, state.policy.plan.starts[job])
 
 
