@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from datetime import UTC, datetime
 
 
 def pairs(text):
@@ -90,3 +91,82 @@ def jobs(text):
             }
         )
     return found, others
+
+
+def instant(date):
+    """Seconds since 1970 of the date of a line, in UTC."""
+    return int(datetime.strptime(date, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC).timestamp())
+
+
+def processors(values):
+    return procs_of_nodes(values.get("exec_vnode", "")) or procs_of_hosts(values["exec_host"])
+
+
+def execution(values, sizes):
+    """When a run started and ended, and its processor seconds; a job without hosts had none.
+
+    `sizes` are the phases of the job: walltime and processors of each that ended, and the
+    processors of the last one.
+    """
+    start, end = int(values.get("start", 0)), int(values["end"])
+    walltime = seconds(values.get("resources_used.walltime"))
+    on_hosts = "exec_host" in values or "exec_vnode" in values
+    if not start or (start >= end and not on_hosts and values.get("Exit_status") != "0"):
+        return {"start": None, "end": end, "used": 0}
+    run = walltime or end - start
+    *ended, last = sizes or [(0, processors(values))]
+    used = sum(lasted * procs for lasted, procs in ended)
+    used += (run - sum(lasted for lasted, _ in ended)) * last[1]
+    return {"start": start, "end": end, "used": used}
+
+
+def whole_jobs(text):
+    """Jobs with all of their runs, from the records in their order, which is that of time.
+
+    Runs with one id and creation are those of one job, unless two overlap. Its wait is that of the
+    last run, from the creation of the job; what the others used is lost.
+    """
+    runs, begun, created, phases = {}, {}, {}, {}
+    for line in filter(str.strip, text.splitlines()):
+        date, kind, name, rest = line.split(";", 3)
+        values = pairs(rest)
+        submit = int(values["ctime"]) if "ctime" in values else created.get(name)
+        if kind == "Q":
+            created[name] = instant(date) if submit is None else submit
+        elif kind == "S":
+            begun[name] = values
+        elif kind == "u":  # how long a phase lasted
+            sizes = phases.setdefault(name, [])
+            sizes.append((seconds(values["resources_used.walltime"]), processors(values)))
+        elif kind == "e":
+            phases.setdefault(name, []).append((None, processors(values)))
+        elif kind == "R" and "end" not in values:  # the record of Torque is empty
+            values = begun.pop(name) | {"end": instant(date)}
+            runs.setdefault((name, int(values["ctime"])), []).append(execution(values, []))
+        elif kind in "ER":
+            sizes = phases.pop(name, []) if kind == "E" else []
+            runs.setdefault((name, submit), []).append(execution(values, sizes))
+            begun.pop(name, None)
+        elif kind == "D" and name not in begun:
+            run = {"start": None, "end": instant(date), "used": 0}
+            runs.setdefault((name, submit), []).append(run)
+    return [job for (name, submit), some in runs.items() for job in jobs_of(name, submit, some)]
+
+
+def jobs_of(name, submit, runs):
+    """One job with these runs, or one for each if two overlap."""
+    runs = sorted(runs, key=lambda run: run["start"] or run["end"])
+    ran = [run for run in runs if run["start"] is not None]
+    if any(b["start"] < a["end"] for i, a in enumerate(ran) for b in ran[i + 1 :]):
+        return [job for run in runs for job in jobs_of(name, submit, [run])]
+    *earlier, last = runs
+    return [
+        {
+            "id": name,
+            "submit": submit,
+            "wait": (last["start"] or last["end"]) - submit,
+            "used": sum(run["used"] for run in runs),
+            "lost": sum(run["used"] for run in earlier),
+            "attempts": len(runs),
+        }
+    ]

@@ -8,6 +8,7 @@ from tests.planted import (  # noqa: F401  the kinds add themselves
     lsf,
     pbs,
     plants_jobs,
+    plants_parts,
     plants_text,
     plants_units,
     sites,

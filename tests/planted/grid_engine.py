@@ -1,6 +1,7 @@
 """Write what happened as Grid Engine accounts for it, or Univa in milliseconds (accounting(5))."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.planted.truth import Attempt, Job
 
@@ -22,8 +23,9 @@ def line(
     unit: int = 1,
     task: int = 0,
     failed: tuple[int, int] | None = None,
+    pe_task: str = "NONE",
 ) -> str:
-    """Return the line of an attempt."""
+    """Return the line of an attempt, or of a task of it."""
     ran = attempt.start is not None
     start, end = (attempt.start or 0, attempt.end) if ran else (0, 0)
     cpu = job.cpu if ran else 0
@@ -34,9 +36,16 @@ def line(
         *(failed or _FAILED[attempt.state]),
         *(attempt.run, f"{cpu}.000000", "0.000000", "104188.000000", *[0] * 14),
         *("NONE", job.account, "mpi", attempt.procs, task, f"{cpu}.000000", "7.335", "0.000044"),
-        *(f"-l h_rt={job.limit} -pe mpi {attempt.procs}", "0.000000", "NONE", "189153280.0", 0, 0),
+        *(f"-l h_rt={job.limit} -pe mpi {attempt.procs}", "0.000000"),
+        *(pe_task, "189153280.0", 0, 0),
     ]
     return ":".join(map(str, fields))
+
+
+def task(job: Job, attempt: Attempt, number: int, cpu: int, *, unit: int = 1) -> str:
+    """Return the line of a task of a parallel job, with its own CPU time."""
+    host = f"{number + 1}.{job.nodes[0]}"
+    return line(replace(job, cpu=cpu), attempt, unit=unit, pe_task=host)
 
 
 def records(job: Job, *, unit: int = 1) -> list[tuple[int, str]]:

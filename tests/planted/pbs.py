@@ -1,7 +1,9 @@
 """Write what happened as PBS Professional and Torque account for it (their guides)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from tests.planted.truth import Attempt, Job
 
@@ -58,6 +60,8 @@ def ended(kind: str, job: Job, attempt: Attempt, *, pro: bool, array: str = "") 
 def records(job: Job, *, pro: bool) -> list[tuple[int, str]]:
     """Return all records of a job: queued, started, rerun and ended, or deleted."""
     found = [record("Q", job.attempts[0].submit, job, f"queue={job.partition}")]
+    if job.resized:
+        return [*found, *phases(job)]
     for attempt in job.attempts:
         if attempt.start is None:
             found.append(record("D", attempt.end, job, "requestor=al@srv"))
@@ -70,6 +74,28 @@ def records(job: Job, *, pro: bool) -> list[tuple[int, str]]:
         else:  # the record of Torque is empty
             found.append(record("R", attempt.end, job, ""))
     return found
+
+
+def phases(job: Job) -> list[tuple[int, str]]:
+    """Return the records of a job that released nodes, as PBS Professional writes them.
+
+    Each phase that ended has an `u`, followed by a `c` with what is left, and the last an `e`; the
+    `E` record has the nodes of the first phase, and the walltime of all.
+    """
+    start, found = job.attempts[0].start, []
+
+    def phase(kind: str, at: int, part: Attempt, used: str = "") -> None:
+        whole = replace(part, start=start)
+        found.append(record(kind, at, job, f"{attributes(job, whole, pro=True)}{used}"))
+
+    phase("S", start or 0, job.attempts[0])
+    for part, after in pairwise(job.attempts):
+        phase("u", part.end, part, f" session=77 resources_used.walltime={_clock(part.run)}")
+        phase("c", part.end, after)
+    last = job.last
+    phase("e", last.end, last, f" session=77 resources_used.walltime={_clock(last.run)}")
+    whole = replace(last, start=start, procs=job.attempts[0].procs)
+    return [*found, ended("E", job, whole, pro=True)]
 
 
 def text(found: Sequence[tuple[int, str]]) -> bytes:

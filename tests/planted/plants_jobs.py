@@ -1,4 +1,4 @@
-"""Plants in what happened: jobs that never started, attempts, shared ids, changes of size."""
+"""Plants in what happened: jobs that never started, and attempts."""
 
 import io
 from collections.abc import Callable
@@ -11,12 +11,10 @@ from tests.planted.judge import Planted
 from tests.planted.plants import plant, share
 from tests.planted.truth import Job, Truth, truth
 
-_LOST = ("NODE_FAIL", "PREEMPTED")
+LOST = ("NODE_FAIL", "PREEMPTED")
 
 
-def _changed(
-    rng: Random, jobs: list[Job], change: Callable[[Job], Job], most: int = 8
-) -> list[Job]:
+def changed(rng: Random, jobs: list[Job], change: Callable[[Job], Job], most: int = 8) -> list[Job]:
     """Return the jobs with some of them changed, and these."""
     numbers = {job.number for job in share(rng, jobs, most)}
     return [change(job) if job.number in numbers else job for job in jobs]
@@ -24,7 +22,7 @@ def _changed(
 
 def _with_waiting(rng: Random, *states: str) -> tuple[list[Job], int]:
     """Draw jobs of which some never started and others were cancelled in their first second."""
-    jobs = _changed(rng, sites.jobs(rng), sites.cancelled_at_once, 3)
+    jobs = changed(rng, sites.jobs(rng), sites.cancelled_at_once, 3)
     n_ran = len(jobs)
     for number in range(rng.randint(2, 20)):
         job = sites.job(rng, 5000 + number, jobs[number % n_ran].last.submit + 7)
@@ -48,11 +46,11 @@ def slurm_never_started_with_processors(rng: Random) -> Planted:
 def slurm_never_started_without_nodes(rng: Random) -> Planted:
     """Without NodeList, a start at the end after a wait is all that there is to see."""
     jobs = sites.jobs(rng)
-    changed = _changed(rng, jobs, lambda job: sites.never_started(rng, job))
-    n = sum(job.last.start is None for job in changed)
+    jobs = changed(rng, jobs, lambda job: sites.never_started(rng, job))
+    n = sum(job.last.start is None for job in jobs)
     style = slurm.dialect(rng, without=["NodeList"])
-    data = slurm.export(changed, style, old=True)
-    return Planted(data, "slurm", truth(changed), says="start", affected=n)
+    data = slurm.export(jobs, style, old=True)
+    return Planted(data, "slurm", truth(jobs), says="start", affected=n)
 
 
 @plant("start")
@@ -138,19 +136,19 @@ def sge_failed_before_start(rng: Random) -> Planted:
     return Planted(grid_engine.text(records), "sge", true)
 
 
-def _requeued(rng: Random, *states: str, new_submit: bool = False) -> list[Job]:
-    return _changed(
+def requeued(rng: Random, *states: str, new_submit: bool = False) -> list[Job]:
+    return changed(
         rng,
         sites.jobs(rng),
         lambda job: sites.requeued(
-            rng, job, rng.choice(states or _LOST), rng.randint(1, 3), new_submit=new_submit
+            rng, job, rng.choice(states or LOST), rng.randint(1, 3), new_submit=new_submit
         ),
     )
 
 
 @plant("attempts")
 def slurm_requeued(rng: Random) -> Planted:
-    jobs = _requeued(rng, new_submit=rng.random() < 0.7)
+    jobs = requeued(rng, new_submit=rng.random() < 0.7)
     style = slurm.dialect(rng, "AllocTRES", delimiter="|")
     true = truth(jobs, "lost", "status", "gpu_hours")
     return Planted(slurm.export(jobs, style, shuffled=rng), "slurm", true)
@@ -159,7 +157,7 @@ def slurm_requeued(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_with_steps(rng: Random) -> Planted:
     """`sacct -D` without `-X`: the steps of each attempt follow it."""
-    jobs = _requeued(rng, new_submit=rng.random() < 0.7)
+    jobs = requeued(rng, new_submit=rng.random() < 0.7)
     style = slurm.dialect(rng, "TotalCPU")
     table = []
     for job in jobs:
@@ -172,7 +170,7 @@ def slurm_requeued_with_steps(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_across_files(rng: Random) -> Planted:
     """Attempts of a job are in the exports of two months."""
-    jobs, style = _requeued(rng, new_submit=True), slurm.dialect(rng)
+    jobs, style = requeued(rng, new_submit=True), slurm.dialect(rng)
     rows = slurm.rows(jobs, style)
     files = [slurm.text(rows[start::2], style).encode() for start in range(2)]
     return Planted(
@@ -186,7 +184,7 @@ def slurm_requeued_across_files(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_by_hand(rng: Random) -> Planted:
     """The attempts before `scontrol requeue` are REQUEUED."""
-    jobs = _requeued(rng, "REQUEUED", new_submit=True)
+    jobs = requeued(rng, "REQUEUED", new_submit=True)
     data = slurm.export(jobs, slurm.dialect(rng))
     return Planted(data, "slurm", truth(jobs, "status"))
 
@@ -194,7 +192,7 @@ def slurm_requeued_by_hand(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_in_old_versions(rng: Random) -> Planted:
     """Older versions print CANCELLED or FAILED; such rows may be jobs, their hours are the same."""
-    jobs = _requeued(rng, "CANCELLED", "FAILED", new_submit=True)
+    jobs = requeued(rng, "CANCELLED", "FAILED", new_submit=True)
     whole = truth(jobs, "lost")
     true = Truth(core_hours=whole.core_hours, lost=whole.lost)
     return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", true)
@@ -203,7 +201,7 @@ def slurm_requeued_in_old_versions(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_with_attempts(rng: Random) -> Planted:
     """Each attempt a partial line: the hours are the same, and so is what was lost."""
-    jobs = _requeued(rng, new_submit=True)
+    jobs = requeued(rng, new_submit=True)
     whole = truth(jobs, "lost")
     true = Truth(core_hours=whole.core_hours, lost=whole.lost)
     data = slurm.export(jobs, slurm.dialect(rng))
@@ -213,7 +211,7 @@ def slurm_requeued_with_attempts(rng: Random) -> Planted:
 @plant("attempts")
 def slurm_requeued_and_not_ended(rng: Random) -> Planted:
     """The last attempt waits or runs, or was cancelled before it started: the others had hours."""
-    jobs = _requeued(rng, new_submit=True)
+    jobs = requeued(rng, new_submit=True)
     style = slurm.dialect(rng, "NodeList", delimiter="|")
     table, hours = [], 0.0
     for job in jobs:
@@ -236,7 +234,7 @@ def slurm_requeued_and_not_ended(rng: Random) -> Planted:
 @plant("attempts")
 def pbs_rerun(rng: Random) -> Planted:
     """R records of PBS Professional have all fields; E records of one submission occur too."""
-    jobs = _requeued(rng)
+    jobs = requeued(rng)
     data = pbs.export(jobs, pro=True)
     if rng.random() < 0.3:
         data = data.replace(b";R;", b";E;")
@@ -246,7 +244,7 @@ def pbs_rerun(rng: Random) -> Planted:
 @plant("attempts")
 def torque_rerun(rng: Random) -> Planted:
     """R records of Torque are empty: the S record before has the start and the processors."""
-    jobs = _requeued(rng)
+    jobs = requeued(rng)
     n = sum(len(job.attempts) - 1 for job in jobs)
     data = pbs.export(jobs, pro=False)
     return Planted(data, "pbs", truth(jobs), says=r"rerun|requeue|attempt", affected=n)
@@ -254,118 +252,69 @@ def torque_rerun(rng: Random) -> Planted:
 
 @plant("attempts")
 def lsf_requeued(rng: Random) -> Planted:
-    jobs = _requeued(rng)
+    jobs = requeued(rng)
     return Planted(lsf.export(jobs), "lsf", truth(jobs))
 
 
 @plant("attempts")
 def sge_rescheduled(rng: Random) -> Planted:
-    jobs = _requeued(rng)
+    jobs = requeued(rng)
     data = grid_engine.export(jobs, unit=rng.choice([1, 1000]))
     return Planted(data, "sge", truth(jobs, "status"))
 
 
-def _of_shared_id(rng: Random) -> list[Job]:
-    """Draw jobs, among them the tasks of arrays under one id, which run at the same time."""
-    jobs = sites.jobs(rng)
-    for array in range(rng.randint(1, 3)):
-        first = sites.job(rng, 7000 + array, rng.choice(jobs).last.submit)
-        submit, procs = first.last.submit, first.last.procs
-        begin = (first.last.start or 0) + 5
-        for _ in range(rng.randint(4, 30)):
-            start = begin + rng.choice([0, 0, 1, 60, 120])
-            end = start + rng.choice([7200, 7260, 7200 + rng.randrange(2000)])
-            attempt = replace(first.last, submit=submit, start=start, end=end, state="COMPLETED")
-            jobs.append(replace(first, attempts=(replace(attempt, procs=procs),)))
-    return list(dict.fromkeys(jobs))  # equal tasks would be one row twice
+@plant("attempts")
+def pbs_rerun_and_deleted_while_queued(rng: Random) -> Planted:
+    """A job that was requeued and deleted while it waited again: its attempts had their hours."""
+    jobs = requeued(rng)
+    jobs = _killed_while_waiting_again(jobs)
+    data = pbs.export(jobs, pro=rng.random() < 0.5)
+    return Planted(data, "pbs", Truth(core_hours=sum(job.core_hours for job in jobs)))
 
 
-@plant("shared id")
-def slurm_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _of_shared_id(rng)
-    data = slurm.export(jobs, slurm.dialect(rng), shuffled=rng)
-    return Planted(data, "slurm", truth(jobs, "status"))
+@plant("attempts")
+def lsf_requeued_and_killed_while_pending(rng: Random) -> Planted:
+    jobs = _killed_while_waiting_again(requeued(rng))
+    return Planted(lsf.export(jobs), "lsf", Truth(core_hours=sum(job.core_hours for job in jobs)))
 
 
-@plant("shared id")
-def slurm_tasks_and_attempts(rng: Random) -> Planted:
-    """Some ids are shared by tasks, others are those of requeued jobs."""
-    jobs = [
-        sites.requeued(rng, job, rng.choice(_LOST), new_submit=True)
-        if job.number % 9 == 0 and job.number < 7000
-        else job
-        for job in _of_shared_id(rng)
-    ]
-    return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", truth(jobs, "status"))
+def _killed_while_waiting_again(jobs: list[Job]) -> list[Job]:
+    """Return the jobs; the last attempts of requeued ones never start."""
+
+    def killed(job: Job) -> Job:
+        *earlier, last = job.attempts
+        gone = replace(last, start=None, end=earlier[-1].end + 500, state="CANCELLED")
+        return replace(job, attempts=(*earlier, gone))
+
+    return [killed(job) if len(job.attempts) > 1 else job for job in jobs]
 
 
-@plant("shared id")
-def slurm_tasks_of_arrays(rng: Random) -> Planted:
-    """Tasks of arrays as `sacct` prints them: JobID has the task, JobIDRaw is unique or absent."""
-    jobs = _of_shared_id(rng)
-    style = slurm.dialect(rng)
+@plant("attempts")
+def sge_rescheduled_with_tasks(rng: Random) -> Planted:
+    """Each attempt of a parallel job has lines of its tasks, which have its CPU time."""
+    unit, jobs = rng.choice([1, 1000]), requeued(rng)
+    records = []
+    for job in jobs:
+        for attempt in job.attempts:
+            tasks, rest = rng.randint(1, 3), job.cpu
+            for task in range(tasks):
+                cpu = rest if task == tasks - 1 else rest // 2
+                rest -= cpu
+                records.append((attempt.end, grid_engine.task(job, attempt, task, cpu, unit=unit)))
+            line = grid_engine.line(replace(job, cpu=0), attempt, unit=unit)
+            records.append((attempt.end, line))
+    data = grid_engine.text(records)
+    return Planted(data, "sge", truth(jobs, "status", "cpu"))
+
+
+@plant("start")
+def slurm_cancelled_before_its_planned_start(rng: Random) -> Planted:
+    """`sacct` prints the start that was planned when a job is cancelled: it is after the end."""
+    jobs, _ = _with_waiting(rng)
+    style = slurm.dialect(rng, "NodeList", delimiter="|")
     table = slurm.rows(jobs, style)
-    for place, row in enumerate(table):
-        if row["JobID"] >= "7000":
-            row.update(JobID=f"{row['JobID']}_{place}", JobIDRaw=f"{8000 + place}")
-    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs, "status"))
-
-
-@plant("shared id")
-def pbs_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _of_shared_id(rng)
-    pro = rng.random() < 0.5
-    records = [pbs.ended("E", job, job.last, pro=pro) for job in jobs]
-    return Planted(pbs.text(records), "pbs", truth(jobs))
-
-
-@plant("shared id")
-def lsf_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _of_shared_id(rng)
-    return Planted(lsf.export(jobs), "lsf", truth(jobs))
-
-
-@plant("shared id")
-def sge_tasks_under_one_id(rng: Random) -> Planted:
-    jobs = _of_shared_id(rng)
-    return Planted(grid_engine.export(jobs), "sge", truth(jobs))
-
-
-@plant("shared id")
-def rows_twice(rng: Random) -> Planted:
-    """Exports of periods that overlap have the same row twice, which is one job."""
-    jobs, style = sites.jobs(rng), slurm.dialect(rng)
-    table = slurm.rows(jobs, style)
-    table += share(rng, table, 20)
-    data = slurm.text(table, style).encode()
-    return Planted(data, "slurm", truth(jobs, "status"), says="repeated", must_say=True)
-
-
-@plant("shared id")
-def slurm_recycled_ids(rng: Random) -> Planted:
-    """Another job has the id of one that ended long before, as after a reset of the counter."""
-    jobs = sites.jobs(rng)
-    later = [
-        sites.job(rng, job.number, job.last.end + 86400 * rng.randint(30, 300))
-        for job in share(rng, jobs)
-    ]
-    jobs += later
-    return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", truth(jobs, "status"))
-
-
-@plant("resized")
-def slurm_resized(rng: Random) -> Planted:
-    jobs = _changed(rng, sites.jobs(rng), lambda job: sites.resized(rng, job))
-    data = slurm.export(jobs, slurm.dialect(rng), shuffled=rng)
-    return Planted(data, "slurm", truth(jobs, "status"))
-
-
-@plant("resized")
-def slurm_resized_and_requeued(rng: Random) -> Planted:
-    """Some jobs change their size, others are requeued; the hours are those of all parts."""
-    jobs = _changed(rng, _requeued(rng, new_submit=True), lambda job: _resized_once(rng, job))
-    return Planted(slurm.export(jobs, slurm.dialect(rng)), "slurm", truth(jobs, "lost"))
-
-
-def _resized_once(rng: Random, job: Job) -> Job:
-    return sites.resized(rng, job) if len(job.attempts) == 1 else job
+    ends = [attempt for job in jobs for attempt in job.attempts]
+    for row, attempt in zip(table, ends, strict=True):
+        if attempt.start is None:
+            row["Start"] = slurm.iso(attempt.end + rng.randint(1, 100_000))
+    return Planted(slurm.text(table, style).encode(), "slurm", truth(jobs))

@@ -7,8 +7,10 @@ import re
 import numpy as np
 import pytest
 
+import analysis
 import workloadkit as wk
 from tests.data import format_path
+from workloadkit.executions import executions_of
 from workloadkit.io.lsf import looks_like
 from workloadkit.io.lsf.record import MalformedError, fields_of, parse
 
@@ -45,6 +47,7 @@ def record(
     limit=3600,
     run_time=240,
     ineligible=-1,
+    last_resize=None,
 ):
     """Return a record as LSF 10 writes it."""
     texts = [
@@ -54,7 +57,8 @@ def record(
         *(len(asked), *map(quoted, asked), len(hosts), *map(quoted, hosts)),
         *(state, 60.0, quoted(name), quoted(command), usage, '""', quoted(project)),
         *(exit_status, procs, '""', '""', index, memory, 0, '""', '""', '""', quoted(sla), 0, '""'),
-        *(exit_info, '""', -1, '"/ann"', '""', '""', '""', -1, '""', '""', 6160, '""', start),
+        *(exit_info, '""', -1, '"/ann"', '""', '""', '""', -1, '""', '""', 6160, '""'),
+        start if last_resize is None else last_resize,
         *('""', '""', 0, 0),  # neither extensions nor the usage of hosts
         *(limit, 4194304, 1024, quoted("select[type == any]"), '""', -1, '""', -1, 0, '""', 0, 0),
         *('""', run_time, '"/home"', 0, '""', 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -455,3 +459,124 @@ def test_the_published_records():
         assert trace.sidecar["nodes"][0] == nodes
     both = wk.read_lsf(path)  # of one id and submission: taken for attempts
     assert (both.intake.rows, both.n_jobs, both.intake.noted) == (2, 1, ())
+
+
+def resized(
+    at,
+    before,
+    hosts,
+    *,
+    job=7,
+    index=0,
+    start=160,
+    shrinks=True,
+    files=("2*n1", "4*n1"),
+    given=None,
+):
+    """Return the record of a change at some time; `before` is the previous one."""
+    texts = [
+        *(quoted("JOB_RESIZE"), quoted("10.1"), at, job, index, start, 500, quoted("ann")),
+        *(int(shrinks), before, len(hosts), *map(quoted, hosts)),
+        *(1, quoted(files[0]), len(hosts), *map(quoted, hosts), 1, quoted(files[1])),
+    ]
+    return " ".join(map(str, texts if given is None else texts[:given]))
+
+
+def hours_of(trace):
+    """Return start, run and processors of all executions."""
+    found = executions_of(trace)
+    return found[["start", "run", "procs"]].to_numpy().tolist()
+
+
+GROWN = (resized(220, 160, ["4*n1"]), resized(340, 220, ["4*n1", "4*n2"]))
+LAST = record(hosts=("2*n1",), last_resize=340)  # from 340 to 400
+
+
+@pytest.mark.parametrize("attempts", [False, True])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_a_resized_job_has_the_hours_of_all_its_sizes(attempts, order):
+    lines = [*GROWN, LAST]
+    trace = read(*(lines[i] for i in order), attempts=attempts)
+    assert hours_of(trace) == [[60, 60, 4], [120, 120, 8], [240, 60, 2]]
+    line = trace.jobs.iloc[0]
+    # 60 × 4 + 120 × 8 + 60 × 2 = 1320 processor seconds in 240 s: 5.5, rounded to even
+    assert line[["wait", "run", "procs", "status"]].tolist() == [60, 240, 6, 1]
+    assert line[["cpu", "memory"]].tolist() == [1, 1333]  # of 6 s and 8000 KB in total
+    assert analysis.operations.usage(trace, "user")["core_hours"].sum() == 1320 / 3600
+    assert executions_of(trace)["outcome"].tolist() == 3 * ["completed"]
+    assert trace.sidecar["attempts"].tolist() == [1]
+    assert left_out(trace) == {"parts of resized jobs combined into one run": 2}
+    assert not any("resized" in repair.kind for repair in trace.intake.noted)
+
+
+def test_changes_belong_to_the_element_and_the_run_in_which_they_were_made():
+    one = resized(220, 160, ["4*n1"], index=1)
+    other = resized(240, 160, ["6*n1"], index=2)
+    again = resized(720, 700, ["4*n1"], index=1, start=700)
+    ends = [
+        record(index=1, state=32, exit_info=18, end=400),
+        record(index=2),
+        record(index=1, start=700, end=800, run_time=100),
+    ]
+    trace = read(one, other, ends[1], ends[0], again, ends[2])
+    found = executions_of(trace).assign(id=lambda t: trace.sidecar["id"].to_numpy()[t["row"]])
+    assert found[["id", "attempt", "run", "procs"]].to_numpy().tolist() == [
+        ["7[2]", 0, 80, 6],
+        ["7[2]", 0, 160, 4],
+        ["7[1]", 0, 60, 4],
+        ["7[1]", 0, 180, 4],
+        ["7[1]", 1, 20, 4],
+        ["7[1]", 1, 80, 4],
+    ]
+
+
+def test_the_suspension_of_a_resized_job_is_spread_over_its_sizes():
+    trace = read(*GROWN, record(hosts=("2*n1",), last_resize=340, run_time=200))
+    assert [run for _, run, _ in hours_of(trace)] == [50, 100, 50]
+    assert trace.jobs["run"].tolist() == [200]
+    assert any("spread over all sizes" in repair.kind for repair in trace.intake.noted)
+
+
+UNKNOWN = "resized, but not all of its sizes are known: one size for the whole run"
+
+
+@pytest.mark.parametrize(
+    ("lines", "kinds"),
+    [
+        ([LAST], {}),  # the records are in another file
+        ([GROWN[1], LAST], {"changed sizes that are incomplete or do not fit the run": 1}),
+        ([*GROWN, record(end=300)], {"changed sizes that are incomplete or do not fit the run": 2}),
+        (
+            [GROWN[0], resized(340, 220, []), LAST],
+            {"changed sizes that are incomplete or do not fit the run": 2},
+        ),
+    ],
+)
+def test_what_is_not_known_of_the_sizes_is_said(lines, kinds):
+    trace = read(*lines)
+    kept = {kind.removesuffix(" of their job"): n for kind, n in left_out(trace).items()}
+    assert kept == kinds
+    assert executions_of(trace).empty
+    assert [repair.count for repair in trace.intake.noted if repair.kind == UNKNOWN] == [1]
+
+
+def test_changes_that_no_job_has_are_counted():
+    cut = resized(220, 160, ["4*n1", "4*n2"], job=8, given=12)
+    odd = resized(220, "x", ["4*n1"], job=8)
+    repeated = [*GROWN, LAST, *GROWN, LAST]
+    trace = read(resized(220, 160, ["4*n1"], job=8), cut, odd, *repeated)
+    assert left_out(trace) == {
+        "changed sizes of jobs that did not end (JOB_RESIZE)": 1,
+        "invalid record: truncated": 1,
+        "invalid record: a numeric field is not a number": 1,
+        "repeated records": 3,
+        "parts of resized jobs combined into one run": 2,
+    }
+    assert trace.intake.rows == 9
+    assert [run for _, run, _ in hours_of(trace)] == [60, 120, 60]
+
+
+def test_a_job_whose_last_resize_is_its_start_was_not_resized():
+    trace = read(record(last_resize=160))
+    assert trace.jobs["procs"].tolist() == [4]
+    assert not trace.intake.noted

@@ -769,3 +769,130 @@ def test_processors_up_to_the_most_are_believed():
 )
 def test_no_zone_is_farther_than_fourteen_hours(date, kind):
     assert noted(read(ended(end=360).replace(clock(360), date))) == {kind: 1}
+
+
+# Jobs that release nodes while they run (pbs_release_nodes)
+
+
+def nodes(*shares):
+    """Return where a job ran, with its processors on each node."""
+    return " ".join(
+        (
+            "exec_host=" + "+".join(f"n{i}/0*{n}" for i, n in enumerate(shares)),
+            "exec_vnode=" + "+".join(f"(n{i}:ncpus={n})" for i, n in enumerate(shares)),
+        )
+    )
+
+
+def phase(letter, second, shares, walltime=None, job="1.srv", start=60):
+    """Return the record of a phase; only those of phases that ended have a walltime."""
+    used = "" if walltime is None else f"session=7 run_count=1 resources_used.walltime={walltime}"
+    times = f"ctime={ZERO} qtime={ZERO} etime={ZERO} start={ZERO + start}"
+    return line(letter, job, second, f"user=al group=g queue=q {times} {nodes(*shares)} {used}")
+
+
+def released(walltimes=(100, 120, 80)):
+    """Return the records of a job that had 16, 8 and 4 processors; its end has the first ones."""
+    first, second, third = walltimes
+    return [
+        phase("u", 160, (8, 4, 4), first),
+        phase("c", 160, (8,)),
+        phase("u", 280, (8,), second),
+        phase("c", 280, (4,)),
+        phase("e", 360, (4,), third),
+        ended(more=f"{nodes(8, 4, 4)} resources_used.walltime=300 resources_used.cput=900"),
+    ]
+
+
+OF_RELEASED = {
+    "next phase records (c)": 2,
+    "last phase records (e)": 1,
+    "parts of resized jobs combined into one run": 2,
+}
+
+
+@pytest.mark.parametrize("attempts", [False, True])
+def test_a_job_that_releases_nodes_has_the_hours_of_each_phase(attempts):
+    trace = read(*released(), attempts=attempts)
+    found = executions_of(trace)
+    assert found[["start", "run", "procs", "nodes"]].to_numpy().tolist() == [
+        [60, 100, 16, 3],
+        [160, 120, 8, 1],
+        [280, 80, 4, 1],
+    ]
+    row = trace.jobs.iloc[0]
+    # 100 × 16 + 120 × 8 + 80 × 4 = 2880 processor seconds in 300 s: 9.6
+    assert (row["wait"], row["run"], row["procs"], row["status"]) == (60, 300, 10, 1)
+    assert row["cpu"] == 90
+    assert trace.sidecar["attempts"].tolist() == [1]
+    assert left_out(trace) == OF_RELEASED
+    assert noted(trace) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [
+        (lambda lines: lines[:4] + lines[5:], [100, 120, 80]),  # the last `c` has the size
+        (lambda lines: [lines[-1], *lines[:-1]], [100, 120, 80]),
+        (lambda lines: released((100, 0, 80))[:4] + lines[4:], [100, 120, 80]),  # by the dates
+        (lambda lines: [*lines[:4], *lines], [100, 120, 80]),
+    ],
+)
+def test_phases_are_found_in_any_order_and_by_their_dates(change, runs):
+    found = executions_of(read(*change(released())))
+    assert found["run"].tolist() == runs
+    assert found["procs"].tolist() == [16, 8, 4]
+
+
+def test_a_suspended_job_that_releases_nodes_has_its_walltimes():
+    lines = [*released((50, 60, 40))[:-1], ended(more=f"{nodes(8, 4, 4)} {USED}=150")]
+    trace = read(*lines)
+    assert executions_of(trace)["run"].tolist() == [50, 60, 40]
+    assert trace.sidecar["suspended"].tolist() == [150]
+
+
+USED = "resources_used.walltime"
+UNFIT = "changed sizes that are incomplete or do not fit the run of their job"
+UNKNOWN = "resized, but not all of its sizes are known: one size for the whole run"
+
+
+@pytest.mark.parametrize(
+    ("lines", "n_unfit"),
+    [
+        (released()[4:], 0),  # the phases before are in another file
+        ([released()[0], released()[-1]], 1),
+        ([*released((100, 250, 80))], 2),
+        ([*released()[:2], phase("u", 280, (), 120), *released()[3:]], 2),
+    ],
+)
+def test_phases_that_are_not_all_known_are_said(lines, n_unfit):
+    trace = read(*lines)
+    assert trace.jobs[["run", "procs"]].to_numpy().tolist() == [[300, 16]]
+    assert left_out(trace).get(UNFIT, 0) == n_unfit
+    assert noted(trace)[UNKNOWN] == 1
+
+
+def test_a_start_that_was_pruned_is_no_change_of_size():
+    """Its last phase is the whole run, and the end has what it was pruned to."""
+    lines = [phase("s", 61, (8,)), phase("e", 360, (8,), 300), ended(more=nodes(8))]
+    trace = read(*lines)
+    assert trace.jobs["procs"].tolist() == [8]
+    assert noted(trace) == {}
+
+
+def test_phases_of_a_job_that_runs_and_of_one_that_was_rerun():
+    running = phase("u", 160, (8, 4), 100, job="2.srv")
+    rerun = [
+        phase("u", 160, (8, 4), 100),
+        phase("c", 160, (4,)),
+        ended(end=200, more=f"{nodes(4)} {USED}=140", letter="R"),
+        ended(start=220, end=320, more=f"{nodes(8, 4)} {USED}=100"),
+    ]
+    trace = read(running, *rerun)
+    found = executions_of(trace)
+    assert found[["attempt", "run", "procs"]].to_numpy().tolist() == [
+        [0, 100, 12],
+        [0, 40, 4],
+        [1, 100, 12],
+    ]
+    assert left_out(trace)["phases of jobs that did not end (u)"] == 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.fields import CANCELLED, COMPLETED
 from workloadkit.io.arrays import n_tasks
 from workloadkit.io.cells import Cells, Words
-from workloadkit.io.lsf.record import hosts_of
+from workloadkit.io.lsf.record import ABSURD, hosts_of, with_index
 from workloadkit.io.lsf.states import DONE, EXIT, REASONS, UNFINISHED
 from workloadkit.io.records import Records
 
@@ -20,7 +20,6 @@ _NO_LIMIT = 2**31 - 1
 _EXCLUSIVE = 0x40  # the bit of `bsub -x` in the options
 _PTILE = re.compile(r"\bspan\[[^\]]*\bptile=(\d{1,9})\b", re.ASCII)
 _ELEMENTS = re.compile(r"\[(\d[\d,:-]*)\](?:%\d+)?$", re.ASCII)
-_ABSURD = 1e18  # larger values are unknown
 
 _REASONS = [word for word, _ in REASONS]
 _STATUSES = np.array([status for _, status in REASONS])
@@ -31,7 +30,7 @@ def add_jobs(
     numbers: Mapping[str, NDArray[np.float64]],
     cells: Cells,
     places: NDArray[np.int64],
-) -> None:
+) -> NDArray[np.int64]:
     """Add the jobs that have ended; count the others.
 
     Parameters
@@ -42,9 +41,14 @@ def add_jobs(
     cells : Cells
         Its texts.
     places : ndarray of int64, shape (n_records,)
+
+    Returns
+    -------
+    ndarray of int64
+        Lines of the jobs whose size changed.
     """
     number = {
-        name: np.where(np.abs(column) < _ABSURD, column, np.nan) for name, column in numbers.items()
+        name: np.where(np.abs(column) < ABSURD, column, np.nan) for name, column in numbers.items()
     }
     state = np.nan_to_num(number["state"]).astype(np.int64)
     done, left = (state & DONE) > 0, (state & EXIT) > 0
@@ -62,7 +66,7 @@ def add_jobs(
         keep &= ~missing
     rows = np.flatnonzero(keep)
     if not rows.size:
-        return
+        return places[:0]
     number = {name: column[keep] for name, column in number.items()}
     places, done, cells = places[keep], done[keep], cells.take(rows)
     started = number["start"] > 0
@@ -133,6 +137,7 @@ def add_jobs(
         qos=cells.words("service_class"),
         executable=cells.combined(("name", "command"), _executable),
     )
+    return places[(number["last_resize"] > start) & (number["last_resize"] <= end)]
 
 
 def _node_list(hosts: str) -> str:
@@ -189,7 +194,7 @@ def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArr
     """Return job ids, with the index appended for jobs of an array."""
     ids = ids.copy()
     for i in np.flatnonzero(index > 0).tolist():
-        ids[i] = f"{ids[i]}[{index[i]:.0f}]"
+        ids[i] = with_index(ids[i], index[i])
     return ids
 
 

@@ -109,6 +109,10 @@ def lex(lines: Lines) -> Finished:
     for name, place in record.NUMBERS_OF_TAIL.items():
         numbers[name] = np.where(has_tail, fields.number(tail + place, has_tail)[0], -1.0)
     numbers["ineligible"] = _ineligible(fields, tail, has_tail)
+    resizable = n_rest > record.LAST_RESIZE
+    number, plain = fields.number(rest + record.LAST_RESIZE, resizable)
+    fields.good &= plain | ~resizable
+    numbers["last_resize"] = np.where(resizable, number, -1.0)
     n_tail = np.where(has_tail, fields.n_fields - tail, 0)
     numbers["extent"] = np.minimum(n_rest, record.N_EXTENSIONS) + np.minimum(
         n_tail, record.RUN_TIME + 2

@@ -21,8 +21,10 @@ from workloadkit.io.lsf.record import (
     MalformedError,
     fields_of,
     parse,
+    parse_resize,
 )
 from workloadkit.io.records import ImportOptions, Records
+from workloadkit.io.resizing import UNKNOWN_SIZES, Part, split_runs
 from workloadkit.trace import Trace
 
 KIND = "LSF accounting (lsb.acct)"
@@ -31,7 +33,9 @@ _JOB_FINISH = '"JOB_FINISH" '
 _NEXT_RECORD = '"JOB_FINISH" "'  # cannot occur within quoted text
 _RECORD = re.compile(r'"([A-Z][A-Z0-9_]*)" +"[\d.]*" +\d')
 _TEXTS = (*TEXTS, *TEXTS_BEHIND, "hosts")
-_OTHER_RECORDS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE"})
+_OTHER_RECORDS = frozenset({"EVENT_ADRSV_FINISH"})
+_JOB_RESIZE = "JOB_RESIZE"
+_NOT_ENDED = "changed sizes of jobs that did not end (JOB_RESIZE)"
 
 
 def read_lsf(
@@ -45,8 +49,9 @@ def read_lsf(
 ) -> Trace:
     """Read LSF's accounting, lsb.acct [1]_.
 
-    A job's processors are the slots on its hosts at its end (``16*host`` counts 16; repeated hosts
-    count repeatedly), and its requested processors are numProcessors. Its run time is runTime if
+    A job's processors are the slots on its hosts (``16*host`` counts 16; repeated hosts count
+    repeatedly), those at its end or, if it was resized (JOB_RESIZE), their mean over its run; the
+    side-car has its parts. Its requested processors are numProcessors. Its run time is runTime if
     recorded, which excludes suspension, else the time from start to the event. The requested time
     is the run limit (``bsub -W``, of a queue or of an application), in LSF 9 and later; not used
     are the estimate (``-We``), which is scaled by the host and no limit, and a ``#BSUB -W`` within
@@ -123,7 +128,7 @@ def read_lsf(
     reader = _Reader()
     for block in reader.records.line_blocks(source):
         reader.read(block)
-    reader.end_file()
+    reader.finish()
     path = source_path(list_of_sources(source)[0])
     return assemble(reader.records, kind=KIND, path=path, options=options, states=STATES)
 
@@ -149,6 +154,8 @@ class _Reader:
         self.held_place = 0
         # number of records by version and extent
         self.extents: defaultdict[str, Counter[float]] = defaultdict(Counter)
+        self.parts: list[Part] = []  # of resized jobs
+        self.resized: list[NDArray[np.int64]] = [np.empty(0, np.int64)]  # lines of their ends
 
     def read(self, block: Block) -> None:
         """Read whole lines."""
@@ -192,7 +199,19 @@ class _Reader:
         if whole.any():
             numbers = {name: column[whole] for name, column in numbers.items()}
             cells = cells.take(np.flatnonzero(whole))
-            add_jobs(self.records, numbers, cells, where[whole])
+            self.resized.append(add_jobs(self.records, numbers, cells, where[whole]))
+
+    def finish(self) -> None:
+        """Count an incomplete record, and split the runs of resized jobs."""
+        self.end_file()
+        resized = np.concatenate(self.resized)
+        if self.parts:
+            table = self.records.frame()
+            by = (table["end"] - table["start"]).to_numpy()
+            table, known = split_runs(table, self.parts, self.records, by=by, alone=_NOT_ENDED)
+            self.records.restore(table)
+            resized = resized[~np.isin(resized, known)]
+        self.records.note_where(UNKNOWN_SIZES, np.ones(resized.size, bool), resized)
 
     def cut_short(self, version: Words, extent: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which records are shorter than most of their version so far."""
@@ -269,7 +288,12 @@ class _Reader:
                 "is a stream of LSF's events (lsb.stream), which is not supported; use lsb.acct",
                 line=place - block.place + block.first_line,
             )
-        if kind in _OTHER_RECORDS:
+        if kind == _JOB_RESIZE:
+            try:
+                self.parts.append(parse_resize(fields_of(text), place))
+            except MalformedError as error:
+                self.records.leave_out(f"invalid record: {error}", place)
+        elif kind in _OTHER_RECORDS:
             self.records.leave_out(f"records of {kind}", place)
         else:
             self.records.leave_out("other records" if kind else "not a record", place)

@@ -1,4 +1,4 @@
-"""One JOB_FINISH record of LSF's accounting, field by field.
+"""One record of LSF's accounting, JOB_FINISH or JOB_RESIZE, field by field.
 
 The order is that of IBM's page on lsb.acct [1]_, corrected by records of LSF 9 and 10: the usage of
 a host has six fields, and the run limit precedes options3.
@@ -11,8 +11,11 @@ References
 import csv
 import re
 from functools import lru_cache
+from math import nan
 from operator import itemgetter
 from typing import NamedTuple
+
+from workloadkit.io.resizing import Part
 
 #: Positions of fields from the first one.
 VERSION, _END, _ID, _OPTIONS, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 5, 6, 7, 8, 10
@@ -21,7 +24,7 @@ _USER, _QUEUE, _REQUIREMENTS, N_ASKED = 11, 12, 13, 22
 #: Positions from the job's state, which follows the hosts.
 _STATE, _NAME, _COMMAND, _USER_TIME, _SYSTEM_TIME = 0, 2, 3, 4, 5
 _PROJECT, _EXIT_STATUS, _INDEX, _MAX_MEMORY, _SLA, EXIT_INFO = 24, 25, 29, 30, 35, 38
-N_EXTENSIONS = 53
+LAST_RESIZE, N_EXTENSIONS = 50, 53
 
 #: Positions from the run limit, which follows the usage of each host.
 _RUN_LIMIT, RUN_TIME, N_NETWORKS = 0, 13, 15
@@ -33,6 +36,10 @@ _pick_numbers_behind = itemgetter(_STATE, _INDEX, _USER_TIME, _SYSTEM_TIME, _MAX
 # If one of these is not a number, the fields have another order.
 WHOLE_IN_TAIL = (0, 1, 2, 5, 7, 8, 10, 11, RUN_TIME)
 _pick_numbers_of_tail = itemgetter(*WHOLE_IN_TAIL)
+
+# Positions in a JOB_RESIZE record: its time, the job, the start of its run, the previous change.
+_pick_of_resize = itemgetter(2, 4, 5, 9)
+_JOB, _N_BEFORE = 3, 10
 
 #: Number of fields of one host's usage; five in some versions, as documented.
 HOST_FIELDS = (6, 5)
@@ -70,6 +77,9 @@ TEXTS_BEHIND = {
     "exit_status": _EXIT_STATUS,
     "service_class": _SLA,
 }
+
+#: Larger numbers are unknown.
+ABSURD = 1e18
 
 # Most counts are small; looking them up is fast.
 _COUNTS = {str(count): count for count in range(1000)}
@@ -109,6 +119,7 @@ class Finish(NamedTuple):
     system_time: float
     max_memory: float
     exit_info: float
+    last_resize: float
     run_limit: float
     run_time: float
     ineligible: float
@@ -187,6 +198,7 @@ def parse(fields: list[str]) -> Finish:
             system_time,
             max_memory,
             exit_info,
+            _number(rest[LAST_RESIZE]) if n_rest > LAST_RESIZE else -1.0,
             float(tail[_RUN_LIMIT]) if known else -1.0,
             float(tail[RUN_TIME]) if known else -1.0,
             _ineligible(tail) if known else -1.0,
@@ -204,6 +216,57 @@ def parse(fields: list[str]) -> Finish:
         raise MalformedError(_CUT_SHORT) from None
     except ValueError:
         raise MalformedError(_NO_NUMBERS) from None
+
+
+def parse_resize(fields: list[str], place: int) -> Part:
+    """Return what a job had before a change of its size, from a JOB_RESIZE record.
+
+    The record contains the time of this change and of the previous one, which is the start of the
+    job at first, and the hosts between them.
+
+    Raises
+    ------
+    MalformedError
+        If it is truncated, or a numeric field is not a number.
+
+    Examples
+    --------
+    >>> record = '"JOB_RESIZE" "10.1" 460 7 0 160 500 "ann" 1 160 2 "4*n1" "4*n2" 1 "4*n2"'
+    >>> part = parse_resize(fields_of(record), 1)
+    >>> part.id, part.start, part.begins, part.ends, part.procs, part.node_list
+    ('7', 160.0, 0.0, 300.0, 8.0, '4*n1,4*n2')
+    """
+    try:
+        numbers = _pick_of_resize(fields)
+        n_hosts = _count(fields[_N_BEFORE])
+        hosts = fields[_N_BEFORE + 1 :][:n_hosts]
+        if len(hosts) < n_hosts:
+            raise IndexError
+        if not _plain(numbers):
+            raise ValueError
+        now, index, start, before = map(float, numbers)
+        if max(map(abs, (now, index, start, before))) >= ABSURD:
+            raise ValueError
+    except IndexError:
+        raise MalformedError(_CUT_SHORT) from None
+    except ValueError:
+        raise MalformedError(_NO_NUMBERS) from None
+    slots, nodes, names = hosts_of(" ".join(map(_quoted, hosts)))
+    name = with_index(fields[_JOB], index)
+    return Part(place, name, start, before - start, now - start, slots, nodes, nan, names)
+
+
+def with_index(job: str, index: float) -> str:
+    """Return a job id, with the index appended for an element of an array."""
+    return f"{job}[{index:.0f}]" if index > 0 else job
+
+
+def _number(text: str) -> float:
+    """Return a number, -1 for anything else."""
+    try:
+        return float(text) if _plain((text,)) else -1.0
+    except ValueError:
+        return -1.0
 
 
 def _count(text: str) -> int:

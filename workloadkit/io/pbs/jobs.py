@@ -12,6 +12,7 @@ from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
 from workloadkit.io.pbs.layouts import Layouts, Values
 from workloadkit.io.pbs.lexer import LexedLines, Lexer
+from workloadkit.io.pbs.phases import ENDED, LAST, NEXT, Phase, parts_of
 from workloadkit.io.pbs.rows import (
     KEYS,
     N_DATE,
@@ -27,6 +28,7 @@ from workloadkit.io.pbs.rows import (
     submissions,
 )
 from workloadkit.io.records import Records
+from workloadkit.io.resizing import split_runs
 
 #: Records that do not contain the end of a job, by their letter.
 OTHER_RECORDS = {
@@ -38,9 +40,8 @@ OTHER_RECORDS = {
     "C": "checkpoint records (C)",
     "T": "restart records (T)",
     "s": "records of pruned starts (s)",
-    "u": "phase update records (u)",
-    "c": "next phase records (c)",
-    "e": "last phase records (e)",
+    NEXT: "next phase records (c)",
+    LAST: "last phase records (e)",
     "a": "alteration records (a)",
     "z": "suspension records (z)",
     "r": "resumption records (r)",
@@ -59,6 +60,7 @@ OTHER_RECORDS = {
 _UNDATED = "without a submit time (ctime, qtime, etime)"
 _WHOLE_ARRAY = "records of whole arrays, the tasks of which are the jobs (E)"
 _DATED_RERUN = "rerun record without times (R): ran from its start record to the date of the line"
+_NOT_ENDED = "phases of jobs that did not end (u)"
 _NO_CTIME = "no ctime: submitted at qtime or etime"
 
 
@@ -99,6 +101,7 @@ class PbsReader:
         self.line = 0  # in its block
         self.dated: list[tuple[str, float, int]] = []  # dates, ends and places of E records
         self.moments: list[NDArray[np.float64]] = []  # places, ends and dates, as rows of numbers
+        self.phases: list[Phase] = []
 
     def read(self, block: Block) -> None:
         """Read some lines."""
@@ -152,10 +155,15 @@ class PbsReader:
             text = parts[3] if len(parts) == 4 else ""
             if letter == "E":
                 self.ended(place + line, date, job_id, text)
-            elif letter in "QSRDAM":
+                continue
+            if letter in "QSRDAM":
                 told = submits[row] if row >= 0 else self.submission(text)
                 self.not_ended(place + line, date, letter, job_id, text, told)
-            else:
+                continue
+            if letter in (ENDED, NEXT, LAST):
+                second = self.second(date)
+                self.phases.append(Phase(second, place + line, letter, job_id, self.values(text)))
+            if letter != ENDED:
                 kind = OTHER_RECORDS.get(letter, "records with an unknown letter")
                 self.records.leave_out(kind, place + line)
         if no_records:
@@ -326,6 +334,11 @@ class PbsReader:
             self.give_up(job_id, job)
         self.unended = {}
         self.flush(Cells.none(), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        if self.phases:
+            table = self.records.frame()
+            by, parts = table["run"].to_numpy(), parts_of(self.phases)
+            table, _ = split_runs(table, parts, self.records, by=by, alone=_NOT_ENDED)
+            self.records.restore(table)
         if self.moments:
             moments = np.concatenate(self.moments, axis=1)
             places, ended, local = moments[:, np.argsort(moments[0])]

@@ -30,9 +30,11 @@ def read_pbs(
     records are counted: jobs that started or were queued and did not end, reservations, licences,
     whole arrays (their tasks are the jobs). E and R records with the same id and submission are
     attempts of one job, unless they overlap; the last one is the job, and the side-car has all. An
-    R record without times (Torque) lasts from its S record to the date of its line. A job without
-    hosts and run time that did not end with 0 never started. Files named by days (``20241121``) are
-    read in the order of the days.
+    R record without times (Torque) lasts from its S record to the date of its line. A job that
+    released nodes ran in phases (u, c and e; its E record has the nodes of its start): its
+    processors are their mean, and the side-car has each phase. A job without hosts and run time
+    that did not end with 0 never started. Files named by days (``20241121``) are read in the order
+    of the days.
 
     Times
         submit is ctime, else qtime, else etime; eligible is etime. All are seconds since 1970.
