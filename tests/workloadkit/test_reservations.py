@@ -90,6 +90,8 @@ def test_engines_agree_in_any_orders(
     decimals, data, queue, backfill, reservations, overrun, passes
 ):
     trace = data.draw(long_queues(scales=[0.1]) if decimals else whole_seconds)
+    if decimals:  # only that of EASY holds processors for a job of 0 s
+        reservations = max(reservations, 2)
     agree(trace, InOrders(queue, backfill, reservations), overrun=overrun, passes=passes)
 
 
