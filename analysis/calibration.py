@@ -1,9 +1,15 @@
 """The sentence of a failed calibration: what is simulated is not what the site did."""
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.formats import duration, share
+from workloadkit.errors import WorkloadWarning
+from workloadkit.simulation.as_recorded import distance
+
+if TYPE_CHECKING:
+    from workloadkit.simulation import Schedule
 
 
 def failed_calibration(calibration: Mapping[str, Any], what: str = "simulated") -> str:
@@ -33,3 +39,24 @@ def failed_calibration(calibration: Mapping[str, Any], what: str = "simulated") 
         f"utilization of {found[1]}, recorded {recorded[0]} and {recorded[1]}; the log does not "
         f"contain {', '.join(first)} or {last}"
     )
+
+
+def all_failed(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say so of the scheduler that is closest to the record, unless one reproduces it.
+
+    Parameters
+    ----------
+    calibrations : mapping of str to mapping
+        By the names of the schedulers; those that are not known are empty.
+    """
+    known = {name: one for name, one in calibrations.items() if one}
+    if not known or any(one["holds"] for one in known.values()):
+        return ""
+    name = min(known, key=lambda name: distance(known[name]))
+    return failed_calibration(known[name], f"simulated under {name}")
+
+
+def warn_of_calibration(schedules: Mapping[str, "Schedule"]) -> None:
+    """Warn if no schedule that is compared reproduces the recorded service of its jobs."""
+    if said := all_failed({name: schedule.calibration for name, schedule in schedules.items()}):
+        warnings.warn(said, WorkloadWarning, stacklevel=3)

@@ -43,6 +43,20 @@ def printable(text: str, width: int | None = None) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", _BLANK.sub(" ", text))
 
 
+def of_runs(runs: int, saturated: int) -> tuple[str, str]:
+    """Name all runs, of which some saturate, and the others.
+
+    Examples
+    --------
+    >>> of_runs(10, 3)
+    ('all 10 (3 saturated)', '7 not saturated')
+    >>> of_runs(10, 0)
+    ('all 10', '10 not saturated')
+    """
+    marked = f" ({saturated} saturated)" if saturated else ""
+    return f"all {runs}{marked}", f"{runs - saturated} not saturated"
+
+
 def count(value: float) -> str:
     """Format a whole number.
 

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.calibration import failed_calibration
+from analysis.calibration import warn_of_calibration
 from analysis.schedules.jackknife import (
     check_confidence,
     jackknifed,
@@ -33,7 +33,6 @@ from workloadkit.experiments.measuring import (
 )
 from workloadkit.provenance import plain
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.as_recorded import distance
 from workloadkit.simulation.measures import (
     MEANS,
     OF_JOBS,
@@ -95,8 +94,14 @@ class Comparison(Displayed):
         return ax
 
     def _summary(self) -> str:
-        names = ", ".join(self.schedules)
+        flagged = [name for name, is_flagged in self.saturated.items() if is_flagged]
+        names = ", ".join(f"{n} (saturated)" if n in flagged else n for n in self.schedules)
         return f"{names}; {plural(len(self.table), 'metric')}, reference {self.reference!r}"
+
+    @property
+    def saturated(self) -> dict[str, bool | None]:
+        """Whether each schedule saturated, see `Schedule.saturated`; its metrics are shown, too."""
+        return {name: schedule.saturated for name, schedule in self.schedules.items()}
 
     def pair(self, column: str) -> pd.DataFrame:
         """Return a column of `Schedule.jobs` under each schedule, one row per job.
@@ -142,13 +147,21 @@ class Comparison(Displayed):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return metrics by schedule, differences, objective and provenance as JSON values."""
+        """Return metrics by schedule, differences, objective and provenance as JSON values.
+
+        Also which schedules `saturated`; and if it is known, whether they reproduce the recorded
+        service, as `calibration`.
+        """
         result: dict[str, Any] = {
             "metrics": self.table.to_dict(),
             "differences": self.differences.to_dict("records"),
+            "saturated": self.saturated,
         }
         if self.objective is not None:
             result["objective"] = self.objective.to_dict()
+        known = {name: one for name, s in self.schedules.items() if (one := s.calibration)}
+        if known:
+            result["calibration"] = known
         return plain({**result, "provenance": self.provenance})
 
 
@@ -244,7 +257,7 @@ def compare_schedules(
         raise ParameterError(f"block is {block} s; it must be positive")
     check_same_jobs(named)
     _warn_of_differences(named)
-    _warn_of_calibration(named)
+    warn_of_calibration(named)
     table = pd.DataFrame(
         {
             name: [measure(s, of, metric) for metric, of in functions.items()]
@@ -285,16 +298,6 @@ def compare_schedules(
             "block": block,
         },
     )
-
-
-def _warn_of_calibration(named: Mapping[str, Schedule]) -> None:
-    """Warn if no schedule reproduces the recorded service of the jobs."""
-    known = {name: schedule.calibration for name, schedule in named.items()}
-    known = {name: one for name, one in known.items() if one}
-    if known and not any(one["holds"] for one in known.values()):
-        name, closest = min(known.items(), key=lambda item: distance(item[1]))
-        said = failed_calibration(closest, f"simulated under {name}")
-        warnings.warn(said, WorkloadWarning, stacklevel=3)
 
 
 def _named(schedules: Sequence[Schedule | Mapping[str, Schedule]]) -> dict[str, Schedule]:

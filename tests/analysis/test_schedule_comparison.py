@@ -405,11 +405,22 @@ def test_without_weights_there_is_no_objective():
 def test_the_result_records_what_made_it_and_is_ready_for_json(comparison, sample):
     result = comparison.to_dict()
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert list(result) == ["metrics", "differences", "objective", "provenance"]
+    names = ["metrics", "differences", "saturated", "objective", "calibration", "provenance"]
+    assert list(result) == names
+    assert result["saturated"] == {name: schedule.saturated for name, schedule in sample.items()}
+    assert result["calibration"]["easy"] == sample["easy"].calibration
     made = result["provenance"]
     assert made["parameters"]["weights"]["mean_bounded_slowdown"] == 2
     assert made["parameters"]["reference"] == "fcfs"
     assert made["schedules"]["easy"] == sample["easy"].provenance
+
+
+def test_a_schedule_that_saturates_is_marked():
+    day = [(86400 * i, 172800, 172800, 1, 1) for i in range(28)]
+    found = analysis.compare_schedules(*schedules(day, "fcfs", "easy", machine=1))
+    assert found.saturated == {"fcfs": True, "easy": True}
+    assert "fcfs (saturated), easy (saturated)" in repr(found)
+    assert found.table.loc["mean_wait", "fcfs"] == 86400 * 13.5
 
 
 # Lawson and Smirni's slowdown ratio

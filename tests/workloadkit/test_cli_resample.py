@@ -416,7 +416,11 @@ def test_a_command_that_is_stopped_leaves_whole_files_and_no_process(
 def test_wrong_usage_is_exit_2_and_writes_nothing(run, log):
     for arguments, message in (
         (["--load", 0], "error: --load is 0; it must be positive"),
-        (["--load", 99], "error: load 99 requires more than the 2 temporary users in the pool"),
+        (
+            ["--load", 99],
+            "error: load 99 requires more than the 2 temporary users in the pool; it is a factor: "
+            "write 0.9 for 90 %\n",
+        ),
         (["--weeks", "nan"], "error: --weeks is nan; it must be positive"),
         (["--unit", "week"], "error: --unit is 'week'; known: user, session, batch, job"),
         (["--end-effects", "x"], "error: --end-effects is 'x'; known: whole, any"),

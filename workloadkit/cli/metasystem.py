@@ -14,7 +14,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import progress
+from workloadkit.cli.messages import progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:
@@ -76,8 +76,10 @@ def metasystem(
     """Simulate several sites and their meta-schedulers.
 
     Shows the metrics of the meta jobs, and what these cost the local jobs of each site, unless JSON
-    goes to stdout. By default the seed is that of the description.
+    goes to stdout. A warning names each site whose simulation alone does not reproduce its log. By
+    default the seed is that of the description.
     """
+    from analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import meta_scheduler_named
     from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
@@ -99,6 +101,9 @@ def metasystem(
         schedule = simulate_metasystem(system, rng=seed, policies=policies)
         summary = schedule.to_dict()
         report = check_metasystem(schedule) if check else None
+    for site, one in schedule.calibration.items():
+        if said := failed_calibration(one, "simulated on its own"):
+            write_message(f"warning: site {site}: {said}")
     if output:
         _write_all(schedule, output, events)
     if json:

@@ -21,13 +21,15 @@ Column = tuple[Callable[[float], str], str]
 
 def warn_of_calibration(results: "Results") -> None:
     """Warn of each log and reading whose recorded service no scheduler reproduces."""
-    from analysis.calibration import failed_calibration
-    from workloadkit.experiments.calibrating import failures
+    from analysis.calibration import all_failed
 
-    for one in failures(results.calibration):
+    places: dict[str, dict[str, Any]] = {}
+    for one in results.calibration:
         place = ", reading ".join(filter(None, (one["log"], one["reading"])))
-        said = failed_calibration(one, f"simulated under {one['scheduler']}")
-        write_message(f"warning: {place}: {said}")
+        places.setdefault(place, {})[one["scheduler"]] = one
+    for place, calibrations in places.items():
+        if said := all_failed(calibrations):
+            write_message(f"warning: {place}: {said}")
 
 
 def print_results(results: "Results") -> None:
@@ -83,6 +85,8 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
     from rich import box
     from rich.table import Table
 
+    from analysis.formats import of_runs
+
     laid_out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for axis in axes:
         laid_out.add_column(axis, justify="right" if axis == "load" else "left", overflow="fold")
@@ -94,12 +98,12 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
     for row in table.to_dict("records"):
         places = [_place(row[axis]) for axis in axes]
         saturated = int(row["saturated"]) if row["saturated"] > 0 else 0
-        runs = f"all {row['runs']}" + (f" ({saturated} saturated)" if saturated else "")
+        runs, others = of_runs(row["runs"], saturated)
         cells = (_interval(write, name, row) for write, name in columns.values())
         laid_out.add_row(*places, *([runs] if saturates else []), *cells)
         if saturated:
             cells = (_interval(write, f"{name}_others", row) for write, name in columns.values())
-            laid_out.add_row(*places, f"{row['runs'] - saturated} not saturated", *cells)
+            laid_out.add_row(*places, others, *cells)
     return laid_out
 
 

@@ -74,7 +74,8 @@ def sweep(
             show_default=False,
             rich_help_panel=RARE,
             help="Factor of the number of users, with --load-by users: 1.2 for 20 % more; repeat "
-            "for several. By default 0.8 to 1.5 in steps of 0.1.",
+            "for several. By default 0.8 to 1.5 in steps of 0.1. Its limit is the pool of "
+            "temporary users.",
         ),
     ] = None,
     no_pause: NoPauseOption = False,

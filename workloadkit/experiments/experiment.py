@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,7 +19,6 @@ from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, check_load, check_number, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
-from workloadkit.experiments.calibrating import calibrate
 from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
 from workloadkit.experiments.mapped import Mapped, mapping_folder
@@ -40,7 +39,7 @@ from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.identities import identity_of, name_of
-from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
@@ -332,28 +331,28 @@ class Experiment(Displayed):
                 n_left -= len(done)
                 if progress is not None:
                     progress(total - n_left, total)
-        results = results_of(grid, rows, self.settings.confidence)
-        return replace(results, calibration=self._calibration(rows) if n_parts == 1 else [])
+        return results_of(grid, rows, self.settings.confidence)
 
-    def _calibration(self, rows: Mapping[Cell, Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return whether the recorded service is reproduced, see `Results`.
+    @cached_property
+    def _calibrating(self) -> tuple[tuple[str, float | None, int], str] | None:
+        """Users, load and run of the tasks that also simulate their log as it is; the scheduler.
 
-        The simulations of the grid show it if they are of the log as it is; else one is added.
+        None if the grid has the logs as they are, or all users react. The scheduler is EASY, as it
+        is close to what most sites do, else the first; those that draw random numbers and custom
+        ones are left out.
         """
-        names = ("log", "reading", "scheduler")
-        found = [
-            {name: row[name] for name in names} | row["calibration"]
-            for row in rows.values()
-            if row.get("calibration")
+        loads = self.loads or [None]
+        users = [n for n, users in self.behaviours.items() if isinstance(users, OpenUsers)]
+        as_they_are = None in loads and not self._redrawn and not self._by_users
+        named = {n: parse(x) if isinstance(x, str) else x for n, x in self.named_schedulers.items()}
+        known = [
+            (policy.name != "easy", place, name)
+            for place, (name, policy) in enumerate(named.items())
+            if isinstance(policy, Policy) and policy.name != "recorded" and not draws(policy)
         ]
-        known = {(one["log"], one["reading"]) for one in found}
-        if any(isinstance(users, OpenUsers) for users in self.behaviours.values()):
-            for log, reading in product(self.logs, self.readings):
-                if (log, reading) not in known:
-                    settings = self._simulated(log, reading)
-                    one = calibrate(self.logs[log], self.named_schedulers, settings)
-                    found += [{"log": log, "reading": reading, **one}] if one else []
-        return found
+        if as_they_are or not users or not known:
+            return None
+        return (users[0], loads[0], 0), min(known)[-1]
 
     def _known(self, file: Path | None) -> tuple[Grid, dict[Cell, dict[str, Any]]]:
         """Return the grid and the existing results."""
@@ -386,6 +385,7 @@ class Experiment(Displayed):
     def _calls(self, tasks: Sequence[GridTask], seed: int, place: Path | None) -> Iterator[Call]:
         """Yield the calls for the tasks; workloads are prepared lazily, and once."""
         sources: dict[Any, Source | Mapped] = {}
+        at, name = self._calibrating or (None, "")
         simulated = {
             (log, reading): self._simulated(log, reading)
             for log, reading in dict.fromkeys((task.log, task.reading) for task in tasks)
@@ -402,7 +402,10 @@ class Experiment(Displayed):
                 sources[key] = source
             chosen = {name: self.named_schedulers[name] for name in task.schedulers}
             settings = simulated[task.log, task.reading]
-            yield Call(sources[key], chosen, self._metrics, settings, task)
+            call = Call(sources[key], chosen, self._metrics, settings, task)
+            if (task.users, task.load, task.run) == at and name in chosen:
+                call = call._replace(calibrates=(self.logs[task.log], name))
+            yield call
 
 
 def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, Any]]) -> Checkpoints:

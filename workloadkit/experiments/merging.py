@@ -25,7 +25,15 @@ def results_of(grid: Grid, rows: Mapping[Cell, Row], confidence: float) -> Resul
     metrics = tuple(grid.common["metrics"])
     ordered = [rows[cell] for cell in grid.cells if cell in rows]
     table = pd.DataFrame(ordered, columns=[*AXES, "saturated", *metrics])
-    return Results(table, metrics, confidence, json.loads(grid.to_json()), grid.size)
+    places = ("log", "reading", "scheduler")
+    known = [
+        {name: row[name] for name in places} | row["calibration"]
+        for row in ordered
+        if row["calibration"]
+    ]
+    return Results(
+        *(table, metrics, confidence, json.loads(grid.to_json()), grid.size), calibration=known
+    )
 
 
 def merge_results(
@@ -79,7 +87,5 @@ def merge_results(
 
 
 def _same(row: Row, other: Row) -> bool:
-    """Whether two rows are equal, with NaN equal to NaN."""
-    return all(
-        x == other[name] or (x != x and other[name] != other[name]) for name, x in row.items()
-    )
+    """Whether two rows of files are equal, with NaN equal to NaN."""
+    return repr(row) == repr(other)

@@ -15,6 +15,7 @@ from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.experiments.grid import AXES, NOT_RESULTS, Cell, Grid
 from workloadkit.io.parquet import table_in
 from workloadkit.io.unfinished_files import locked
+from workloadkit.simulation.as_recorded import COMPARED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +82,13 @@ def _fault(grid: Grid, row: Row, cell: Cell) -> str:
     for axis, value in zip(AXES, cell, strict=True):
         if value not in (range(grid.runs) if axis == "run" else getattr(grid, axis)):
             return f"{axis} is {quoted(value)}"
+    if (known := row["calibration"]) and not (known["missing"] and _is_complete(known)):
+        return f"calibration is {quoted(known)}"
     return next((f"no {x}" for x in grid.common["metrics"] if row[x] is None), "")
+
+
+def _is_complete(known: Row) -> bool:
+    return None not in known.values() and None not in known["missing"]
 
 
 def write_results(path: Path, grid: Grid, rows: Mapping[Cell, Row]) -> None:
@@ -106,7 +113,11 @@ def _schema(grid: Grid) -> "pa.Schema":
     types = {"load": pa.float64(), "run": pa.int64()}
     columns = [(axis, types.get(axis, pa.string())) for axis in AXES]
     metrics = ((name, pa.float64()) for name in grid.common["metrics"])
-    return pa.schema([*columns, ("saturated", pa.bool_()), *metrics])
+    missing = pa.list_(pa.field("element", pa.string()))
+    numbers = ((name, pa.float64()) for name in COMPARED)
+    calibration = pa.struct([("holds", pa.bool_()), *numbers, ("missing", missing)])
+    known = [("saturated", pa.bool_()), ("calibration", calibration)]
+    return pa.schema([*columns, *known, *metrics])
 
 
 @contextmanager

@@ -1,20 +1,25 @@
 """A metasystem with all of its jobs, and what a simulation makes of them."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.custom import is_custom
+from workloadkit.errors import WorkloadWarning
 from workloadkit.metasystem.description import JobSource, Metasystem, Site
+from workloadkit.settings import Simulate
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.policies.conservative import Conservative
 from workloadkit.simulation.policies.easy.ordered import SettledOrder
 from workloadkit.simulation.policies.fcfs import Fcfs
 from workloadkit.simulation.policies.reservations import Reservations
+from workloadkit.simulation.simulate import calibrate
 from workloadkit.simulation.workload import (
     Rules,
     Workload,
@@ -182,6 +187,28 @@ class Prepared:
         """The sources of local and of meta jobs."""
         local = [each.site.jobs for each in self.sites if each.site.jobs is not None]
         return [*local, *(each.source for each in self.sources)]
+
+    @cached_property
+    def calibration(self) -> dict[str, dict[str, Any]]:
+        """Whether simulations of the logs of the sites reproduce the recorded service, by site."""
+        found = {each.site.name: self._calibrated(each) for each in self.sites}
+        return {name: one for name, one in found.items() if one}
+
+    def _calibrated(self, each: PreparedSite) -> dict[str, Any]:
+        """Simulate the log of a site, all of its jobs, without meta jobs."""
+        if each.trace is None or each.users is not None:
+            return {}
+        settings = Simulate(
+            machine=None if each.machine is None else each.machine.description,
+            procs=each.rules.machine if each.machine is None else None,
+            estimates=self.system.estimates,
+            overrun=self.system.overrun,
+            oversize=self.system.oversize,
+            rng=each.rules.seed,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorkloadWarning)
+            return calibrate(each.trace, each.policy, settings)
 
 
 class Served(NamedTuple):

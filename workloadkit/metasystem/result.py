@@ -254,6 +254,15 @@ class MetaSchedule(Displayed):
             "sites": {each.site.name: self._of_site(each) for each in self.prepared.sites},
         }
 
+    @property
+    def calibration(self) -> dict[str, dict[str, Any]]:
+        """Whether the sites, simulated on their own, reproduce what their logs record, by site.
+
+        See `Schedule.calibration`, of all jobs of the log at the site. Sites without recorded
+        waits, and with users who react, are left out.
+        """
+        return self.prepared.calibration
+
     def _of_applications(self, scheduler: str) -> dict[str, Any]:
         """Return the aggregates of the applications of a meta-scheduler; nothing without any."""
         frame = self.applications[self.applications["meta_scheduler"] == scheduler]
@@ -370,7 +379,7 @@ class MetaSchedule(Displayed):
         return Trace.from_columns(columns, header=Header(notes), name=f"{site}.swf")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the metrics and the provenance, for JSON."""
+        """Return the metrics, the calibration if it is known, and the provenance, for JSON."""
         system = self.prepared.system
         sites = [
             {
@@ -401,6 +410,7 @@ class MetaSchedule(Displayed):
                 "jobs": int((self.prepared.jobs.part == 0).sum()),
                 "left_out": self.prepared.jobs.left_out,
                 **self.metrics,
+                **({"calibration": self.calibration} if self.calibration else {}),
                 "provenance": {
                     "workloadkit": __version__,
                     "parameters": {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from workloadkit.clock import WEEK, Clock
-from workloadkit.errors import ParameterError
+from workloadkit.errors import MOST_LOAD, ParameterError
 from workloadkit.fields import MAX_JOBS_MADE, MAX_TIME
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pools
 from workloadkit.settings.resampling import Resample, Start
@@ -126,8 +126,10 @@ def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
             value = load * default if given is None else given * share
             target = f"load {load:g}" if given is None else f"{name} {given:g}"
             if value > n * (1 + 1e-12):
+                is_percent = given is None and load > MOST_LOAD
+                hint = "; it is a factor: write 0.9 for 90 %" if is_percent else ""
                 raise ParameterError(
-                    f"{target} requires more than the {n} temporary users in the pool"
+                    f"{target} requires more than the {n} temporary users in the pool{hint}"
                 )
             expected.append(min(value, n))
         rates.append(Rates(n_long_term[number], *expected))

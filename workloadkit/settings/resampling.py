@@ -133,8 +133,8 @@ class _Drawn(Settings):
     load: Annotated[
         float,
         Setting(
-            help="Factor of the number of users, not an offered load: 1.2 is 20 % more. It has no "
-            "upper limit.",
+            help="Factor of the number of users, not an offered load: 1.2 is 20 % more. Its limit "
+            "is the pool of temporary users.",
             more="On average also the factor of the load. All long-term users are taken once "
             "before any is taken twice; replicas of a user begin far apart in the user's activity.",
             metavar="F",

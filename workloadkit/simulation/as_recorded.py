@@ -19,6 +19,12 @@ MUCH_UTILIZATION = 0.1
 #: What a log does not contain, and a site's waits depend on.
 MISSING = ("limits", "priorities", "nodes out of service")
 
+#: What a calibration compares.
+COMPARED = (
+    *("simulated_mean_wait", "recorded_mean_wait"),
+    *("simulated_utilization", "recorded_utilization"),
+)
+
 # Mean waits below it count as equal. [s]
 _NO_WAIT = 60
 

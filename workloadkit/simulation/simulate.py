@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadWarning
 from workloadkit.metrics import use_over_time
+from workloadkit.provenance import moved_times
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
 from workloadkit.simulation.engine import Scheduler, User
@@ -26,6 +27,16 @@ from workloadkit.trace import Trace
 
 
 @takes(Simulate)
+def calibrate(
+    trace: Trace, scheduler: str | Policy | Scheduler, settings: Simulate
+) -> dict[str, Any]:
+    """Simulate a log as it is; return `Schedule.calibration`, empty if nothing can be compared."""
+    is_record = not moved_times(trace.header) and (trace.column("wait")[trace.ran] >= 0).any()
+    if not is_record or settings.scales:
+        return {}
+    return simulate(trace, scheduler, settings=settings).calibration
+
+
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
