@@ -27,7 +27,7 @@ from workloadkit.cli.commands import Command
 from workloadkit.cli.topics import TOPICS
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
-from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 from workloadkit.simulation.replaying.policies import ANY, proofs
@@ -79,7 +79,7 @@ def pages() -> dict[str, str]:
         ),
         "sidecar-fields.md": _table(
             ("column", "what it holds", "kind", "unit", "follows"),
-            ((f"`{f.name}`", _plain(f.title), f.kind, f.unit, f.follows) for f in RECORD_FIELDS),
+            ((f"`{f.name}`", _plain(f.title), f.kind, f.unit, f.follows) for f in SIDECAR_FIELDS),
         ),
         "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
         "proofs.md": _table(("what is proved", "schedulers"), map(_proof, proofs())),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.fields import NAMES
-from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def follow_run(
     return result
 
 
-def _sidecar(table: "pd.DataFrame", trace: Trace, made: Trace) -> "pd.DataFrame":
-    """Return the side-car of jobs that are executed otherwise."""
+def _sidecar(table: "pd.DataFrame", trace: Trace, made: Trace) -> "pd.DataFrame | None":
+    """Return the side-car of jobs that are executed otherwise; None if nothing of it is left."""
     columns: dict[str, Any] = {}
     left_out = []
-    for field in RECORD_FIELDS:
+    for field in SIDECAR_FIELDS:
         name = field.name
         if name not in table:
             continue
@@ -100,4 +100,5 @@ def _sidecar(table: "pd.DataFrame", trace: Trace, made: Trace) -> "pd.DataFrame"
             second_0 = (made.header.start or 0) if name == "submit" else 0
             new = made.column(name) + second_0
             columns[name] = np.where(changed, new, table[name].to_numpy(np.float64))
-    return table.drop(columns=left_out).assign(**columns)
+    table = table.drop(columns=left_out).assign(**columns)
+    return table if len(table.columns) else None

@@ -1,4 +1,4 @@
-"""Fields of accounting records, each defined once."""
+"""Fields of accounting records and of side-cars, each defined once."""
 
 from typing import Literal, NamedTuple
 
@@ -85,4 +85,19 @@ RECORD_FIELDS = (
     ),
 )
 
-BY_NAME = {field.name: field for field in RECORD_FIELDS}
+#: Start that a simulated scheduler promised each job, in seconds of the log.
+PROMISED_START = "promised_start"
+
+#: Columns of the side-car: accounting, and what simulations add.
+SIDECAR_FIELDS = (
+    *RECORD_FIELDS,
+    RecordField(
+        PROMISED_START,
+        "number",
+        "s",
+        "start that the scheduler promised at the submission, in seconds of the log",
+        "execution",
+    ),
+)
+
+BY_NAME = {field.name: field for field in SIDECAR_FIELDS}

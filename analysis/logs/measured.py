@@ -16,6 +16,7 @@ from workloadkit import metrics
 from workloadkit.clock import DAY
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.outcomes import WITHOUT_RESULT
+from workloadkit.record_fields import PROMISED_START
 from workloadkit.trace import Trace
 
 Form = Callable[[float], str]
@@ -53,6 +54,8 @@ BY_JOB = {
     "lost": Changing("{hours} without a result", share, is_share=True),
     "cpu": Changing("CPU efficiency", share, is_share=True),
     "limit": Changing("used part of the requested time", share, is_share=True),
+    "promise_error": Changing("distance of the start from the promised one, mean", duration),
+    "late": Changing("jobs that start later than promised", share, is_share=True),
 }
 
 
@@ -99,7 +102,18 @@ class MeasuredLog:
             ),
             "cpu": (used["cpu_efficiency"], int(used["cpu_jobs"])),
             "limit": (used["limit_use"], int(used["limit_jobs"])),
+            **self._promises(),
         }
+
+    def _promises(self) -> dict[str, tuple[float, int]]:
+        """Return the measures of promised against actual starts; NaN without promises."""
+        log, error = self.inside, np.empty(0)
+        if log.sidecar is not None and PROMISED_START in log.sidecar:
+            start = log.column("submit") + log.column("wait")
+            error = metrics.promise_error(start, log.column(PROMISED_START))
+            error = error[log.ran & ~np.isnan(error)]
+        mean, late = (x.mean() if x.size else np.nan for x in (np.abs(error), error > 0))
+        return {"promise_error": (float(mean), error.size), "late": (float(late), error.size)}
 
 
 def unit_of(logs: list[MeasuredLog]) -> str:

@@ -13,7 +13,7 @@ import workloadkit as wk
 from tests.fuzz.good import SECRET
 from workloadkit.fields import BY_NAME, FIELDS, NAMES
 from workloadkit.io.machine import machine_text
-from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import SIDECAR_FIELDS
 
 _QUOTED = re.compile(r"'[^' ]{81,}'|\"[^\" ]{81,}\"")  # no file has so long a name here
 
@@ -189,7 +189,7 @@ def of_filters(filters: tuple[wk.Filter, ...]) -> None:
 def of_sidecar(table: pd.DataFrame) -> None:
     """The columns of records are of their kind."""
     keep("job" in table, "the rows have their job")
-    for field in RECORD_FIELDS:
+    for field in SIDECAR_FIELDS:
         if field.name in table:
             dtype = str(table[field.name].dtype)
             kinds = {"number": "float64", "whole": "int64", "word": "category"}

@@ -1,5 +1,7 @@
 """Jobs that are cancelled while they wait: by an oracle, by hand, and in both engines."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -275,6 +277,58 @@ def test_the_checker_repeats_passes(policy):
             later = written.column("wait") + (np.arange(written.n_jobs) == _last(written))
             moved = wk.check_schedule(trace, written.with_columns(wait=later), **how)
             assert moved.verdict == "refuted"
+
+
+def with_start(schedule, place, start):
+    """A schedule in which one of the cancelled jobs starts at another time; NaN for none."""
+    starts = schedule.cancelled.start.copy()
+    starts[place] = start
+    return replace(schedule, cancelled=schedule.cancelled._replace(start=starts))
+
+
+@pytest.mark.parametrize("policy", [kind for kind in KINDS if kind not in UNPROVED])
+@pytest.mark.filterwarnings("ignore:the log uses up to")
+def test_the_checker_compares_starts_of_cancelled_jobs(policy):
+    """A start that moves, is left out or added is noticed: in decimals, too, as quarters add up."""
+    for seed in (0, 7):
+        for unit in (1, 0.25):
+            trace, how = random_log(seed, unit < 1), settings_of(seed, policy)
+            made = wk.simulate(trace, policy, cancelled="keep", engine="python", **how, rng=1)
+            assert wk.check_schedule(trace, made).verdict == "proved"
+            start, jobs = made.cancelled.start, made.cancelled.workload
+            for place in (0, int(np.argmax(~np.isnan(start))), start.size - 1):
+                others = [start[place] + unit, np.nan]
+                if np.isnan(start[place]):
+                    others = [jobs.submit[place], jobs.leaves[place] - unit, jobs.leaves[place]]
+                for other in others:
+                    assert not wk.check_schedule(trace, with_start(made, place, other))
+
+
+def test_the_checker_needs_all_cancelled_jobs():
+    trace = random_log(0, False)
+    made = wk.simulate(trace, "easy", cancelled="keep", engine="python")
+    log = made.trace()
+    gone = np.flatnonzero(~log.ran)
+    why = "cancelled jobs leave the queue as in the log, or start before"
+    later = log.with_columns(wait=log.column("wait") + (np.arange(log.n_jobs) == gone[0]))
+    kept = made.cancelled
+    fewer = kept._replace(
+        workload=kept.workload.take(np.arange(1, gone.size)), start=kept.start[1:]
+    )
+    for schedule, says in (
+        (log.select(np.arange(log.n_jobs) != gone[0]), " is missing"),
+        (log.select(log.ran), " is missing"),
+        (later, " is cancelled at "),
+        (replace(made, cancelled=fewer), " is missing"),
+        (replace(made, cancelled=None), " is missing"),
+    ):
+        (first, *_) = wk.check_schedule(trace, schedule).refuted
+        assert first.text == why
+        assert says in first.why
+    foreign = replace(log.select(log.ran), header=trace.header)
+    report = wk.check_schedule(trace, foreign, policy="easy", cancelled="keep")
+    assert report.verdict == "proved"
+    assert f"the schedule lists none of {gone.size} jobs" in str(report)
 
 
 def _last(log):

@@ -594,10 +594,18 @@ def test_a_job_that_takes_what_was_reserved_is_refuted():
     assert refuted(report) == {EACH_PASS: why}
 
 
-def test_decimals_are_not_enough_for_conservative_promises():
+def test_decimals_are_proved_as_they_are():
+    """Halves are exact: a start that moves is refuted."""
     trace = log(run=[10.5, 10, 10, 25])
-    report = check(scheduled([0, 10.5, 20.5, 30.5], trace), "conservative", trace)
-    assert_proved(report)
+    for policy in ("conservative", "fcfs"):
+        start = [0, 10.5, 20.5, 30.5]
+        assert check(scheduled(start, trace), policy, trace).verdict == "proved"
+        assert check(scheduled([0, 10.5, 20.5, 31], trace), policy, trace).verdict == "refuted"
+
+
+def test_decimals_that_round_are_not_enough_to_refute_kept_reservations():
+    trace = log(run=[10.1, 10, 10, 25])
+    report = check(scheduled([0, 10.1, 20.1, 30.2], trace), "conservative", trace)
     assert report.verdict == "consistent"
     assert report.claims[-1].why.startswith("decimals are rounded, and kept reservations")
 

@@ -224,6 +224,48 @@ class Alphabetical(wk.schedulers.Sjf):
         return -job.user
 
 
+def test_schedules_of_queueing_users_with_whole_times_are_planned_as_they_were(tmp_path):
+    """No estimate was raised to 1 s, which the times alone do not show."""
+    users = "think:users=5,think=2,think_law=fixed,run=1,law=fixed,jobs=40"
+    how = {"procs": 2, "predictor": "factor:0.3"}
+    for policy in ("sjf", "easy", "conservative"):
+        made = wk.simulate(None, policy, users=users, rng=1, engine="python", **how)
+        assert set(made.jobs["estimate"]) == {0.3}
+        wk.write_swf(made.trace(), tmp_path / "log.swf")
+        log = wk.read_swf(tmp_path / "log.swf")
+        for report in (
+            wk.check_schedule(made.trace(), made),
+            wk.check_schedule(log, log, policy=policy, overrun="late", **how),
+        ):
+            assert report.verdict == "proved"
+            assert "shortest_estimate 0" in report.notes[0]
+        # users who submit the same jobs by timestamps are planned with 1 s, as in any log
+        again = wk.simulate(log, policy, overrun="late", engine="python", **how)
+        assert set(again.jobs["estimate"]) == {1}
+        assert wk.check_schedule(log, again.trace()).verdict == "proved"
+
+
+@pytest.mark.parametrize("policy", [*PLAIN, *COMPILED])
+def test_schedules_with_decimals_are_proved(policy):
+    """The numbers of the engine are repeated, also where their sums round; from a log, too."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        n_jobs = 25
+        columns = {
+            "submit": np.sort(rng.uniform(1000, 1040, n_jobs)).round(1),
+            "run": rng.uniform(0, 9, n_jobs).round(1),
+            "requested_time": rng.uniform(1, 12, n_jobs).round(1),
+            "procs": rng.integers(1, 5, n_jobs),
+            "user": rng.integers(1, 4, n_jobs),
+        }
+        log = wk.Trace.from_columns(columns)
+        for predictor in (None, "last-two"):
+            how = {"procs": 4, "predictor": predictor}
+            made = wk.simulate(log, policy, engine="python", rng=1, **how)
+            for schedule in (made, made.trace()):
+                assert wk.check_schedule(log, schedule).verdict == "proved"
+
+
 def test_custom_orders_are_repeated_and_other_forms_are_not():
     class Mine(wk.schedulers.Easy):
         def plain(self):

@@ -14,7 +14,7 @@ import workloadkit as wk
 from tests.commands import program, run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces
 from workloadkit.following import follow_run
-from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.simulation.scaling import scaled_log
 
 #: Functions that write something else than a log.
@@ -305,7 +305,7 @@ def test_what_was_used_in_decimals_and_what_is_unknown():
 
 
 def test_each_column_of_the_side_car_states_what_it_follows():
-    follows = {field.name: field.follows for field in RECORD_FIELDS}
+    follows = {field.name: field.follows for field in SIDECAR_FIELDS}
     assert {name for name, what in follows.items() if what == "run"} == {"cpu", "energy"}
     assert {"attempts", "executions", "start", "end"} <= {
         name for name, what in follows.items() if what == "execution"

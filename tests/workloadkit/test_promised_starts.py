@@ -128,6 +128,62 @@ def test_jobs_inside_accepted_requests_are_promised_their_begin(engine):
         assert (found.jobs["promised_start"] == found.jobs["start"])[inside].all()
 
 
+#: Schedulers that promise all or some jobs their starts.
+PROMISING = ("conservative", "slack", "reservations:3", "sjf:reservations=2")
+
+
+@pytest.mark.parametrize("ending", ["swf", "wkt.parquet"])
+@pytest.mark.parametrize("scheduler", PROMISING)
+def test_a_written_log_keeps_its_promises(scheduler, ending, tmp_path):
+    """Read as its own schedule, it has the same measures; so have all its other forms."""
+    made = wk.simulate(busy_log(2), scheduler, procs=8, overrun="late", engine="python")
+    wk.write_log(made.trace(), tmp_path / f"log.{ending}")
+    log = wk.read_log(tmp_path / f"log.{ending}")
+    again = wk.simulate(log, "recorded", engine="python")
+    assert {name: again.metrics[name] for name in PROMISES} == {
+        name: made.metrics[name] for name in PROMISES
+    }
+    for one in (again, wk.simulate(again.trace(), "recorded", engine="python")):
+        assert np.array_equal(one.promised, made.promised, equal_nan=True)
+    table = compare_schedules({"made": made, "read": again}, metrics=["late_share"]).table
+    assert table["made"].tolist() == table["read"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:the log uses up to")
+def test_jobs_keep_their_promises_and_other_times_do_not(run, tmp_path):
+    path, chosen, other = (tmp_path / f"{name}.swf" for name in ("log", "chosen", "other"))
+    wk.write_swf(busy_log(2), path)
+    how = ("--procs", 8, "--overrun", "late")
+    made = tmp_path / "made.swf"
+    run("simulate", path, "--scheduler", "conservative", *how, "-o", made)
+    promised = dict(
+        zip(*(wk.read_swf(made).column(n) for n in ("job", "promised_start")), strict=True)
+    )
+    run("simulate", made, "--scheduler", "recorded", "--where", "procs>2", "-o", chosen)
+    few = wk.read_swf(chosen)
+    assert 0 < few.n_jobs < len(promised)
+    assert few.column("promised_start").tolist() == [promised[job] for job in few.column("job")]
+    run("convert", made, "-o", tmp_path / "log.wkt.parquet")
+    again = wk.read_log(tmp_path / "log.wkt.parquet")
+    assert dict(zip(again.column("job"), again.column("promised_start"), strict=True)) == promised
+    run("simulate", made, "--scheduler", "easy", *how, "-o", other)
+    assert wk.read_swf(other).sidecar is None
+    assert not (tmp_path / "other.swf.parquet").exists()
+    slower = wk.simulate(wk.read_swf(made), "recorded", scale_arrivals=2.0, engine="python")
+    assert slower.promised is None
+
+
+def test_cancelled_jobs_have_no_promise_in_the_log():
+    columns = {"submit": [0, 1, 2], "wait": [0, 49, 48], "run": [100, -1, 200]}
+    columns |= {"procs": [2, -1, 2], "requested_procs": [2, 4, 2], "status": [1, 5, 1]}
+    log = wk.Trace.from_columns(columns | {"requested_time": [100, 100, 200]})
+    made = wk.simulate(log, "conservative", procs=4, cancelled="keep", engine="python")
+    assert made.promised.tolist() == [0, 200]
+    (first, gone, last) = made.trace().column("promised_start")
+    assert [first, last] == [0, 200]
+    assert np.isnan(gone)
+
+
 def test_schedules_are_compared_by_their_promises():
     log = busy_log(2)
     named = {s: wk.simulate(log, s, procs=8, overrun="late") for s in ("conservative", "slack")}

@@ -198,6 +198,20 @@ def test_queueing_users_have_no_unit(users):
             assert start == dict(found)[predictor]
 
 
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_the_checker_finds_the_same_in_all_units(policy):
+    """As powers of two add up exactly, its verdict is that of whole seconds."""
+    for seed in range(3):
+        columns = columns_of(seed, 25)
+        least = np.min(np.diff(np.unique(columns["submit"])))
+        for factor in (2.0**-20, 1.0, 2.0**10):
+            log = in_units(columns, factor)
+            made = wk.simulate(log, policy, procs=8, engine="python")
+            for by, verdict in ((0, "proved"), (least, "refuted")):
+                start = made.start + by * factor * (np.arange(25) == 7)
+                assert wk.check_schedule(log, replace(made, start=start)).verdict == verdict
+
+
 def test_jobs_shorter_than_a_second_are_those_of_an_own_program():
     rng = np.random.default_rng(4)
     n_jobs = 400

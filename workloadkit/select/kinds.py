@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from workloadkit.fields import FIELDS, NAMES
 from workloadkit.job_columns import DERIVED, NUMBERED, TIMES
-from workloadkit.record_fields import RECORD_FIELDS
+from workloadkit.record_fields import SIDECAR_FIELDS
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -69,7 +69,7 @@ KINDS: Mapping[str, Kind] = {
     **{name: _kind(name, "") for name in DERIVED},
     **{
         f.name: _kind(f.name, f.unit, is_word=f.kind in ("word", "text"))
-        for f in RECORD_FIELDS
+        for f in SIDECAR_FIELDS
         if f.name not in (*NAMES, *DERIVED)
     },
 }

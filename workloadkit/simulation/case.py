@@ -37,7 +37,7 @@ class ScheduleCase(NamedTuple):
     machine : int
         Processors of the machine.
     whole : bool
-        Whether all times are whole seconds; they are int64 then.
+        Whether the simulation was in whole seconds; all times are int64 then.
     by_event : bool
         Whether there is a pass after each event.
     reacting : bool
@@ -46,8 +46,13 @@ class ScheduleCase(NamedTuple):
         Outages, and the runs that they stopped.
     leaves : ndarray, optional
         When jobs that were cancelled while they waited leave the queue, unless the policy starts
-        them before, which the schedule does not contain; a time after all times for jobs that ran.
-        Their own starts and ends are such a time. None if there are no cancelled jobs. [s]
+        them before; a time after all times for jobs that ran. The starts and ends of those that
+        leave are such a time. None if there are no cancelled jobs. [s]
+    starts_known : bool
+        Whether the schedule contains which of the cancelled jobs started, and when.
+    tie : float
+        How far times may be apart that are one, before they are rounded; 0 to compare them as they
+        are. [s]
     """
 
     row: NDArray[np.int64]
@@ -68,11 +73,41 @@ class ScheduleCase(NamedTuple):
     reacting: bool
     outages: "Interruptions | None" = None
     leaves: NDArray | None = None
+    starts_known: bool = False
+    tie: float = 0
 
     @property
     def ran(self) -> NDArray[np.bool_]:
         """Which of the jobs ran in the log."""
-        return self.start < never(self.start.dtype)
+        if self.leaves is None:
+            return np.ones(self.row.size, bool)
+        return self.leaves == never(self.leaves.dtype)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no sum of times rounds: all are multiples of one power of two."""
+        every = [self.submit, self.run, self.estimate, *self._times().values()]
+        every = [times[times < never(times.dtype)].astype(np.float64) for times in every]
+        most = sum(float(np.abs(times).sum()) for times in every[1:3]) + max(
+            float(np.abs(times).max(initial=0)) for times in every
+        )
+        unit = np.ldexp(1.0, np.frexp(most)[1] - 53)
+        return all(bool((np.fmod(times, unit) == 0).all()) for times in every)
+
+    def rounded(self) -> "ScheduleCase":
+        """Return the case with times that count as one if they differ only by rounding."""
+        known = {name: times[~np.isinf(times)] for name, times in self._times().items()}
+        merged = dict(zip(known, as_instants(*known.values()), strict=True))
+        columns: dict[str, Any] = {}
+        for name, times in self._times().items():
+            columns[name] = times.copy()
+            columns[name][~np.isinf(times)] = merged[name]
+        last = float(np.abs(merged["end"]).max())
+        return self._replace(**columns, tie=max(INSTANT, 8 * float(np.spacing(last))))
+
+    def _times(self) -> dict[str, NDArray]:
+        names = ("submit", "start", "end", "planned_end", "leaves")
+        return {n: times for n in names if (times := getattr(self, n)) is not None}
 
 
 class Interruptions(NamedTuple):
@@ -144,38 +179,35 @@ def make_case(
     passes: Passes,
     *,
     reacting: bool,
+    began: NDArray[np.float64] | None = None,
 ) -> ScheduleCase:
     """Sort the jobs of a schedule by arrival.
 
-    `at` is the place of each job in the schedule; any number for jobs that were cancelled.
+    `at` is the place of each job in the schedule; any number for jobs that were cancelled. `began`
+    is when these started, NaN for those that did not and for jobs that ran; None if unknown.
     """
     ran = np.isin(np.arange(workload.row.size), that_ran(workload))
-    its = workload.take(np.flatnonzero(ran))
-    job, estimate, at = workload.job, workload.estimate, at[ran]
+    job, at = workload.job, at[ran]
     submit = workload.submit.astype(np.result_type(workload.submit, listed.submit))
-    submit[ran], start = listed.submit[at], listed.start[at]
-    lost = np.zeros(job.size, bool)
-    lost[ran] = listed.lost[at] & (listed.run[at] < its.run - INSTANT)
-    run = np.where(lost[ran], listed.run[at], its.run)
+    start = np.full(job.size, np.nan) if began is None else began.copy()
+    submit[ran], start[ran] = listed.submit[at], listed.start[at]
+    run, lost = workload.run.astype(np.float64), np.zeros(job.size, bool)
+    lost[ran] = listed.lost[at] & (listed.run[at] < run[ran] - INSTANT)
+    run[lost] = listed.run[at][lost[ran]]
     recorded_start = submit + workload.wait
-    leaves = np.empty(0) if workload.leaves is None else workload.leaves[~ran]
-    every = (submit, start, run, estimate, leaves)
-    whole = all((times == np.rint(times)).all() for times in every)
-    if whole:
-        submit, start, run, estimate, leaves = (times.astype(np.int64) for times in every)
-    end, planned_end = start + run, start + estimate[ran]
-    if not whole:
-        submit, start, end, planned_end, leaves = as_instants(
-            submit, start, end, planned_end, leaves
-        )
-
-    none = never(start.dtype)
-
-    def of_all(times: Any, others: Any = none) -> NDArray:
-        """Return times of jobs that ran, and of others, as times of all jobs."""
-        all_times = np.full(job.size, none)
-        all_times[ran], all_times[~ran] = times, others
-        return all_times
+    estimate, leaves, known = workload.estimate, workload.leaves, ~np.isnan(start)
+    whole = workload.submit.dtype.kind == "i" and all(
+        (times == np.rint(times)).all() for times in (submit, start[known], run)
+    )
+    dtype = np.dtype(np.int64 if whole else np.float64)
+    submit, run, estimate = (times.astype(dtype) for times in (submit, run, estimate))
+    start, end, planned_end = (
+        np.where(known, start, 0).astype(dtype) + more for more in (0, run, estimate)
+    )
+    for times in (start, end, planned_end):
+        times[~known] = never(dtype)
+    if leaves is not None:
+        leaves = np.where(ran, never(dtype), leaves).astype(dtype)
 
     order = np.arange(job.size)
     if (np.diff(submit) < 0).any():  # submitted at other times than in the log
@@ -185,10 +217,10 @@ def make_case(
         job=job[order],
         user=workload.user[order],
         submit=submit[order],
-        start=of_all(start)[order],
-        end=of_all(end)[order],
-        planned_end=of_all(planned_end)[order],
-        run=of_all(run, workload.run[~ran])[order],
+        start=start[order],
+        end=end[order],
+        planned_end=planned_end[order],
+        run=run[order],
         estimate=estimate[order],
         procs=workload.procs[order],
         recorded_start=recorded_start[order],
@@ -197,5 +229,6 @@ def make_case(
         whole=whole,
         by_event=passes == "event",
         reacting=reacting,
-        leaves=None if ran.all() else of_all(none, leaves)[order],
+        leaves=None if leaves is None else leaves[order],
+        starts_known=began is not None,
     )

@@ -23,6 +23,10 @@ from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.answers import reservations_are_kept
+from workloadkit.simulation.cancellation_claims import (
+    cancelled_jobs_are_the_logs,
+    listed_cancelled,
+)
 from workloadkit.simulation.cancelled import that_ran, that_wait
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
@@ -49,6 +53,7 @@ from workloadkit.simulation.noted import (
     FILES,
     OF_LOAD,
     contradictions,
+    planned_from_0_s,
     recorded_in,
     settings_in,
     users_react,
@@ -103,6 +108,11 @@ def check_schedule(
       scheduler count if a Schedule contains them; they must lie between the job's submission and
       its start.
 
+    With ``cancelled="keep"``, all jobs of the log that were cancelled while they waited occur once
+    and leave the queue their recorded wait after their submission, unless they start before. A
+    Schedule contains when they start; this is compared in the passes as for other jobs. A log that
+    lists none of them, of another simulator, is not checked for them.
+
     These apply to a machine with a description:
 
     - On nodes, the runs that a Schedule or `allocations` contain give each job its processors from
@@ -137,12 +147,13 @@ def check_schedule(
     Where a schedule does not contain what decides a pass, a different pass is no violation, and
     the verdict is "consistent" at best. This concerns users who react and submit in the second in
     which jobs of run time 0 start, or (with passes by event) jobs end, as the order of these events
-    is unknown; and times with decimals that differ only by rounding. Kept reservations are not
-    checked with decimals. With outages, no more processors may be in use than work, and jobs may
-    end early, failed (status 0). Passes are repeated if a Schedule contains the runs that outages
-    stopped, in whole seconds. Not checked are the choice of these runs, passes while an outage is
-    announced, as these plan with individual processors, and any where there are outages of users;
-    but no job of theirs may run during one.
+    is unknown. Times with decimals are repeated as they are: the schedule is proved if that gives
+    it. If it does not, and sums of the times or predictions round, times that may differ only by
+    rounding decide nothing, and kept reservations are not checked. With outages, no more processors
+    may be in use than work, and jobs may end early, failed (status 0). Passes are repeated if a
+    Schedule contains the runs that outages stopped, in whole seconds. Not checked are the choice of
+    these runs, passes while an outage is announced, as these plan with individual processors, and
+    any where there are outages of users; but no job of theirs may run during one.
 
     Parameters
     ----------
@@ -195,11 +206,17 @@ def check_schedule(
     is_request = type(predictor) is predictors.Requested
     planned_for = overrun_with(None if is_request else predictor, overrun)
     simulated = asked.into(Arriving, overrun=planned_for)
+    decimals = planned_from_0_s(schedule)
     as_workload = AsWorkload(
-        machine or MAX_PROCS, simulated, of_any_size=recorded, described=hardware
+        machine or MAX_PROCS,
+        simulated,
+        of_any_size=recorded,
+        described=hardware,
+        decimals=decimals,
     )
     trace = as_workload.scaled(trace)
-    every, outages = that_wait(as_workload.of(trace)), asked.outages
+    whole, outages = as_workload.of(trace), asked.outages
+    every = that_wait(whole)
     ran = that_ran(every)
     workload = replace(every.take(ran), leaves=None)
     predictions, unknown = _predictions(predictor, asked.rng, every)
@@ -227,6 +244,18 @@ def check_schedule(
     ]
     if stopped.size:
         claims.append(stopped_runs_come_first(listed, runs, stopped))
+    began = None  # cancelled jobs
+    if asked.cancelled == "keep":
+        claim, began = cancelled_jobs_are_the_logs(
+            whole,
+            schedule,
+            listed_cancelled(schedule, machine),
+            asked.passes,
+            records="cancelled" in said,
+        )
+        claims.append(claim)
+        if began is not None and whole.leaves is not None:
+            began = began[whole.leaves != whole.submit]
     places = np.zeros(every.row.size, np.int64)  # in the schedule, of those that ran
     places[ran] = at
     same_jobs = all(claims[i].verdict == "proved" for i in (0, 1, 4))
@@ -235,7 +264,9 @@ def check_schedule(
     case = rule = None
     if same_jobs:
         reacting = users_react(schedule)
-        case = make_case(every, listed, places, machine or 0, asked.passes, reacting=reacting)
+        case = make_case(
+            every, listed, places, machine or 0, asked.passes, reacting=reacting, began=began
+        )
         rule = rule_of(named, every, case.row, predictions)
         if (
             (changing and case.whole and isinstance(schedule, Schedule))
@@ -256,7 +287,9 @@ def check_schedule(
     else:
         if predictions is not None:
             unknown = "on partitions, predictions are not repeated"
-        claims += _by_partition(hardware, trace, name, named, case, every, listed, places, unknown)
+        claims += _by_partition(
+            hardware, trace, name, named, case, every, (listed, places, began), unknown
+        )
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
     described = named if isinstance(named, str) else identity_of(named)
@@ -276,7 +309,12 @@ def check_schedule(
         _title(trace, schedule, machine, described),
         tuple(claims),
         provenance(trace, policy=described, **used),
-        tuple(_notes(taken, {} if isinstance(schedule, Trace) else contradicted)),
+        tuple(
+            _notes(
+                Check.of(None, taken).changed | ({"shortest_estimate": 0} if decimals else {}),
+                {} if isinstance(schedule, Trace) else contradicted,
+            )
+        ),
     )
 
 
@@ -391,8 +429,7 @@ def _by_partition(
     policy: Policy | str,
     case: ScheduleCase | None,
     workload: Workload,
-    listed: Listed,
-    at: NDArray[np.int64],
+    places: tuple[Listed, NDArray[np.int64], NDArray[np.float64] | None],
     unknown: str,
 ) -> Iterator[ScheduleClaim]:
     """Check the rules of a policy in each partition; on nodes its passes are not repeated."""
@@ -404,11 +441,18 @@ def _by_partition(
         yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
         return
     found = []
+    listed, at, began = places
     passes: Passes = "event" if case.by_event else "instant"
     for part in described.parts(trace, workload):
         its = workload.take(part.jobs)
         one = make_case(
-            its, listed, at[part.jobs], part.hardware.procs, passes, reacting=case.reacting
+            its,
+            listed,
+            at[part.jobs],
+            part.hardware.procs,
+            passes,
+            reacting=case.reacting,
+            began=None if began is None else began[part.jobs],
         )
         claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False, unknown="")
         found.append([replace(claim, why=f"{part.name}: {claim.why}") for claim in claims])
@@ -462,11 +506,10 @@ def _noted(described: str, outages: Outages | None) -> dict[str, Any]:
     return found
 
 
-def _notes(taken: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
+def _notes(used: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
     """Report the settings that a schedule records: those used, and those that differ."""
-    changed = Check.of(None, taken).changed
-    if changed:
-        words = ", ".join(f"{name} {value}" for name, value in changed.items())
+    if used:
+        words = ", ".join(f"{name} {value}" for name, value in used.items())
         yield f"settings that the schedule records: {words}"
     if others:
         words = ", ".join(f"{name} {value or 'none'}" for name, value in others.items())

@@ -92,6 +92,15 @@ def users_react(schedule: Schedule | Trace) -> bool:
     return _last_simulation(schedule.header.get_all("Note")).get("users", "open") != "open"
 
 
+def planned_from_0_s(schedule: Schedule | Trace) -> bool:
+    """Whether a schedule of whole numbers records that estimates were not raised to 1 s."""
+    if isinstance(schedule, Schedule):
+        said: Mapping[str, Any] = schedule.parameters
+    else:
+        said = _last_simulation(schedule.header.get_all("Note"))
+    return str(said.get("shortest_estimate")) == "0"
+
+
 def contradictions(
     trace: Trace, schedule: Schedule | Trace, used: Mapping[str, Any]
 ) -> dict[str, str]:

@@ -18,6 +18,7 @@ from workloadkit.simulation.replaying.policies import (
 )
 from workloadkit.simulation.replaying.result import ReplayResult
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.state import never
 
 
 def claims_of(
@@ -56,7 +57,7 @@ def claims_of(
     if rule is not None:
         yield _each_pass(case, rule)
         return
-    if proof_of(name) == NOT_EMPTY and case.leaves is None:
+    if proof_of(name) == NOT_EMPTY and (case.leaves is None or case.starts_known):
         yield _not_empty(case)
     why = f"the order of {name} cannot be checked, only the rules for every schedule"
     yield ScheduleClaim(text, "not applicable", why)
@@ -66,10 +67,14 @@ def _each_pass(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ScheduleClai
     """Repeat all passes."""
     if (case.start < case.submit).any():
         return ScheduleClaim(EACH_PASS, "not applicable", "jobs start before they are submitted")
-    if not case.whole and rule.keeps:
-        why = "decimals are rounded, and kept reservations can be repeated in whole seconds only"
-        return ScheduleClaim(EACH_PASS, "not applicable", why)
     found = replay(case, rule)
+    predicted = isinstance(rule, PlainRule) and rule.predictions is not None
+    if found.differing and not case.whole and (predicted or not case.exact):
+        if rule.keeps:
+            why = "decimals are rounded, and kept reservations differ after any difference"
+            return ScheduleClaim(EACH_PASS, "not applicable", why)
+        case = case.rounded()
+        found = replay(case, rule)
     if found.differing:
         return refuted(EACH_PASS, _difference(case, found), found.differing)
     proof = plural(found.passes, "pass", "passes")
@@ -102,6 +107,11 @@ def _difference(case: ScheduleCase, found: ReplayResult) -> str:
 
 def _as_recorded(case: ScheduleCase) -> ScheduleClaim:
     text = AS_RECORDED
+    began = np.flatnonzero(~case.ran & (case.start < never(case.start.dtype)))
+    if began.size:
+        i = began[0]
+        why = f"job {case.job[i]}, which was cancelled, starts at {seconds(case.start[i])}"
+        return refuted(text, why, began.size)
     off = np.abs(case.start - case.recorded_start) > (0 if case.whole else INSTANT)
     off = np.flatnonzero(off & case.ran)
     if off.size:
@@ -130,12 +140,16 @@ def slacks_are_kept(schedule: Schedule) -> ScheduleClaim:
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:
     text = NOT_EMPTY
-    time = np.unique(np.concatenate([case.submit, case.start, case.end]))
-    use = use_of(case.start, case.end, case.procs)
+    start, end = case.start, case.end
+    if case.leaves is not None:  # those that leave hold no processors
+        left = start == never(start.dtype)
+        start, end = (np.where(left, case.leaves, times) for times in (start, end))
+    time = np.unique(np.concatenate([case.submit, start, end]))
+    use = use_of(start, end, case.procs)
     before = np.searchsorted(use.time, time, side="right") - 1
     empty = np.where(before >= 0, use.after[before], 0) == 0
     passed = np.concatenate([[0], np.cumsum(empty[:-1] * np.diff(time))])  # with an empty machine
-    submitted, started = np.searchsorted(time, case.submit), np.searchsorted(time, case.start)
+    submitted, started = np.searchsorted(time, case.submit), np.searchsorted(time, start)
     idle = np.flatnonzero(passed[started] > passed[submitted])
     if not idle.size:
         found = f"empty {seconds(passed[-1])} of {seconds(time[-1] - time[0])}"

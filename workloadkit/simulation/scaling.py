@@ -32,6 +32,8 @@ class AsWorkload:
         A machine that has a description: it admits the jobs that fit it.
     reacting : bool
         Whether users react, see `make_workload`.
+    decimals : bool
+        Whether times are decimals even if their values are whole.
     """
 
     machine: int
@@ -40,6 +42,7 @@ class AsWorkload:
     of_any_size: bool = False
     described: Any = None
     reacting: bool = False
+    decimals: bool = False
 
     @classmethod
     def by(cls, settings: Simulate, machine: int, **others: Any) -> "AsWorkload":
@@ -61,6 +64,7 @@ class AsWorkload:
             utility_at=self.utility_at,
             of_any_size=self.of_any_size,
             reacting=self.reacting,
+            decimals=self.decimals,
         )
         if self.described is None:
             return workload

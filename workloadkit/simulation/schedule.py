@@ -15,6 +15,7 @@ from workloadkit.errors import ParameterError, WorkloadError, among, plural, quo
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
+from workloadkit.record_fields import PROMISED_START
 from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded, calibration
 from workloadkit.simulation.cancelled import CancelledJobs
@@ -110,9 +111,10 @@ class Schedule(Displayed):
         NaN for a job without a promise; infinite for one that was to start never. Conservative and
         slack-based backfilling promise each job its first reservation. With several reservations,
         a job has a promise if it starts, or is reserved, in the pass of its submission, and no
-        outages are ahead then. Jobs inside reservations of a log are promised their begin.
+        outages are ahead then. Jobs inside reservations of a log are promised their begin. The
+        schedule `recorded` has the promises in the side-car of its log.
         """
-        promised = self.columns.get("promised_start")
+        promised = self.columns.get(PROMISED_START)
         return None if promised is None else np.asarray(promised, np.float64)
 
     @cached_property
@@ -580,13 +582,16 @@ class Schedule(Displayed):
         fields are unchanged. Bursts of checkpointed jobs and columns of the side-car that describe
         the recorded execution are left out. A note in the header describes the simulation and the
         jobs that were left out. Kept jobs that were cancelled while they waited keep their recorded
-        wait and status, so that the result can be simulated again.
+        wait and status, so that the result can be simulated again. The side-car contains the
+        promised starts, NaN without a finite promise.
         """
         w = self.workload
         taken = self.source.take(w.row)
         status = np.where(w.killed, CANCELLED, taken.column("status"))
         status = np.where(self.columns.get("lost", False), FAILED, status)
         times = {"submit": w.submit, "wait": self.wait, "run": w.run, "status": status}
+        if self.promised is not None:
+            times[PROMISED_START] = np.where(np.isinf(self.promised), np.nan, self.promised)
         if self.cancelled is not None:
             taken, times = self._with_cancelled(times)
         header = self.source.header.with_jobs(taken.n_jobs, EndTime=float(self.end.max()))
@@ -597,8 +602,15 @@ class Schedule(Displayed):
             header = header.appended(
                 ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
             )
+        promised = times.pop(PROMISED_START, np.nan)
         simulated = executed_otherwise(taken, **times)
-        return replace(simulated, header=header, repairs=())
+        sidecar = simulated.sidecar
+        if not np.isnan(promised).all():
+            import pandas as pd
+
+            sidecar = pd.DataFrame(index=range(taken.n_jobs)) if sidecar is None else sidecar
+            sidecar = sidecar.assign(**{PROMISED_START: promised})
+        return replace(simulated, header=header, sidecar=sidecar, repairs=())
 
     def _with_cancelled(self, times: dict[str, NDArray]) -> tuple[Trace, dict[str, NDArray]]:
         """Return the jobs of the log with the cancelled ones among them, and all of their times."""
@@ -612,5 +624,5 @@ class Schedule(Displayed):
         order = np.lexsort((row if by_event else job, submit))
         taken = self.source.take(row[order])
         its = {name: self.source.column(name)[w.row] for name in ("wait", "run", "status")}
-        its["submit"] = w.submit
+        its |= {"submit": w.submit, PROMISED_START: np.full(w.row.size, np.nan)}
         return taken, {name: np.concatenate([x, its[name]])[order] for name, x in times.items()}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadWarning
 from workloadkit.metrics import use_over_time
 from workloadkit.provenance import moved_times
+from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
 from workloadkit.simulation.engine import Scheduler, User
@@ -22,7 +23,7 @@ from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selection import SimulationParts, select_parts, uncounted_users
 from workloadkit.simulation.users import BatchUser, OpenUsers
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
-from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload import Workload, are_whole, shortest_estimate
 from workloadkit.trace import Trace
 
 
@@ -107,7 +108,11 @@ def report(
     parameters, procs = parts.parameters, parts.rules.machine
     if workload.utilities is not None:
         parameters["utility_at"] = settings.utility_at
+    if shortest_estimate(workload.submit) == 0 and _look_whole(workload):
+        parameters["shortest_estimate"] = 0  # which the log that is written does not show
+    promises = {}
     if parts.follows_log:
+        promises = _recorded_promises(trace, workload)
         largest = _warn_of_use(workload, start, procs)
         procs = procs if parts.knows_machine else largest
     return Schedule(
@@ -116,7 +121,7 @@ def report(
         start,
         procs,
         parameters,
-        {**play.notes, **play.outcome.columns},
+        {**play.notes, **play.outcome.columns, **promises},
         {**play.history, **play.outcome.history},
         settings.warmup,
         settings.cooldown,
@@ -126,6 +131,21 @@ def report(
         parts.rules.hardware if isinstance(parts.rules.hardware, Described) else None,
         play.cancelled,
     )
+
+
+def _recorded_promises(trace: Trace, workload: Workload) -> dict[str, NDArray]:
+    """Return the promised starts in the side-car of a log, unless submissions have moved."""
+    submit = trace.column("submit")[workload.row]
+    known = trace.sidecar is not None and PROMISED_START in trace.sidecar
+    if not (known and np.array_equal(submit, workload.submit)):
+        return {}
+    return {PROMISED_START: trace.column(PROMISED_START)[workload.row]}
+
+
+def _look_whole(workload: Workload) -> bool:
+    """Whether all times of the jobs are whole numbers."""
+    estimate = workload.estimate if workload.limit is None else workload.limit
+    return are_whole(workload.submit, workload.run, estimate)
 
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:

@@ -319,6 +319,7 @@ def make_workload(
     utility_at: UtilityAt = "turnaround",
     of_any_size: bool = False,
     reacting: bool = False,
+    decimals: bool = False,
 ) -> Workload:
     """Convert a log into a workload.
 
@@ -335,6 +336,8 @@ def make_workload(
         Whether jobs larger than the machine are kept, whatever the settings.
     reacting : bool
         Whether users react: recorded waits and think times decide, too, whether times are whole.
+    decimals : bool
+        Whether times are decimals even if their values are whole: no estimate is raised to 1 s.
 
     Returns
     -------
@@ -352,7 +355,9 @@ def make_workload(
     row, procs = _served(trace, cancelled, machine, None if of_any_size else settings.oversize)
     cancelled = cancelled[row]
     job = trace.column("job")[row]
-    submit, run, estimate, wait = _times(trace, row, cancelled, settings.estimates, reacting)
+    submit, run, estimate, wait = _times(
+        trace, row, cancelled, settings.estimates, reacting, decimals
+    )
     run, estimate, killed = plan(run, estimate, settings.overrun)
     offered_load, scale = settings.offered_load, settings.scale_arrivals
     if offered_load is not None:
@@ -403,12 +408,12 @@ def cancelled_in_queue(trace: Trace) -> NDArray[np.bool_]:
     >>> cancelled_in_queue(log).tolist()
     [False, True, False]
     """
-    known = (trace.column("wait") >= 0) & (_needed(trace) > 0)  # False for NaN
+    known = (trace.column("wait") >= 0) & (needed_procs(trace) > 0)  # False for NaN
     has_run = trace.ran | (trace.column("run") > 0)
     return (trace.column("status") == CANCELLED) & known & ~has_run
 
 
-def _needed(trace: Trace) -> NDArray[np.float64]:
+def needed_procs(trace: Trace) -> NDArray[np.float64]:
     """Return the processors that jobs need."""
     requested = trace.column("requested_procs")
     return np.where(requested > 0, requested, trace.used_procs)
@@ -421,7 +426,7 @@ def _served(
 
     Cancelled jobs that are larger than it would never start: they are left out.
     """
-    needed = _needed(trace)
+    needed = needed_procs(trace)
     row = np.flatnonzero(trace.ran | (cancelled & (needed <= machine)))
     needed = needed[row]
     too_large = needed > machine
@@ -448,6 +453,7 @@ def _times(
     cancelled: NDArray[np.bool_],
     estimates: Estimates,
     reacting: bool,
+    decimals: bool,
 ) -> tuple[NDArray, ...]:
     """Return submit, run, estimated and wait times, as whole numbers if possible.
 
@@ -467,7 +473,7 @@ def _times(
     decide = [submit, run, estimate, wait[cancelled]]
     if reacting:
         decide += [wait, np.nan_to_num(trace.column("think_time")[row])]
-    if are_whole(*decide):
+    if not decimals and are_whole(*decide):
         submit, run, estimate = (times.astype(np.int64) for times in (submit, run, estimate))
         run = np.where(cancelled, shortest_estimate(run), run)
     return submit, run, estimate, wait.astype(np.int64) if are_whole(wait) else wait

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulation import orders
 from workloadkit.simulation.case import Interruptions, ScheduleCase
-from workloadkit.simulation.claims import INSTANT
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import priority as worth
@@ -145,10 +144,13 @@ class ReplayOptions(NamedTuple):
         Whether there was a pass after each event.
     reacting : bool
         Whether users reacted.
+    starts_known : bool
+        Whether the schedule contains the starts of cancelled jobs.
     """
 
     by_event: bool
     reacting: bool
+    starts_known: bool
 
 
 class PlainRule(NamedTuple):
@@ -255,7 +257,7 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     from workloadkit.simulation.replaying.state import ReplayJobs, new_state
 
     (start, end, planned_end), by_time = _by_time(case)
-    user, tie = np.unique(case.user, return_inverse=True)[1], _tie_of(case)
+    user = np.unique(case.user, return_inverse=True)[1]
     none = never(case.start.dtype)
     leaves = np.full_like(case.start, none) if case.leaves is None else case.leaves
     jobs = ReplayJobs(
@@ -265,19 +267,12 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     kernel.replay(
         jobs,
         rule,
-        new_state(jobs, case.machine, tie),
+        new_state(jobs, case.machine, case.tie if not case.whole else 0),
         by_time,
-        ReplayOptions(case.by_event, case.reacting),
+        ReplayOptions(case.by_event, case.reacting, case.starts_known),
         (counts, when),
     )
     return ReplayResult(*counts.tolist(), *when.tolist())
-
-
-def _tie_of(case: ScheduleCase) -> Any:
-    """Return how far times may be apart that are one before they are rounded."""
-    return (
-        0 if case.whole else max(INSTANT, 8 * float(np.spacing(np.abs(case.end[case.ran]).max())))
-    )
 
 
 def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:
@@ -296,7 +291,7 @@ def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:
     ]
     jobs = [ReplayedJob(*row) for row in zip(*(c.tolist() for c in columns), gone, strict=True)]
     first = case.submit.min().item()
-    standing = Standing(case.machine, Rounding(_tie_of(case)), case.machine, first)
+    standing = Standing(case.machine, Rounding(case.tie), case.machine, first)
     passing = rule.passing(rule.policy, standing)
     return Repetition(case, jobs, standing, passing, rule.predictions).play()
 
@@ -319,7 +314,7 @@ def _by_time(case: ScheduleCase) -> tuple[NDArray, ByTime]:
     by_start = np.lexsort((jobs, start))
     by_start = by_start[(start < never(start.dtype))[by_start]]
     by_end = np.argsort(case.end, kind="stable")
-    by_end = by_end[(case.end > case.start)[by_end]]
+    by_end = by_end[(case.end > case.start)[by_end]]  # not those that never start
     leaves = nothing if case.leaves is None else case.leaves
     by_leave = np.argsort(leaves, kind="stable")[: np.count_nonzero(~case.ran)]
     return runs, ByTime(

@@ -72,6 +72,8 @@ def choose(jobs, rule, state, now):
             take(state, begin, begin + jobs.estimate[job], procs[job])
             if n_reserved == 0:
                 at[HEAD], state.when[SHADOW] = job, begin
+            if rule.reservations == 1 and jobs.estimate[job] == 0 and begin < state.never:
+                take_at(state, begin, procs[job])
             n_reserved += 1
         place += 1
     shadow, strict = state.when[SHADOW], rule.overtaking.strict

@@ -3,6 +3,9 @@
 #: After all seconds.
 LATEST = 2**62
 
+#: The place among the starts of a job that has left the queue without one.
+LEFT = -2
+
 #: Orders by a constant place of each job, or computed again in each pass.
 BY_PLACE, BY_WFP3, BY_UNICEF, BY_WORTH, BY_LOAD, BY_RECENCY = range(6)
 

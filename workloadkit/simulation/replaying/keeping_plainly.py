@@ -80,7 +80,7 @@ class Keeping(Passing):
         """Move a reservation to the earliest slot, or only to a start now."""
         kept = self.reserved[job]
         plan.take(kept, kept + job.estimate, -job.procs)
-        begin = plan.earliest(job.estimate, job.procs)
+        begin = min(plan.earliest(job.estimate, job.procs), kept)  # for 0 s, `kept` is not free
         if self.compression == "start" and begin > self.standing.now:
             begin = kept
         plan.take(begin, begin + job.estimate, job.procs)

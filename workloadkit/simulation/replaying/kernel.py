@@ -13,6 +13,7 @@ from workloadkit.simulation.replaying.codes import (
     FOR,
     FREE,
     HEAD,
+    LEFT,
     MADE_AGAIN,
     N_BRIEF,
     N_BRIEF_ENDED,
@@ -34,7 +35,7 @@ from workloadkit.simulation.replaying.state import end, leave, run, stop, wait
 
 
 @counting
-def _pass(jobs, rule, state, now, due, found):
+def _pass(jobs, rule, state, how, now, due, found):
     """Perform a pass of the policy; `due` are the jobs that start now in the schedule.
 
     Returns whether the schedule may be equal: all jobs that the policy starts do start now.
@@ -46,14 +47,20 @@ def _pass(jobs, rule, state, now, due, found):
         keep(jobs, rule, state, now)
     chosen, n_chosen = state.chosen, state.at[N_CHOSEN]
     for i in range(n_chosen):
-        if jobs.start[chosen[i]] != now and jobs.leaves[chosen[i]] >= state.never:
+        if jobs.start[chosen[i]] != now and _is_listed(jobs, state, how, chosen[i]):
             _note(state, now, chosen[i], _first_other(state, due), found)
             return False
     for i in range(n_chosen):
-        if jobs.leaves[chosen[i]] < state.never:
+        if not _is_listed(jobs, state, how, chosen[i]):
             _begin_brief(jobs, state, chosen[i], now)
         run(jobs, state, chosen[i])
     return True
+
+
+@bare
+def _is_listed(jobs, state, how, job):
+    """Whether the schedule contains when a job starts, or that it does not."""
+    return how.starts_known or jobs.leaves[job] >= state.never
 
 
 @bare
@@ -101,13 +108,15 @@ def _follow(jobs, rule, state, now, due, found, alike):
             if alike:
                 _note(state, now, -1, job, found)
                 alike = False
+            if state.started[job] == LEFT:
+                wait(jobs, rule, state, job)
             run(jobs, state, job)
             if jobs.end[job] == now:
                 end(jobs, rule, state, job, now)
 
 
 @counting
-def _play_instant(jobs, rule, state, now, arrived, ended, left, due, found):
+def _play_instant(jobs, rule, state, how, now, arrived, ended, left, due, found):
     """Process all ends and arrivals, then one pass; again if it starts jobs of run time 0."""
     for job in ended:
         end(jobs, rule, state, job, now)
@@ -118,7 +127,7 @@ def _play_instant(jobs, rule, state, now, arrived, ended, left, due, found):
             leave(jobs, rule, state, job)
     again = alike = True
     while again and alike:
-        alike = _pass(jobs, rule, state, now, due, found)
+        alike = _pass(jobs, rule, state, how, now, due, found)
         again = False
         if alike:
             for i in range(state.at[N_CHOSEN]):
@@ -129,7 +138,7 @@ def _play_instant(jobs, rule, state, now, arrived, ended, left, due, found):
 
 
 @counting
-def _play_events(jobs, rule, state, now, arrived, ended, left, due, found):
+def _play_events(jobs, rule, state, how, now, arrived, ended, left, due, found):
     """Perform a pass after each submission, then after each termination, in start order.
 
     The processors of jobs that end as planned are free in all of them. Then jobs leave the queue.
@@ -147,7 +156,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, left, due, found):
         if arrived[0] + i < arrived[1]:
             wait(jobs, rule, state, arrived[0] + i)
         if alike:
-            alike = _pass(jobs, rule, state, now, due, found)
+            alike = _pass(jobs, rule, state, how, now, due, found)
             n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
     place = n_left = 0
     while place < n_ended or n_left < left.size:
@@ -163,7 +172,7 @@ def _play_events(jobs, rule, state, now, arrived, ended, left, due, found):
                 continue
             leave(jobs, rule, state, left[n_left - 1])
         if alike:
-            alike = _pass(jobs, rule, state, now, due, found)
+            alike = _pass(jobs, rule, state, how, now, due, found)
             n_ended += _add_moments(jobs, state, now, n_ended) if alike else 0
     return alike
 
@@ -290,9 +299,9 @@ def replay(jobs, rule, state, by_time, how, found):
         _break_down(jobs, rule, state, by_time, stops, changes, now)
         if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing
             if how.by_event:
-                alike = _play_events(jobs, rule, state, now, new, gone, away, due, found)
+                alike = _play_events(jobs, rule, state, how, now, new, gone, away, due, found)
             else:
-                alike = _play_instant(jobs, rule, state, now, new, gone, away, due, found)
+                alike = _play_instant(jobs, rule, state, how, now, new, gone, away, due, found)
         _follow(jobs, rule, state, now, due, found, alike)
         if state.at[UNCLEAR] and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
             found[0][UNTOLD] = 1

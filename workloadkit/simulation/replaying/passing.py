@@ -121,6 +121,8 @@ class InOrder(Passing):
             else:
                 if n_reserved == 0:
                     self.head, self.shadow = job, begin
+                if self.reservations == 1 and job.estimate == 0:
+                    plan.take_at(begin, job.procs)
                 n_reserved += 1
         return chosen + self._overtaking(to_backfill(queue), plan, free)
 

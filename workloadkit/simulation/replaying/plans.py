@@ -92,6 +92,11 @@ class Plan:
             for step in range(first, last):
                 self.levels[step] -= procs
 
+    def take_at(self, time: Any, procs: int) -> None:
+        """Take processors of jobs that run at a time, or at now if that is later."""
+        if time < inf:
+            self.levels[self._step(max(time, self.times[0]))] -= procs
+
     def level(self, time: Any) -> int:
         """Return the processors that are free at a time."""
         return self.levels[self._step(time)] if time < inf else self.levels[-1]

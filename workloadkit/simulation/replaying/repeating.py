@@ -12,6 +12,7 @@ from workloadkit.simulation.replaying.passing import Passing
 from workloadkit.simulation.replaying.predictions import Predictions
 from workloadkit.simulation.replaying.result import ReplayResult
 from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.state import never
 
 
 @dataclass
@@ -200,15 +201,19 @@ class Repetition:
         self._renew()
         chosen = self.passing.choose()
         for job in chosen:
-            if job.leaves < inf:
-                self._set_run(job)
-            elif job.start != self.standing.now:
+            if self._is_listed(job) and job.start != self.standing.now:
                 others = (j for j in instant.due if j.serial < 0 and j not in chosen)
                 self._note(job, next(others, None))
                 return None
         for job in chosen:
+            if not self._is_listed(job):
+                self._set_run(job)
             self._start(job)
         return chosen
+
+    def _is_listed(self, job: ReplayedJob) -> bool:
+        """Whether the schedule contains when a job starts, or that it does not."""
+        return self.case.starts_known or job.leaves == inf
 
     def _follow(self, instant: Instant, alike: bool) -> None:
         """Start the jobs that the schedule starts now, and the policy does not."""
@@ -217,6 +222,8 @@ class Repetition:
                 if alike:
                     self._note(None, job)
                     alike = False
+                if job not in self.standing.waiting:  # it has left the queue
+                    self._wait(job)
                 self._start(job)
                 if job.end == self.standing.now:
                     self._free(job)
@@ -306,6 +313,7 @@ class Repetition:
 def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Instant]:
     """Return what happens when; the jobs get the times of their first runs."""
     found: dict[Any, Instant] = {}
+    not_started = never(case.start.dtype)
 
     def at(time: Any) -> Instant:
         return found.setdefault(time, Instant())
@@ -314,6 +322,7 @@ def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Insta
         at(job.submit).arrived.append(job)
         if job.leaves < inf:
             at(job.leaves).to_leave.append(job)
+        if job.start == not_started:
             continue
         at(job.start).due.append(job)
         if job.end > job.start:

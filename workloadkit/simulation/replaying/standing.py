@@ -21,8 +21,8 @@ class ReplayedJob:
     limit, prediction, estimate : int or float
         The limit, what the job was planned with at its arrival, and what it is planned with now.
     leaves : int or float
-        When the job leaves the queue, if it was cancelled while it waited: the schedule does not
-        contain its start and end. Infinite for others.
+        When the job leaves the queue, if it was cancelled while it waited, unless it starts
+        before. Infinite for others.
     serial : int
         In the order of the starts; -1 before.
     """

@@ -10,6 +10,7 @@ from workloadkit.simulation.replaying.codes import (
     ENDED,
     FREE,
     LATEST,
+    LEFT,
     MADE_AGAIN,
     N_RUNNING,
     N_STARTED,
@@ -39,7 +40,7 @@ class ReplayState(NamedTuple):
 
     waiting: NDArray[np.int64]  # jobs by rank
     running: NDArray[np.int64]  # jobs by planned end
-    started: NDArray[np.int64]  # when in the order of the starts; -1 for not yet
+    started: NDArray[np.int64]  # when in the order of the starts; -1 for not yet, or LEFT
     chosen: NDArray[np.int64]  # by a pass, in order
     brief: NDArray[np.int64]  # cancelled jobs that the policy started, in order
     due: NDArray[np.int64]  # terminations of an instant, in the order of the starts
@@ -117,6 +118,7 @@ def leave(jobs, rule, state, job):
     at, own = state.at, state.reserved[job]
     _remove(state.waiting, at[N_WAITING], job)
     at[N_WAITING] -= 1
+    state.started[job] = LEFT
     if rule.reserving != MADE_AGAIN and not at[VOID]:
         take(state, own, own + jobs.estimate[job], -jobs.procs[job])
         at[ENDED] = at[ROOM] = True
