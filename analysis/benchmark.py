@@ -9,11 +9,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from analysis import style
-from analysis.formats import count, duration, metric, metric_title, number, with_interval
-from analysis.page import Report
-from analysis.section import Figure, Section, Table, facts
 from workloadkit import __version__
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import (
+    count,
+    duration,
+    metric,
+    metric_title,
+    number,
+    with_interval,
+)
+from workloadkit.analysis.page import Report
+from workloadkit.analysis.section import Figure, Section, Table, facts
 from workloadkit.benchmark.entries import META_METRICS, METRICS
 from workloadkit.benchmark.features import FEATURES
 from workloadkit.benchmark.results import BASELINES, BenchmarkResults

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.finding import FEWEST_JOBS, Finding, ranked
-from analysis.formats import printable
-from analysis.section import Figure, Section
+from workloadkit.analysis import style
+from workloadkit.analysis.finding import FEWEST_JOBS, Finding, ranked
+from workloadkit.analysis.formats import printable
+from workloadkit.analysis.section import Figure, Section
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
 from workloadkit.executors import each_done
@@ -170,7 +170,7 @@ class Report(Displayed):
         from markupsafe import Markup
 
         environment = Environment(
-            loader=PackageLoader("analysis"),
+            loader=PackageLoader("workloadkit.analysis"),
             autoescape=True,
             finalize=_fit,
             undefined=StrictUndefined,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from analysis import utilities
-from analysis.distributions import accuracy, correlation, marginals
-from analysis.fits import summary as fits
-from analysis.load import cycles, overview
-from analysis.load import over_time as load
-from analysis.locality import summary as locality
-from analysis.memory import summary as memory
-from analysis.operations import (
+from workloadkit.analysis import utilities
+from workloadkit.analysis.distributions import accuracy, correlation, marginals
+from workloadkit.analysis.fits import summary as fits
+from workloadkit.analysis.load import cycles, overview
+from workloadkit.analysis.load import over_time as load
+from workloadkit.analysis.locality import summary as locality
+from workloadkit.analysis.memory import summary as memory
+from workloadkit.analysis.operations import (
     capacity,
     efficient,
     failures,
@@ -27,15 +27,15 @@ from analysis.operations import (
     using,
     waiting,
 )
-from analysis.page import Progress, Report, each_named
-from analysis.reactions import signature
-from analysis.reactions import summary as reactions
-from analysis.section import Section
-from analysis.sessions import description as sessions
-from analysis.sessions import methods as session_methods
-from analysis.site import summary as site
-from analysis.users import shares as users
-from analysis.waits import summary as waits
+from workloadkit.analysis.page import Progress, Report, each_named
+from workloadkit.analysis.reactions import signature
+from workloadkit.analysis.reactions import summary as reactions
+from workloadkit.analysis.section import Section
+from workloadkit.analysis.sessions import description as sessions
+from workloadkit.analysis.sessions import methods as session_methods
+from workloadkit.analysis.site import summary as site
+from workloadkit.analysis.users import shares as users
+from workloadkit.analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.mapped import Mapped
 from workloadkit.settings import Characterize

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.finding import Finding
-from analysis.formats import share, with_interval
+from workloadkit.analysis.finding import Finding
+from workloadkit.analysis.formats import share, with_interval
 from workloadkit.display import Displayed
 from workloadkit.provenance import plain
 
@@ -198,7 +198,7 @@ def shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from analysis.formats import duration
+    >>> from workloadkit.analysis.formats import duration
     >>> shown(pd.DataFrame({"run": [90.0]}), {"run": ("run time", duration)})
          run time
     0  1 min 30 s

@@ -29,7 +29,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from analysis.formats import duration, printable
+from workloadkit.analysis.formats import duration, printable
 from workloadkit.errors import ParameterError
 from workloadkit.io.files import writing
 

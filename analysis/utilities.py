@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.formats import count, duration, number, share
-from analysis.section import Figure, Section, facts
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, duration, number, share
+from workloadkit.analysis.section import Figure, Section, facts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.measures import earned_percent

@@ -15,13 +15,20 @@ from typing import Any
 
 import typer
 
-import analysis
-import analysis.studies
-import queueing
 import workloadkit
-from analysis.reproduction import read_table
-from analysis.studies import load_study, run_times, study_names
-from workloadkit import models, populations, predictors, schedulers, settings, users
+from workloadkit import (
+    analysis,
+    models,
+    populations,
+    predictors,
+    queueing,
+    schedulers,
+    settings,
+    users,
+)
+from workloadkit.analysis import studies
+from workloadkit.analysis.reproduction import read_table
+from workloadkit.analysis.studies import load_study, run_times, study_names
 from workloadkit.cli import app
 from workloadkit.cli.commands import Command
 from workloadkit.cli.topics import TOPICS
@@ -56,7 +63,7 @@ OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
 SCHEMAS = Path(__file__).parent / "reference" / "schemas"
 
 #: Rankings of readings, and the commands that made them.
-SEARCHES = Path(analysis.studies.__file__).parent / "searches"
+SEARCHES = Path(studies.__file__).parent / "searches"
 
 #: Python's built-in classes; their members are not described again.
 _PYTHON = "object, tuple, dict, Exception, BaseException, Protocol, Env"

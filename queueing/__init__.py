@@ -1,8 +1,8 @@
 """Queueing models with formulas, independent of logs and simulators."""
 
-from queueing import networks, symbolic
-from queueing.errors import QueueingError, QueueingWarning
-from queueing.inverse import (
+from workloadkit.queueing import networks, symbolic
+from workloadkit.queueing.errors import QueueingError, QueueingWarning
+from workloadkit.queueing.inverse import (
     kind_of_users,
     most_jobs,
     most_users,
@@ -10,12 +10,12 @@ from queueing.inverse import (
     times_of_users,
     users_for_response,
 )
-from queueing.phases import operational_phases
-from queueing.probability import exponential, hyperbolic, table
-from queueing.product_form import closed, mixed
-from queueing.reopening.model import reopen
-from queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
-from queueing.think_time import breaks
+from workloadkit.queueing.phases import operational_phases
+from workloadkit.queueing.probability import exponential, hyperbolic, table
+from workloadkit.queueing.product_form import closed, mixed
+from workloadkit.queueing.reopening.model import reopen
+from workloadkit.queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
+from workloadkit.queueing.think_time import breaks
 
 __all__ = [
     "QueueingError",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.errors import QueueingError, QueueingWarning, quoted
+from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -152,7 +152,9 @@ def missing(failures: Mapping[int, str], shape: tuple[int, ...]) -> None:
 def warn(message: str) -> None:
     """Warn at the caller's line outside of the package."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("queueing."):
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(
+        "workloadkit.queueing."
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, QueueingWarning, stacklevel=level)
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from queueing import one_server, response_law
-from queueing.arguments import Flags, Floats, Value, plain
-from queueing.errors import QueueingError, quoted
-from queueing.result import ModelResult, Places
-from queueing.spare_capacity import idle_share
+from workloadkit.queueing import one_server, response_law
+from workloadkit.queueing.arguments import Flags, Floats, Value, plain
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.result import ModelResult, Places
+from workloadkit.queueing.spare_capacity import idle_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ class _Users(ModelResult):
                 return s**order * response_law.moment(order, n, a)
 
         def more(job: Any, *load: Floats) -> Floats:
-            from queueing.multi_server import mixed_moment
+            from workloadkit.queueing.multi_server import mixed_moment
 
             lam, N, Z, S, servers = load
             return mixed_moment(order, lam, N, Z, S, servers, job)
@@ -60,7 +60,7 @@ class _Users(ModelResult):
 
     @staticmethod
     def _more_survival(job: Any, *load: Floats) -> Floats:
-        from queueing.multi_server import mixed_survival
+        from workloadkit.queueing.multi_server import mixed_survival
 
         lam, N, Z, S, servers, t = load
         return mixed_survival(t, lam, N, Z, S, servers, job)
@@ -158,7 +158,7 @@ def _over(t: Floats, s: Floats) -> Floats:
 
 def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here: Flags) -> None:
     """Insert the derivatives at points with several servers."""
-    from queueing.multi_server import mixed_derivatives, mixed_sums
+    from workloadkit.queueing.multi_server import mixed_derivatives, mixed_sums
 
     lam, N, Z, S, servers = load
     found = mixed_derivatives(wrt, lam, N, Z, S, servers)

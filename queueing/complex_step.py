@@ -8,7 +8,7 @@ Review 40(1), 1998).
 
 import numpy as np
 
-from queueing.arguments import Floats
+from workloadkit.queueing.arguments import Floats
 
 
 def steps(value: Floats) -> Floats:

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Value, count, missing, not_negative, plain, points
-from queueing.closed_users import MixedResult
-from queueing.errors import QueueingError, QueueingWarning, quoted
-from queueing.probability import Probability, as_probability
-from queueing.product_form import EXACT, USERS, mixed
-from queueing.reopening.responses import moment, phases, survival
-from queueing.reopening.stability import stability_rules
-from queueing.result import Exactness, ModelResult, Places
+from workloadkit.queueing.arguments import (
+    Floats,
+    Value,
+    count,
+    missing,
+    not_negative,
+    plain,
+    points,
+)
+from workloadkit.queueing.closed_users import MixedResult
+from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
+from workloadkit.queueing.probability import Probability, as_probability
+from workloadkit.queueing.product_form import EXACT, USERS, mixed
+from workloadkit.queueing.reopening.responses import moment, phases, survival
+from workloadkit.queueing.reopening.stability import stability_rules
+from workloadkit.queueing.result import Exactness, ModelResult, Places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,7 +206,7 @@ def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
 
 def _by_chain(at: Mapping[str, Floats], form: Probability) -> dict[str, Any]:
     """For any other p, solve point by point."""
-    from queueing.reopening.mixed_chain import solve_mixed_chain
+    from workloadkit.queueing.reopening.mixed_chain import solve_mixed_chain
 
     flat = {name: value.ravel() for name, value in at.items()}
     lam, N, Z, S, servers = (flat[name] for name in ("lam", "N", "Z", "S", "servers"))

@@ -30,9 +30,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Condition, Floats
-from queueing.complex_step import steps
-from queueing.spare_capacity import idle_share
+from workloadkit.queueing.arguments import Condition, Floats
+from workloadkit.queueing.complex_step import steps
+from workloadkit.queueing.spare_capacity import idle_share
 
 Kind = Literal["closed", "open"]
 
@@ -78,7 +78,7 @@ def mixed_sums(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) ->
     >>> print(*(v.item() for v in sums))
     0.5 1.0 0.5 1.03125
     """
-    from queueing._kernels.servers import mean_responses
+    from workloadkit.queueing._kernels.servers import mean_responses
 
     load = _load(lam, N, Z, S, servers)
     Rc, Ro = (S * of_one for of_one in mean_responses(*load))
@@ -92,7 +92,7 @@ def mixed_survival(
     t: Floats, lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats, job: Kind
 ) -> Floats:
     """Return P(response > t) of closed or open jobs, t ≥ 0."""
-    from queueing._kernels.servers import response_survival
+    from workloadkit.queueing._kernels.servers import response_survival
 
     with np.errstate(over="ignore"):
         return response_survival(t / S, *_load(lam, _met(N, job), Z, S, servers))
@@ -102,7 +102,7 @@ def mixed_moment(
     order: int, lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats, job: Kind
 ) -> Floats:
     """Return E[response^order] of closed or open jobs."""
-    from queueing._kernels.servers import response_moments
+    from workloadkit.queueing._kernels.servers import response_moments
 
     with np.errstate(over="ignore"):
         return S**order * response_moments(order, *_load(lam, _met(N, job), Z, S, servers))
@@ -159,7 +159,7 @@ def _load(lam: Floats, N: Floats, Z: Floats, S: Floats, servers: Floats) -> _Loa
 
 def _slopes(load: _Load, name: Literal["load", "think"]) -> tuple[Floats, Floats]:
     """Return the derivatives of closed and open response times by load or think time."""
-    from queueing._kernels.servers import mean_responses
+    from workloadkit.queueing._kernels.servers import mean_responses
 
     value = getattr(load, name)
     step = steps(value)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.response_law import mean_logarithm, slope_in_think_time, slope_in_users
-from queueing.spare_capacity import idle_share
-from queueing.truncated_poisson import BLOCK, all_think, number_at_server
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.response_law import mean_logarithm, slope_in_think_time, slope_in_users
+from workloadkit.queueing.spare_capacity import idle_share
+from workloadkit.queueing.truncated_poisson import BLOCK, all_think, number_at_server
 
 Number = Callable[[Floats, Floats], Floats]
 

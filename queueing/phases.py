@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Value, not_negative, plain, points, positive
-from queueing.display import DisplayedResult
-from queueing.spare_capacity import idle_share, stable
+from workloadkit.queueing.arguments import Value, not_negative, plain, points, positive
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.spare_capacity import idle_share, stable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

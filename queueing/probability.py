@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, not_negative, numbers, probability
-from queueing.errors import QueueingError, quoted
-from queueing.response_function import Form, averaged, checked, vectorised
+from workloadkit.queueing.arguments import Floats, not_negative, numbers, probability
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.response_function import Form, averaged, checked, vectorised
 
 #: Response times at which a custom function is tested for monotonicity.
 _PROBES = np.concatenate([[0.0], np.geomspace(1e-6, 1e9, 1501)])

@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing import one_server
-from queueing.arguments import Condition, Floats, count, not_negative, plain, points
-from queueing.closed_users import ClosedResult, MixedResult
-from queueing.errors import QueueingError, quoted
-from queueing.multi_server import WHOLE_USERS
-from queueing.recursion import numbers_at_server
-from queueing.result import Exactness, again
-from queueing.spare_capacity import stable
+from workloadkit.queueing import one_server
+from workloadkit.queueing.arguments import Condition, Floats, count, not_negative, plain, points
+from workloadkit.queueing.closed_users import ClosedResult, MixedResult
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.multi_server import WHOLE_USERS
+from workloadkit.queueing.recursion import numbers_at_server
+from workloadkit.queueing.result import Exactness, again
+from workloadkit.queueing.spare_capacity import stable
 
 Method = Literal["formula", "mva"]
 
@@ -183,7 +183,7 @@ def mixed(
     6.544 8.886
     """
     if p is not None:
-        from queueing.mixed_reopen import mixed_reopen
+        from workloadkit.queueing.mixed_reopen import mixed_reopen
 
         _rules(method)
         if method != "formula":
@@ -226,7 +226,7 @@ def _solve(lam: Floats, p: dict[str, Floats], method: str) -> one_server.Measure
     # points with several servers are first solved as for S = 0, then replaced
     found = one_server.solve(lam, N, Z, np.where(more, 0.0, S) if more.any() else S, number)
     if more.any():
-        from queueing.multi_server import mixed_sums
+        from workloadkit.queueing.multi_server import mixed_sums
 
         sums = mixed_sums(*(v[more] for v in load))
         for name in one_server.Measures._fields:

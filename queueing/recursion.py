@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queueing.arguments import Floats
+from workloadkit.queueing.arguments import Floats
 
 
 def mean_values(N: int, Z: float, S: float) -> tuple[float, float, float]:
@@ -54,7 +54,7 @@ def numbers_at_server(n: Floats, a: Floats) -> Floats:
 
     `a` is mean think time / mean service time; see `truncated_poisson.number_at_server`.
     """
-    from queueing._kernels import mean_values as kernels
+    from workloadkit.queueing._kernels import mean_values as kernels
 
     number = np.zeros(n.size)
     kernels.numbers_at_server(np.ravel(n), np.ravel(a), number)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Condition, Floats, Value, numbers, plain
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
+from workloadkit.queueing.arguments import Condition, Floats, Value, numbers, plain
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd

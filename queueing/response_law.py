@@ -15,8 +15,8 @@ from functools import cache
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.truncated_poisson import (
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.truncated_poisson import (
     all_think,
     at_most,
     fraction_slopes,

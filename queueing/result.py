@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Floats, Value, numbers, plain
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, QueueingWarning, quoted
+from workloadkit.queueing.arguments import Floats, Value, numbers, plain
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from queueing.arguments import Condition, Flags, Floats
+from workloadkit.queueing.arguments import Condition, Flags, Floats
 
 _SPLIT = 134217729.0  # 2^27 + 1
 

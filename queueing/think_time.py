@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, not_negative, numbers
-from queueing.probability import Probability
-from queueing.response_function import Form, checked, vectorised
+from workloadkit.queueing.arguments import Floats, not_negative, numbers
+from workloadkit.queueing.probability import Probability
+from workloadkit.queueing.response_function import Form, checked, vectorised
 
 
 @dataclass(frozen=True, eq=False)

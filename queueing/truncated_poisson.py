@@ -26,7 +26,7 @@ n may lie between −1 and 0: the response time for less than one user needs the
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Flags, Floats
+from workloadkit.queueing.arguments import Flags, Floats
 
 # Terms of the continued fraction for full precision, by the distance (a − n) / √a, and in the rest
 # of the light region.

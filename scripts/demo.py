@@ -27,9 +27,9 @@ def main(folder: Path) -> None:
     with step("loading the toolkit"):
         import pandas as pd
 
-        import analysis
         import workloadkit as wk
-        from analysis.formats import duration, metric, number
+        from workloadkit import analysis
+        from workloadkit.analysis.formats import duration, metric, number
         from workloadkit.io.files import write_text
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from matplotlib.axes import Axes
 from PIL import Image
 
-import analysis
 import workloadkit as wk
-from analysis.style import panels
+from workloadkit import analysis
+from workloadkit.analysis.style import panels
 
 FOLDER = Path(__file__).parents[1] / "docs" / "_static"
 WIDTH, HEIGHT = 760, 900  # of a screenshot [pixel]

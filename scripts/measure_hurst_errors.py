@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.memory.estimators import sampling
-from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.fractional_noise import fractional_gaussian_noise
+from workloadkit.analysis.memory.estimators import sampling
+from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
+from workloadkit.analysis.memory.fractional_noise import fractional_gaussian_noise
 
 SEED = 1951
 N_SERIES = {256: 1000, 1024: 1000, 4096: 1000, 16384: 800, 65536: 300}

@@ -38,6 +38,13 @@ def interruptible() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def one_name_each() -> Iterator[None]:
+    """In a checkout, the folders at the top can be imported by two names: only one is ours."""
+    yield
+    assert not {"analysis", "queueing"} & sys.modules.keys()
+
+
+@pytest.fixture(autouse=True, scope="session")
 def no_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The defaults of options do not depend on who runs the tests."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("configuration"))

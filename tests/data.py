@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from numba import config
 
-from analysis.reproduction import data_folder
+from workloadkit.analysis.reproduction import data_folder
 
 DATA = data_folder()
 TRACES = sorted((DATA / "traces").glob("*.swf.gz"))

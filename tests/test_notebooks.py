@@ -10,9 +10,8 @@ import nbclient
 import nbformat
 import pytest
 
-import analysis
-import queueing
 import workloadkit
+from workloadkit import analysis, queueing
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 PACKAGES = {"analysis": analysis, "queueing": queueing, "wk": workloadkit}

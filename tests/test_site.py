@@ -8,9 +8,8 @@ from types import ModuleType
 import pytest
 import typer
 
-import analysis
-import queueing
 import workloadkit
+from workloadkit import analysis, queueing
 from workloadkit.cli import app
 from workloadkit.settings.setting import settings_of
 from workloadkit.simulation.measures import OF_UTILITIES

@@ -1,7 +1,9 @@
+from . import analysis as analysis
 from . import benchmark as benchmark
 from . import gym as gym
 from . import metasystem as metasystem
 from . import models as models
+from . import queueing as queueing
 from . import settings as settings
 from . import site as site
 from .augment import add_utility as add_utility

@@ -19,7 +19,7 @@ import numpy as np
 
 from workloadkit.errors import ParameterError, quoted
 
-_OURS = ("workloadkit", "analysis", "queueing")
+_OURS = "workloadkit"
 _VALUES = (type(None), bool, int, float, complex, str, bytes, np.generic)
 
 
@@ -41,7 +41,7 @@ def is_custom(thing: Any) -> bool:
     if function_of(thing) is None and not isinstance(thing, type | BuiltinFunctionType):
         parameters = fields(thing) if is_dataclass(thing) else ()
         return is_custom(type(thing)) or any(is_custom(getattr(thing, p.name)) for p in parameters)
-    return _package(thing) not in _OURS
+    return _package(thing) != _OURS
 
 
 def source_digest(thing: Any) -> str:
@@ -140,10 +140,10 @@ class Source:
     def _add_object(self, thing: Any) -> None:
         kind = type(thing)
         self._add(kind)
-        if _package(kind) in _OURS and hasattr(kind, "identity"):  # a Trace
+        if _package(kind) == _OURS and hasattr(kind, "identity"):  # a Trace
             self._text(thing.identity)
             return
-        if _package(kind) in _OURS or not _is_known_by_name(kind):
+        if _package(kind) == _OURS or not _is_known_by_name(kind):
             state = thing.__getstate__()  # works for classes with slots, too
             if isinstance(state, Mapping):
                 state = {name: x for name, x in state.items() if name != "_simulation"}
@@ -174,7 +174,7 @@ def _is_known_by_name(thing: Any) -> bool:
     package = _package(thing)
     file = str(getattr(sys.modules.get(package), "__file__", ""))
     standard = package in sys.stdlib_module_names and package != "__main__"
-    return package in _OURS or standard or "site-packages" in file
+    return package == _OURS or standard or "site-packages" in file
 
 
 def _source(function: FunctionType) -> str:

@@ -5,9 +5,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.formats import count, duration, share
-from analysis.section import Figure, Section, Table, facts, shown
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, duration, share
+from workloadkit.analysis.section import Figure, Section, Table, facts, shown
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 

@@ -9,12 +9,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.distributions.marginals import quantities, size_class
-from analysis.distributions.rank_tables import CLASSES, class_tables, table_kendall, table_spearman
-from analysis.formats import coefficient, count, duration, with_interval
-from analysis.section import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
+from workloadkit.analysis.distributions.marginals import quantities, size_class
+from workloadkit.analysis.distributions.rank_tables import (
+    CLASSES,
+    class_tables,
+    table_kendall,
+    table_spearman,
+)
+from workloadkit.analysis.formats import coefficient, count, duration, with_interval
+from workloadkit.analysis.section import (
     SEED,
     AnalysisResult,
     Columns,

@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.formats import count, duration, number, share
-from analysis.section import Figure, Section, Table
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, duration, number, share
+from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.fits.phase_type import (
+from workloadkit.analysis.fits.phase_type import (
     HyperErlang,
     balanced_hyper_exponential,
     fit_hyper_erlang,

@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.fits.families import FAMILIES, Family, Sample, Scaled
-from analysis.fits.phase_type import HyperErlang
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.fits.families import FAMILIES, Family, Sample, Scaled
+from workloadkit.analysis.fits.phase_type import HyperErlang
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.provenance import plain
 

@@ -10,20 +10,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import interval, resample_users
-from analysis.distributions.marginals import listed, quantities
-from analysis.fits.families import BINS, FAMILIES, STATES, Sample
-from analysis.fits.marginal_fit import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import interval, resample_users
+from workloadkit.analysis.distributions.marginals import listed, quantities
+from workloadkit.analysis.fits.families import BINS, FAMILIES, STATES, Sample
+from workloadkit.analysis.fits.marginal_fit import (
     MarginalFit,
     NoFitError,
     fit_sample,
     largest_distance,
     plot_quantiles,
 )
-from analysis.formats import count, number, share, with_interval
-from analysis.load.over_time import waits_known
-from analysis.section import SEED, AnalysisResult, Columns, Figure, Section, Table, shown
+from workloadkit.analysis.formats import count, number, share, with_interval
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.section import (
+    SEED,
+    AnalysisResult,
+    Columns,
+    Figure,
+    Section,
+    Table,
+    shown,
+)
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis import style
+from workloadkit.analysis import style
 from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import CHANGE, DEAD_PERIOD, FLURRY, START_UP, WIND_DOWN
 from workloadkit.errors import WorkloadError

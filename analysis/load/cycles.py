@@ -6,10 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.formats import number, share, with_interval
-from analysis.load.hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
-from analysis.section import SEED, Figure, Section, Table, shown
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import number, share, with_interval
+from workloadkit.analysis.load.hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
+from workloadkit.analysis.section import SEED, Figure, Section, Table, shown
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.bootstrap import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resample_users,
     resampled_ratios,
     totals_by_user,
 )
-from analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadWarning, takes_rng
 from workloadkit.trace import Trace, list_of_logs

@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.formats import duration, number, share
-from analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import duration, number, share
+from workloadkit.analysis.section import Columns, Figure, Section, Table, facts
 from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.executions import executions_of

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, day, duration, number, share
-from analysis.section import Columns, Section, Table, facts, shown
+from workloadkit.analysis.formats import count, day, duration, number, share
+from workloadkit.analysis.section import Columns, Section, Table, facts, shown
 from workloadkit.clock import Clock, span
 from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, UNKNOWN

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of

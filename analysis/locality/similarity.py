@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.locality.job_pairs import (
+from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
+from workloadkit.analysis.locality.job_pairs import (
     ATTRIBUTES,
     MEASURES,
     UserJobs,
@@ -21,13 +21,13 @@ from analysis.locality.job_pairs import (
     upper_medians,
     user_jobs,
 )
-from analysis.locality.similarity_plots import (
+from workloadkit.analysis.locality.similarity_plots import (
     plot_by_distance,
     plot_shares_of_users,
     plot_shuffled,
     side_by_side,
 )
-from analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of

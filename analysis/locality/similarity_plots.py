@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
+from workloadkit.analysis import style
 
 
 def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -8,13 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.locality.days import (
+from workloadkit.analysis.locality.days import (
     check_shuffles,
     mean_and_range,
     plot_log_and_shuffled,
 )
-from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.section import AnalysisResult
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import UNKNOWN as UNKNOWN_NUMBER
-from analysis.formats import count, number, share, with_interval
-from analysis.locality.days import (
+from workloadkit.analysis.formats import UNKNOWN as UNKNOWN_NUMBER
+from workloadkit.analysis.formats import count, number, share, with_interval
+from workloadkit.analysis.locality.days import (
     DailyConcentration,
     concentration_curves,
     daily_concentration,
     plot_daily_concentration,
 )
-from analysis.locality.job_pairs import ATTRIBUTES, UserJobs, user_jobs
-from analysis.locality.similarity import (
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, UserJobs, user_jobs
+from workloadkit.analysis.locality.similarity import (
     DISTANCES,
     NearerIsMoreAlike,
     ShuffledSimilarity,
@@ -22,9 +22,13 @@ from analysis.locality.similarity import (
     nearer_of,
     shuffled_of,
 )
-from analysis.locality.similarity_plots import plot_by_distance, plot_shuffled, side_by_side
-from analysis.locality.stack import plot_stack_depths, stack_depths
-from analysis.section import SEED, Figure, Section, Table
+from workloadkit.analysis.locality.similarity_plots import (
+    plot_by_distance,
+    plot_shuffled,
+    side_by_side,
+)
+from workloadkit.analysis.locality.stack import plot_stack_depths, stack_depths
+from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import count, share, signed_share
-from analysis.logs.measured import (
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, share, signed_share
+from workloadkit.analysis.logs.measured import (
     BY_DAY,
     BY_JOB,
     Changing,
@@ -17,8 +17,8 @@ from analysis.logs.measured import (
     unit_of,
     without_days,
 )
-from analysis.logs.plots import overlay
-from analysis.section import SEED, Figure, Section, Table
+from workloadkit.analysis.logs.plots import overlay
+from workloadkit.analysis.section import SEED, Figure, Section, Table
 
 _DRAWS = 2000  # of days, for the intervals
 _FEWEST_DAYS = 7  # full days in each log, for an interval

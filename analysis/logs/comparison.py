@@ -10,35 +10,38 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.distributions.marginals import cumulative_shares
-from analysis.logs.distributions import (
+from workloadkit.analysis.distributions.marginals import cumulative_shares
+from workloadkit.analysis.logs.distributions import (
     DISTRIBUTIONS,
     LogParts,
     kolmogorov_smirnov,
     sorted_sample,
     wasserstein,
 )
-from analysis.logs.plots import plot_overlaid
-from analysis.section import AnalysisResult
+from workloadkit.analysis.logs.plots import plot_overlaid
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
 
 #: The compared sections: module of each, and the tables with rows that are measures, too.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "load": ("analysis.load.over_time", ()),
-    "cycles": ("analysis.load.cycles", ("days",)),
-    "marginals": ("analysis.distributions.marginals", ()),
-    "fits": ("analysis.fits.summary", ("distances",)),
-    "accuracy": ("analysis.distributions.accuracy", ()),
-    "users": ("analysis.users.shares", ()),
-    "sessions": ("analysis.sessions.description", ()),
-    "session_methods": ("analysis.sessions.methods", ("ways",)),
-    "reactions": ("analysis.reactions.summary", ("response_bins", "slowdown_bins", "predictors")),
-    "signature": ("analysis.reactions.signature", ()),
-    "correlation": ("analysis.distributions.correlation", ()),
-    "site": ("analysis.site.summary", ()),
-    "locality": ("analysis.locality.summary", ("similarity", "stack_depths", "days")),
-    "long_memory": ("analysis.memory.summary", ("estimates",)),
+    "load": ("workloadkit.analysis.load.over_time", ()),
+    "cycles": ("workloadkit.analysis.load.cycles", ("days",)),
+    "marginals": ("workloadkit.analysis.distributions.marginals", ()),
+    "fits": ("workloadkit.analysis.fits.summary", ("distances",)),
+    "accuracy": ("workloadkit.analysis.distributions.accuracy", ()),
+    "users": ("workloadkit.analysis.users.shares", ()),
+    "sessions": ("workloadkit.analysis.sessions.description", ()),
+    "session_methods": ("workloadkit.analysis.sessions.methods", ("ways",)),
+    "reactions": (
+        "workloadkit.analysis.reactions.summary",
+        ("response_bins", "slowdown_bins", "predictors"),
+    ),
+    "signature": ("workloadkit.analysis.reactions.signature", ()),
+    "correlation": ("workloadkit.analysis.distributions.correlation", ()),
+    "site": ("workloadkit.analysis.site.summary", ()),
+    "locality": ("workloadkit.analysis.locality.summary", ("similarity", "stack_depths", "days")),
+    "long_memory": ("workloadkit.analysis.memory.summary", ("estimates",)),
 }
 
 _MOST_POINTS = 500  # of a drawn curve

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.distributions.marginals import quantities
-from analysis.locality.days import concentrations
-from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.sessions.description import session_lengths
+from workloadkit.analysis.distributions.marginals import quantities
+from workloadkit.analysis.locality.days import concentrations
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from workloadkit.analysis.sessions.description import session_lengths
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions, think_times

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import UNKNOWN, duration, number
-from analysis.logs.measured import Form, MeasuredLog, unit_of, without_days
-from analysis.operations.parts import GROUPINGS, hours, kind, listed, names_of, titled
-from analysis.operations.tables import usage
-from analysis.section import Section, Table
+from workloadkit.analysis.formats import UNKNOWN, duration, number
+from workloadkit.analysis.logs.measured import Form, MeasuredLog, unit_of, without_days
+from workloadkit.analysis.operations.parts import GROUPINGS, hours, kind, listed, names_of, titled
+from workloadkit.analysis.operations.tables import usage
+from workloadkit.analysis.section import Section, Table
 from workloadkit.provenance import source_of
 
 

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.formats import duration, number, share
-from analysis.operations.accounting import accounted_jobs, hours_unit
-from analysis.operations.groups import PERCENTILES, everyone, waits_of
-from analysis.operations.machine import full_days
-from analysis.operations.parts import hours
-from analysis.operations.tables import efficiency_of
 from workloadkit import metrics
+from workloadkit.analysis.formats import duration, number, share
+from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
+from workloadkit.analysis.operations.groups import PERCENTILES, everyone, waits_of
+from workloadkit.analysis.operations.machine import full_days
+from workloadkit.analysis.operations.parts import hours
+from workloadkit.analysis.operations.tables import efficiency_of
 from workloadkit.clock import DAY
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.outcomes import WITHOUT_RESULT

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.logs.distributions import DISTRIBUTIONS, ComparedDistribution
+from workloadkit.analysis import style
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, ComparedDistribution
 
 _HOURS = 168
 _FEW = 3  # up to this many other logs have separate colours

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, day, duration, number, share, signed_share
-from analysis.logs.changes import changes_section, notable
-from analysis.logs.comparison import (
+from workloadkit.analysis.formats import count, day, duration, number, share, signed_share
+from workloadkit.analysis.logs.changes import changes_section, notable
+from workloadkit.analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
     LogComparison,
@@ -17,12 +17,12 @@ from analysis.logs.comparison import (
     extract,
     numbered_names,
 )
-from analysis.logs.distributions import DISTRIBUTIONS
-from analysis.logs.groups import groups_section
-from analysis.logs.measured import MeasuredLog, change_of, without_days
-from analysis.logs.plots import plot_overlaid
-from analysis.page import Progress, Report, each_named
-from analysis.section import Columns, Figure, Section, Table, shown
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+from workloadkit.analysis.logs.groups import groups_section
+from workloadkit.analysis.logs.measured import MeasuredLog, change_of, without_days
+from workloadkit.analysis.logs.plots import plot_overlaid
+from workloadkit.analysis.page import Progress, Report, each_named
+from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER

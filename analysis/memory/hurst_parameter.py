@@ -9,11 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import ArrayLike
 
-from analysis import style
-from analysis.memory.estimators.methods import METHODS, Method, check_series, find_method
-from analysis.memory.estimators.sampling import interval
-from analysis.memory.estimators.spectral import BOUNDS
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.memory.estimators.methods import (
+    METHODS,
+    Method,
+    check_series,
+    find_method,
+)
+from workloadkit.analysis.memory.estimators.sampling import interval
+from workloadkit.analysis.memory.estimators.spectral import BOUNDS
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted
 
 
@@ -131,7 +136,7 @@ def hurst(
 
     Examples
     --------
-    >>> from analysis.memory import fractional_gaussian_noise
+    >>> from workloadkit.analysis.memory import fractional_gaussian_noise
     >>> found = hurst(fractional_gaussian_noise(4096, 0.8, rng=1))
     >>> found.method, bool(0.7 < found.estimate < 0.9), found.parameters
     ('local_whittle', True, {'bandwidth': 255})

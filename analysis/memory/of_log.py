@@ -8,13 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.formats import coefficient, duration, with_interval
-from analysis.memory.arrivals import arrivals_per_unit, treatments
-from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.estimators.spectral import BOUNDS
-from analysis.memory.hurst_parameter import Hurst, hurst
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import coefficient, duration, with_interval
+from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
+from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
+from workloadkit.analysis.memory.estimators.spectral import BOUNDS
+from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.trace import Trace, check_trace

@@ -6,13 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import coefficient, count, duration
-from analysis.memory.arrivals import arrivals_per_unit, treatments
-from analysis.memory.estimators.methods import METHODS, SHORTEST, check_series
-from analysis.memory.estimators.spectral import periodogram
-from analysis.memory.hurst_parameter import hurst, logarithmic_axes, plot_slopes, visible
-from analysis.memory.of_log import (
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import coefficient, count, duration
+from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
+from workloadkit.analysis.memory.estimators.methods import METHODS, SHORTEST, check_series
+from workloadkit.analysis.memory.estimators.spectral import periodogram
+from workloadkit.analysis.memory.hurst_parameter import (
+    hurst,
+    logarithmic_axes,
+    plot_slopes,
+    visible,
+)
+from workloadkit.analysis.memory.of_log import (
     AGREEMENT,
     HEADLINE,
     TREATMENTS,
@@ -21,7 +26,7 @@ from analysis.memory.of_log import (
     plot_hurst_estimates,
     written,
 )
-from analysis.section import SEED, Figure, Section, Table
+from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import ParameterError, plural
 from workloadkit.trace import Trace

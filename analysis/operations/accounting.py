@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.load.overview import choices
-from analysis.waits.measures import wait_intervals
+from workloadkit.analysis.load.overview import choices
+from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
 from workloadkit.executions import executions_of
 from workloadkit.machine.threads import threads_of_jobs

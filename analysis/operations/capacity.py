@@ -6,21 +6,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.calibration import failed_calibration
-from analysis.formats import count, duration, number, share
-from analysis.load.over_time import dated, waits_known
-from analysis.operations.accounting import accounted_jobs, is_part
-from analysis.operations.machine import (
+from workloadkit.analysis import style
+from workloadkit.analysis.calibration import failed_calibration
+from workloadkit.analysis.formats import count, duration, number, share
+from workloadkit.analysis.load.over_time import dated, waits_known
+from workloadkit.analysis.operations.accounting import accounted_jobs, is_part
+from workloadkit.analysis.operations.machine import (
     LargerMachine,
     full_hours,
     larger_machine,
     of_hours,
 )
-from analysis.operations.parts import listed, shorter
-from analysis.operations.rules import judged
-from analysis.operations.use_of_parts import recorded_use
-from analysis.section import Columns, Figure, Section, Table
+from workloadkit.analysis.operations.parts import listed, shorter
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.use_of_parts import recorded_use
+from workloadkit.analysis.section import Columns, Figure, Section, Table
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.operations.accounting import HOUR, By, accounted_jobs, names_of
-from analysis.operations.groups import (
+from workloadkit.analysis.operations.accounting import HOUR, By, accounted_jobs, names_of
+from workloadkit.analysis.operations.groups import (
     Groups,
     everyone,
     groups_by,

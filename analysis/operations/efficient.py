@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.formats import count, share
-from analysis.operations.accounting import accounted_jobs, hours_unit
-from analysis.operations.groups import everyone
-from analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
-from analysis.operations.rules import judged
-from analysis.operations.tables import efficiency, efficiency_of
-from analysis.section import Columns, Section
+from workloadkit.analysis.formats import count, share
+from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
+from workloadkit.analysis.operations.groups import everyone
+from workloadkit.analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.tables import efficiency, efficiency_of
+from workloadkit.analysis.section import Columns, Section
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "efficiency", "Efficiency"

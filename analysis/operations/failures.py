@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.finding import Finding
-from analysis.formats import count, share
-from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import (
+from workloadkit.analysis import style
+from workloadkit.analysis.finding import Finding
+from workloadkit.analysis.formats import count, share
+from workloadkit.analysis.load.over_time import dated, drawn_days, name_of_days
+from workloadkit.analysis.operations.accounting import (
     HOUR,
     accounted_executions,
     accounted_jobs,
     hours_unit,
 )
-from analysis.operations.parts import (
+from workloadkit.analysis.operations.parts import (
     Unit,
     groupings,
     hours,
@@ -30,10 +30,10 @@ from analysis.operations.parts import (
     upper,
     with_main,
 )
-from analysis.operations.rules import judged
-from analysis.operations.tables import outcomes
-from analysis.section import Columns, Figure, Section, shown
-from analysis.section import Table as Shown
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.tables import outcomes
+from workloadkit.analysis.section import Columns, Figure, Section, shown
+from workloadkit.analysis.section import Table as Shown
 from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
 from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.load.over_time import held_between
-from analysis.operations.accounting import HOUR, By, names_of
-from analysis.waits.measures import enough
 from workloadkit import metrics
+from workloadkit.analysis.load.over_time import held_between
+from workloadkit.analysis.operations.accounting import HOUR, By, names_of
+from workloadkit.analysis.waits.measures import enough
 from workloadkit.errors import WorkloadError, check_choice
 from workloadkit.trace import Trace
 

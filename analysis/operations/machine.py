@@ -8,13 +8,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.load.over_time import held_between
-from analysis.operations.accounting import HOUR, SPENT, accounted_executions, accounted_jobs
-from analysis.operations.groups import hours_between
-from analysis.section import AnalysisResult
-from analysis.waits.measures import enough
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.load.over_time import held_between
+from workloadkit.analysis.operations.accounting import (
+    HOUR,
+    SPENT,
+    accounted_executions,
+    accounted_jobs,
+)
+from workloadkit.analysis.operations.groups import hours_between
+from workloadkit.analysis.section import AnalysisResult
+from workloadkit.analysis.waits.measures import enough
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, check_positive
 from workloadkit.trace import Trace

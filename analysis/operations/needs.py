@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.operations.accounting import accounted_jobs, names_of
-from analysis.operations.groups import Groups
-from analysis.waits.measures import enough
 from workloadkit import metrics
+from workloadkit.analysis.operations.accounting import accounted_jobs, names_of
+from workloadkit.analysis.operations.groups import Groups
+from workloadkit.analysis.waits.measures import enough
 from workloadkit.machine.description import MachineDescription, Partition
 from workloadkit.machine.requests import (
     ASSUMED_MEMORY,

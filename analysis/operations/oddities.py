@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from analysis.formats import count, duration
-from analysis.operations.machine import full_days
-from analysis.operations.parts import listed
-from analysis.operations.rules import judged
-from analysis.operations.unusual_periods import FEWEST_DAYS, unusual
-from analysis.section import Columns, Section, Table
+from workloadkit.analysis.formats import count, duration
+from workloadkit.analysis.operations.machine import full_days
+from workloadkit.analysis.operations.parts import listed
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.unusual_periods import FEWEST_DAYS, unusual
+from workloadkit.analysis.section import Columns, Section, Table
 from workloadkit.cleaning.anomalies import Anomalies, find_anomalies
 from workloadkit.clock import DAY, Clock
 from workloadkit.trace import Trace

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.formats import count, duration, number, printable, share
-from analysis.operations.accounting import By, names_of
-from analysis.operations.groups import UNKNOWN_GROUP
-from analysis.section import Columns, Table, shown
+from workloadkit.analysis.formats import count, duration, number, printable, share
+from workloadkit.analysis.operations.accounting import By, names_of
+from workloadkit.analysis.operations.groups import UNKNOWN_GROUP
+from workloadkit.analysis.section import Columns, Table, shown
 from workloadkit.clock import equal_parts, interval_of
 from workloadkit.errors import plural
 from workloadkit.trace import Trace

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import UNKNOWN, count, duration, number, printable, share
-from analysis.operations.accounting import hours_unit
-from analysis.operations.needs import partitions, requested
-from analysis.operations.parts import hours, listed
-from analysis.section import Columns, Figure, Section, Table, facts, shown
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import UNKNOWN, count, duration, number, printable, share
+from workloadkit.analysis.operations.accounting import hours_unit
+from workloadkit.analysis.operations.needs import partitions, requested
+from workloadkit.analysis.operations.parts import hours, listed
+from workloadkit.analysis.section import Columns, Figure, Section, Table, facts, shown
 from workloadkit.errors import plural
 from workloadkit.machine.description import MachineDescription
 from workloadkit.trace import Trace

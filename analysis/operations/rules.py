@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from analysis.finding import Finding, Rule
-from analysis.formats import count, duration, number, share
+from workloadkit.analysis.finding import Finding, Rule
+from workloadkit.analysis.formats import count, duration, number, share
 from workloadkit.clock import DAY
 
 _HOUR = 3600

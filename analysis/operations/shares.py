@@ -7,8 +7,8 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
-from analysis.operations.accounting import accounted_jobs
-from analysis.operations.groups import groups_by, largest_first, ratio
+from workloadkit.analysis.operations.accounting import accounted_jobs
+from workloadkit.analysis.operations.groups import groups_by, largest_first, ratio
 from workloadkit.errors import FormatError, ParameterError, check_number, quoted
 from workloadkit.io.delimited import read_delimited
 from workloadkit.parameters import read_float

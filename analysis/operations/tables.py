@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.operations.accounting import (
+from workloadkit.analysis.operations.accounting import (
     HOUR,
     SPENT,
     By,
     accounted_executions,
     accounted_jobs,
 )
-from analysis.operations.groups import (
+from workloadkit.analysis.operations.groups import (
     Groups,
     groups_by,
     hours_between,
@@ -21,7 +21,7 @@ from analysis.operations.groups import (
     ratio,
     waits_of,
 )
-from analysis.waits.measures import periods
+from workloadkit.analysis.waits.measures import periods
 from workloadkit.clock import DAY, Clock, interval_of
 from workloadkit.errors import check_choice
 from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.operations.accounting import HOUR, accounted_jobs
-from analysis.operations.groups import groups_by
-from analysis.operations.machine import full_days
-from analysis.operations.parts import titled
+from workloadkit.analysis.operations.accounting import HOUR, accounted_jobs
+from workloadkit.analysis.operations.groups import groups_by
+from workloadkit.analysis.operations.machine import full_days
+from workloadkit.analysis.operations.parts import titled
 from workloadkit.clock import Clock, interval_of
 from workloadkit.errors import WorkloadError
 from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import count, number, share
-from analysis.load.over_time import dated, drawn_days, name_of_days
-from analysis.operations.accounting import (
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, number, share
+from workloadkit.analysis.load.over_time import dated, drawn_days, name_of_days
+from workloadkit.analysis.operations.accounting import (
     CPU_HOURS,
     SPENT,
     accounted_executions,
@@ -19,8 +19,8 @@ from analysis.operations.accounting import (
     hours_unit,
     is_part,
 )
-from analysis.operations.machine import full_days
-from analysis.operations.parts import (
+from workloadkit.analysis.operations.machine import full_days
+from workloadkit.analysis.operations.parts import (
     WAITS,
     groupings,
     hours,
@@ -33,10 +33,10 @@ from analysis.operations.parts import (
     upper,
     with_main,
 )
-from analysis.operations.rules import judged
-from analysis.operations.shares import fair_share
-from analysis.operations.tables import usage
-from analysis.section import Columns, Figure, Section
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.shares import fair_share
+from workloadkit.analysis.operations.tables import usage
+from workloadkit.analysis.section import Columns, Figure, Section
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace

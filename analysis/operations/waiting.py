@@ -7,14 +7,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.finding import FEWEST_JOBS, Finding
-from analysis.formats import count, duration, share
-from analysis.load.over_time import waits_known
-from analysis.operations.accounting import HOUR, accounted_jobs, hours_unit, names_of
-from analysis.operations.causes import CAUSES, HELD, LIMIT, NO_REASON, reasons, wait_causes
-from analysis.operations.groups import everyone, waits_of
-from analysis.operations.parts import (
+from workloadkit.analysis import style
+from workloadkit.analysis.finding import FEWEST_JOBS, Finding
+from workloadkit.analysis.formats import count, duration, share
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.operations.accounting import HOUR, accounted_jobs, hours_unit, names_of
+from workloadkit.analysis.operations.causes import (
+    CAUSES,
+    HELD,
+    LIMIT,
+    NO_REASON,
+    reasons,
+    wait_causes,
+)
+from workloadkit.analysis.operations.groups import everyone, waits_of
+from workloadkit.analysis.operations.parts import (
     NOTE_ON_PERCENTILES,
     WAITS,
     groupings,
@@ -24,11 +31,11 @@ from analysis.operations.parts import (
     series,
     titled,
 )
-from analysis.operations.rules import judged
-from analysis.operations.tables import WaitsBy, usage, waits_by
-from analysis.section import Columns, Figure, Section, Table
-from analysis.waits.measures import FEWEST_BEYOND, enough, waits_over_time
-from analysis.waits.plots import plot_waits
+from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.tables import WaitsBy, usage, waits_by
+from workloadkit.analysis.section import Columns, Figure, Section, Table
+from workloadkit.analysis.waits.measures import FEWEST_BEYOND, enough, waits_over_time
+from workloadkit.analysis.waits.plots import plot_waits
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.formats import duration, number, share
-from analysis.load.cycles import weekly_cycle
-from analysis.queue_models.users_of_log import ModelledJobs, Parameters
+from workloadkit.analysis.formats import duration, number, share
+from workloadkit.analysis.load.cycles import weekly_cycle
+from workloadkit.analysis.queue_models.users_of_log import ModelledJobs, Parameters
 from workloadkit.clock import WEEK
 from workloadkit.errors import plural
 

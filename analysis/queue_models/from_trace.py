@@ -7,20 +7,25 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.bootstrap import N_RESAMPLES
-from analysis.queue_models.assumptions import Assumption, check_assumptions
-from analysis.queue_models.going_on import GoingOn, measure_going_on
-from analysis.queue_models.predictions import COLUMNS, log_itself, predict
-from analysis.queue_models.tables import (
+from workloadkit.analysis.bootstrap import N_RESAMPLES
+from workloadkit.analysis.queue_models.assumptions import Assumption, check_assumptions
+from workloadkit.analysis.queue_models.going_on import GoingOn, measure_going_on
+from workloadkit.analysis.queue_models.predictions import COLUMNS, log_itself, predict
+from workloadkit.analysis.queue_models.tables import (
     describe_waits,
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
     table_of_predictions,
 )
-from analysis.queue_models.user_simulation import simulate_users
-from analysis.queue_models.users_of_log import ModelledJobs, Parameters, jobs_of, measure
-from analysis.section import AnalysisResult, Table
+from workloadkit.analysis.queue_models.user_simulation import simulate_users
+from workloadkit.analysis.queue_models.users_of_log import (
+    ModelledJobs,
+    Parameters,
+    jobs_of,
+    measure,
+)
+from workloadkit.analysis.section import AnalysisResult, Table
 from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace

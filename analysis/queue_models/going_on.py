@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resample_users,
@@ -17,11 +17,11 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from analysis.queue_models.users_of_log import ModelledJobs
-from analysis.reactions.continuation import curve
-from analysis.reactions.figures import plot_points, probability_axes
-from analysis.reactions.followed import RESPONSE_BINS
-from analysis.section import AnalysisResult
+from workloadkit.analysis.queue_models.users_of_log import ModelledJobs
+from workloadkit.analysis.reactions.continuation import curve
+from workloadkit.analysis.reactions.figures import plot_points, probability_axes
+from workloadkit.analysis.reactions.followed import RESPONSE_BINS
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.site.going_on import (
     PUBLISHED_A,
     PUBLISHED_B,

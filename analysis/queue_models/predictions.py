@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.queue_models.going_on import GoingOn
-from analysis.queue_models.users_of_log import ModelledJobs, Parameters
+from workloadkit.analysis.queue_models.going_on import GoingOn
+from workloadkit.analysis.queue_models.users_of_log import ModelledJobs, Parameters
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
 
 _MINUTE = 60.0
@@ -63,7 +63,7 @@ def predict(of: Parameters, going_on: GoingOn) -> tuple[pd.DataFrame, dict[str, 
         without : dict of str to str
             Reasons for missing solutions, by model.
     """
-    from queueing import QueueingError
+    from workloadkit.queueing import QueueingError
 
     rows, without = {}, {}
     for way, station in stations(of).items():
@@ -97,7 +97,7 @@ def _models(
     of: Parameters, going_on: GoingOn, station: ServerModel
 ) -> Mapping[str, Callable[[], dict[str, float]]]:
     """Return the models by name, each solved when called."""
-    import queueing
+    from workloadkit import queueing
 
     c, S, rest = station
 
@@ -136,14 +136,14 @@ def closed_users(of: Parameters, station: ServerModel) -> tuple[int, float]:
 
 def _hyperbola(a: float, b: float, rest: float) -> Any:
     """Return a / (b r + 1), r in minutes, as a function of response times minus `rest` [s]."""
-    import queueing
+    from workloadkit import queueing
 
     b /= _MINUTE
     return queueing.hyperbolic(a / (b * rest + 1), b / (b * rest + 1))
 
 
 def _exponential(going_on: GoingOn, rest: float) -> Any:
-    import queueing
+    from workloadkit import queueing
 
     theta = going_on.theta / _MINUTE
     if not rest:

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import count, duration, number, share, with_interval
-from analysis.queue_models.going_on import GoingOn
-from analysis.queue_models.predictions import COLUMNS, SERVERS
-from analysis.queue_models.users_of_log import Parameters
-from analysis.reactions.followed import RESPONSE_BINS, RESPONSE_TITLES
-from analysis.section import Table, facts, shown_intervals
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import count, duration, number, share, with_interval
+from workloadkit.analysis.queue_models.going_on import GoingOn
+from workloadkit.analysis.queue_models.predictions import COLUMNS, SERVERS
+from workloadkit.analysis.queue_models.users_of_log import Parameters
+from workloadkit.analysis.reactions.followed import RESPONSE_BINS, RESPONSE_TITLES
+from workloadkit.analysis.section import Table, facts, shown_intervals
 
 _HOUR = 3600.0
 

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analysis.queue_models.predictions import COLUMNS
-from analysis.queue_models.users_of_log import ModelledJobs
+from workloadkit.analysis.queue_models.predictions import COLUMNS
+from workloadkit.analysis.queue_models.users_of_log import ModelledJobs
 from workloadkit.errors import WorkloadWarning
 from workloadkit.simulation.schedulers import Policy
 

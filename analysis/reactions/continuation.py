@@ -8,17 +8,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resampled_medians,
     resampled_ratios,
     totals_by_user,
 )
-from analysis.reactions.figures import plot_points, probability_axes
-from analysis.reactions.followed import RESPONSE_BINS, answered, draw_users, followed_jobs
-from analysis.section import AnalysisResult
+from workloadkit.analysis.reactions.figures import plot_points, probability_axes
+from workloadkit.analysis.reactions.followed import (
+    RESPONSE_BINS,
+    answered,
+    draw_users,
+    followed_jobs,
+)
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace

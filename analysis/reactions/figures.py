@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS, SLOWDOWN_BINS
+from workloadkit.analysis import style
+from workloadkit.analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS, SLOWDOWN_BINS
 
 _LABELS = dict(
     zip(

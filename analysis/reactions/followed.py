@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.bootstrap import N_RESAMPLES, resample_users
+from workloadkit.analysis.bootstrap import N_RESAMPLES, resample_users
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, think_times
 from workloadkit.site.going_on import RESPONSE_EDGES

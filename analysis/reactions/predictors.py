@@ -10,16 +10,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import (
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resampled_rank_correlation,
     resampled_ratios,
     totals_by_user,
 )
-from analysis.reactions.followed import answered, draw_users, followed_jobs
-from analysis.section import AnalysisResult
+from workloadkit.analysis.reactions.followed import answered, draw_users, followed_jobs
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 

@@ -9,15 +9,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.bootstrap import (
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resampled_medians,
     resampled_ratios,
     totals_by_user,
 )
-from analysis.reactions.figures import plot_medians
-from analysis.reactions.followed import (
+from workloadkit.analysis.reactions.figures import plot_medians
+from workloadkit.analysis.reactions.followed import (
     CONTINUE_WITHIN,
     RESPONSE_BINS,
     SHORT,
@@ -26,7 +26,7 @@ from analysis.reactions.followed import (
     draw_users,
     followed_jobs,
 )
-from analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 

@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import LEVEL, N_RESAMPLES
-from analysis.formats import coefficient, with_interval
-from analysis.section import SEED, AnalysisResult, Figure, Section
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import LEVEL, N_RESAMPLES
+from workloadkit.analysis.formats import coefficient, with_interval
+from workloadkit.analysis.section import SEED, AnalysisResult, Figure, Section
 from workloadkit.clock import WEEK
 from workloadkit.errors import plural, takes_rng
 from workloadkit.trace import Trace, list_of_logs

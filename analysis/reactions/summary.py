@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import N_RESAMPLES
-from analysis.formats import count, duration, number, share, with_interval
-from analysis.load.over_time import waits_known
-from analysis.reactions.continuation import Continuation, continuation_of, plot_continuation
-from analysis.reactions.figures import plot_expectations, plot_medians, plot_think_time_bins
-from analysis.reactions.followed import (
+from workloadkit.analysis.bootstrap import N_RESAMPLES
+from workloadkit.analysis.formats import count, duration, number, share, with_interval
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.reactions.continuation import (
+    Continuation,
+    continuation_of,
+    plot_continuation,
+)
+from workloadkit.analysis.reactions.figures import (
+    plot_expectations,
+    plot_medians,
+    plot_think_time_bins,
+)
+from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     RESPONSE_TITLES,
     SLOWDOWN_BINS,
@@ -21,15 +29,15 @@ from analysis.reactions.followed import (
     draw_users,
     followed_jobs,
 )
-from analysis.reactions.predictors import (
+from workloadkit.analysis.reactions.predictors import (
     QUANTITIES,
     TITLES,
     Predictors,
     plot_predictors,
     predictors_of,
 )
-from analysis.reactions.service_bins import Reactions, reactions_of
-from analysis.section import SEED, Figure, Section, Table
+from workloadkit.analysis.reactions.service_bins import Reactions, reactions_of
+from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B

@@ -1,6 +1,6 @@
 """Compare the claims of publications with logs and simulations: claims, readings, verdicts."""
 
-from analysis.reproduction.claims import (
+from workloadkit.analysis.reproduction.claims import (
     MARGIN,
     Claim,
     Kind,
@@ -13,16 +13,16 @@ from analysis.reproduction.claims import (
     between,
     printed,
 )
-from analysis.reproduction.drawings import plot_by_group
-from analysis.reproduction.fairness import FAIRNESS, FAIRNESS_MEASURES, Measure
-from analysis.reproduction.findings import Findings, scorecard
-from analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
-from analysis.reproduction.readings import Axis, Reading, choose
-from analysis.reproduction.reference import differences, kept_findings, reference_of
-from analysis.reproduction.running import Together, run_study
-from analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
-from analysis.reproduction.search import Ranking, ReadingFit, search
-from analysis.reproduction.study import Drawing, Each, Plan, Study
+from workloadkit.analysis.reproduction.drawings import plot_by_group
+from workloadkit.analysis.reproduction.fairness import FAIRNESS, FAIRNESS_MEASURES, Measure
+from workloadkit.analysis.reproduction.findings import Findings, scorecard
+from workloadkit.analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
+from workloadkit.analysis.reproduction.readings import Axis, Reading, choose
+from workloadkit.analysis.reproduction.reference import differences, kept_findings, reference_of
+from workloadkit.analysis.reproduction.running import Together, run_study
+from workloadkit.analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
+from workloadkit.analysis.reproduction.search import Ranking, ReadingFit, search
+from workloadkit.analysis.reproduction.study import Drawing, Each, Plan, Study
 
 __all__ = [
     "ALL_LOGS",

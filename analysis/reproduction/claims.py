@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.logs import Log
 
 #: Kind of a claim: the source prints a number; it gives a bound; it states a direction; or it uses
 #: words only, and the study chooses the numbers that stand for them.
@@ -158,7 +158,7 @@ class Result:
 
     Examples
     --------
-    >>> from analysis.reproduction import ALL_LOGS
+    >>> from workloadkit.analysis.reproduction import ALL_LOGS
     >>> claim = printed("mean wait (s)", 8755, "Table I")
     >>> Result(ALL_LOGS, claim, 8700.0).verdict, Result(ALL_LOGS, claim, 6802.0).verdict
     ('reproduced', 'contradicted')

@@ -23,7 +23,7 @@ def plot_by_group(
     log : bool
         Whether their axis is logarithmic.
     """
-    from analysis import style
+    from workloadkit.analysis import style
 
     ax = style.current_axes(ax)
     rows, groups = list(dict.fromkeys(data["row"])), data.groupby("group", sort=False)

@@ -11,11 +11,11 @@ from typing import Any, get_args
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.reproduction.claims import VERDICTS, Kind, Result
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Reading
-from analysis.reproduction.study import Drawing, Study
 from workloadkit import __version__
+from workloadkit.analysis.reproduction.claims import VERDICTS, Kind, Result
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Reading
+from workloadkit.analysis.reproduction.study import Drawing, Study
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.provenance import plain
 
@@ -206,7 +206,7 @@ def shown(result: Result) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from analysis.reproduction import Log, Result, above, printed
+    >>> from workloadkit.analysis.reproduction import Log, Result, above, printed
     >>> log = Log("KTH-SP2", "KTH-SP2-1996-2")
     >>> shown(Result(log, printed("jobs", 2000, "Table 1", margin=0), 1990))
     ('KTH-SP2', 'jobs', '2,000', '1,990', '-10 (-0.50 %)', 'contradicted')

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from analysis.reproduction.claims import Claim, Kind, Result
-from analysis.reproduction.findings import Findings, digits
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import choose
-from analysis.reproduction.running import SEED
-from analysis.reproduction.study import Study
 from workloadkit import __version__
+from workloadkit.analysis.reproduction.claims import Claim, Kind, Result
+from workloadkit.analysis.reproduction.findings import Findings, digits
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import choose
+from workloadkit.analysis.reproduction.running import SEED
+from workloadkit.analysis.reproduction.study import Study
 from workloadkit.errors import WorkloadError
 
 #: Largest relative difference from the reference: rounding differs between processors and versions

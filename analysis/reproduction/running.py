@@ -6,12 +6,12 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction.claims import Result
-from analysis.reproduction.findings import Findings
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Reading, choose
-from analysis.reproduction.study import Drawing, Plan, Study
 from workloadkit import __version__
+from workloadkit.analysis.reproduction.claims import Result
+from workloadkit.analysis.reproduction.findings import Findings
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Reading, choose
+from workloadkit.analysis.reproduction.study import Drawing, Plan, Study
 from workloadkit.errors import WorkloadWarning, takes_rng
 
 if TYPE_CHECKING:

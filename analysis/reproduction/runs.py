@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Reading
-from analysis.reproduction.study import Each, Plan
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Reading
+from workloadkit.analysis.reproduction.study import Each, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

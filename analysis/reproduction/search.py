@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.reproduction.claims import Result
-from analysis.reproduction.findings import digits, markdown_table
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Axis, Reading, choose
-from analysis.reproduction.running import SEED, compare, plan_of
-from analysis.reproduction.study import Study
 from workloadkit import __version__
+from workloadkit.analysis.reproduction.claims import Result
+from workloadkit.analysis.reproduction.findings import digits, markdown_table
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Axis, Reading, choose
+from workloadkit.analysis.reproduction.running import SEED, compare, plan_of
+from workloadkit.analysis.reproduction.study import Study
 from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError
 

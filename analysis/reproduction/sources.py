@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Axis, Reading
-from analysis.reproduction.study import Plan
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Axis, Reading
+from workloadkit.analysis.reproduction.study import Plan
 from workloadkit.clock import DAY
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def without(plan: Plan) -> str:
 
     Examples
     --------
-    >>> from analysis.reproduction import Log
+    >>> from workloadkit.analysis.reproduction import Log
     >>> without(Plan([], [Log("KTH-SP2", "KTH-SP2-1996-2")], 1, {}))
     'without KTH-SP2'
     """

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction.claims import Result
-from analysis.reproduction.logs import Log
-from analysis.reproduction.readings import Axis, Reading
+from workloadkit.analysis.reproduction.claims import Result
+from workloadkit.analysis.reproduction.logs import Log
+from workloadkit.analysis.reproduction.readings import Axis, Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Drawing:
         """Write the figure to a folder as SVG and PNG; return the files."""
         from functools import partial
 
-        from analysis.style import save_figure
+        from workloadkit.analysis.style import save_figure
 
         files = [folder / f"{self.name}.{form}" for form in ("svg", "png")]
         for file in files:

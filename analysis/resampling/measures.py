@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import formats
-from analysis.load.over_time import summarize_load
-from analysis.locality.days import concentrations
-from analysis.locality.job_pairs import ATTRIBUTES, attribute_values
-from analysis.locality.stack import mean_depths
-from analysis.memory.arrivals import arrivals_per_unit
-from analysis.memory.hurst_parameter import Hurst, hurst
-from analysis.reproduction import read_table
-from analysis.reproduction.sources import ZAKAY_LOGS
+from workloadkit.analysis import formats
+from workloadkit.analysis.load.over_time import summarize_load
+from workloadkit.analysis.locality.days import concentrations
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
+from workloadkit.analysis.locality.stack import mean_depths
+from workloadkit.analysis.memory.arrivals import arrivals_per_unit
+from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
+from workloadkit.analysis.reproduction import read_table
+from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN

@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.formats import UNKNOWN, number
-from analysis.logs.distributions import DISTRIBUTIONS
-from analysis.logs.plots import overlay, plot_measures, plot_overlaid
-from analysis.memory.hurst_parameter import logarithmic_axes
-from analysis.page import Report
-from analysis.resampling.measures import ESTIMATORS, MEASURES
-from analysis.section import Figure, Section, Table, shown
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import UNKNOWN, number
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+from workloadkit.analysis.logs.plots import overlay, plot_measures, plot_overlaid
+from workloadkit.analysis.memory.hurst_parameter import logarithmic_axes
+from workloadkit.analysis.page import Report
+from workloadkit.analysis.resampling.measures import ESTIMATORS, MEASURES
+from workloadkit.analysis.section import Figure, Section, Table, shown
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
-    from analysis.resampling.validation import ResamplingValidation
+    from workloadkit.analysis.resampling.validation import ResamplingValidation
 
 _CAPTIONS = {
     "jobs_by_user": "Jobs per user, users in ascending order.",
@@ -97,7 +97,7 @@ def _load(found: "ResamplingValidation") -> Section:
 
 
 def _distributions(found: "ResamplingValidation") -> Section:
-    from analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.validation import FIGURE_4
 
     farthest = found.distributions.farthest
     of_users = farthest[farthest.index.isin(FIGURE_4)].sort_values("ks_mean", ascending=False)
@@ -126,7 +126,7 @@ def _distributions(found: "ResamplingValidation") -> Section:
 
 
 def _locality(found: "ResamplingValidation") -> Section:
-    from analysis.resampling.validation import FIGURE_5
+    from workloadkit.analysis.resampling.validation import FIGURE_5
 
     names = [name for name in MEASURES if name.startswith(("stack_depth", "concentration"))]
     notes = [

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.locality.job_pairs import ATTRIBUTES, ratios, user_jobs
-from analysis.resampling.measures import MEASURES, comparable, measure_log
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, ratios, user_jobs
+from workloadkit.analysis.resampling.measures import MEASURES, comparable, measure_log
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, check_choice, check_count
 from workloadkit.provenance import seed_of
 from workloadkit.resample.pooling import Unit

@@ -8,23 +8,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.logs.comparison import LogComparison, combine, extract
-from analysis.logs.distributions import DISTRIBUTIONS
-from analysis.logs.plots import plot_overlaid
-from analysis.resampling.measures import (
+from workloadkit.analysis.logs.comparison import LogComparison, combine, extract
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+from workloadkit.analysis.logs.plots import plot_overlaid
+from workloadkit.analysis.resampling.measures import (
     comparable,
     measure_log,
     pox_line,
     published,
 )
-from analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, check_count, quoted
 from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import Resampling, own_seed, prepare
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
-    from analysis.resampling.page import ValidationReport
+    from workloadkit.analysis.resampling.page import ValidationReport
 
 #: Distributions in Figure 4 of the source, by user and by hour of the week.
 FIGURE_4 = tuple(name for name, of in DISTRIBUTIONS.items() if of.over in ("users", "week"))
@@ -98,7 +98,7 @@ class ResamplingValidation(AnalysisResult):
 
     def report(self) -> "ValidationReport":
         """Return the report, which has `to_html` and `to_dict`."""
-        from analysis.resampling.page import report
+        from workloadkit.analysis.resampling.page import report
 
         return report(self)
 

@@ -18,8 +18,7 @@ from analysis.schedules.jackknife import (
     means_without_each,
     percentiles_without_each,
 )
-from analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_order
-from workloadkit import __version__
+from workloadkit.analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadWarning, plural, quoted
@@ -87,7 +86,7 @@ class Comparison(Displayed):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the difference of each metric from the reference, with its interval."""
-        from analysis.schedules.comparison_plots import plot_differences
+        from workloadkit.analysis.schedules.comparison_plots import plot_differences
 
         ax = plot_differences(self, ax)
         ax.set_ylabel("metric")

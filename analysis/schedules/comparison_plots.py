@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.distributions.marginals import cumulative_shares, plot_cumulative
-from analysis.formats import is_time, metric_title
-from analysis.schedules.measures import (
+from workloadkit.analysis import style
+from workloadkit.analysis.distributions.marginals import cumulative_shares, plot_cumulative
+from workloadkit.analysis.formats import is_time, metric_title
+from workloadkit.analysis.schedules.measures import (
     busiest_week,
     means_over_time,
     plot_gantt,
@@ -20,7 +20,7 @@ from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation.measures import QUANTITIES
 
 if TYPE_CHECKING:
-    from analysis.schedules.comparison import Comparison
+    from workloadkit.analysis.schedules.comparison import Comparison
 
 _MOST_POINTS = 500  # of a drawn curve
 

@@ -12,11 +12,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.distributions.marginals import size_class
-from analysis.formats import duration
-from analysis.load.over_time import load_between
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.distributions.marginals import size_class
+from workloadkit.analysis.formats import duration
+from workloadkit.analysis.load.over_time import load_between
 from workloadkit.clock import DAY, WEEK, Clock, equal_parts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time

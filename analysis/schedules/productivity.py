@@ -12,13 +12,13 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.formats import is_time, metric_title
-from analysis.load.cycles import mark_days, weekly_cycle
-from analysis.load.over_time import waits_known
-from analysis.schedules.measures import queue_distribution
-from analysis.section import AnalysisResult
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import is_time, metric_title
+from workloadkit.analysis.load.cycles import mark_days, weekly_cycle
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.schedules.measures import queue_distribution
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation import Schedule

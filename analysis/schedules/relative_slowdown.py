@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.schedules.jackknife import check_confidence, jackknifed, means_without_each
-from analysis.schedules.same_jobs import check_same_jobs, served_in_order
 from workloadkit import metrics
+from workloadkit.analysis import style
+from workloadkit.analysis.schedules.jackknife import (
+    check_confidence,
+    jackknifed,
+    means_without_each,
+)
+from workloadkit.analysis.schedules.same_jobs import check_same_jobs, served_in_order
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
 from workloadkit.simulation import Schedule

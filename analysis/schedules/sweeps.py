@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from analysis import style
-from analysis.formats import is_share, is_time, metric_title
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import is_share, is_time, metric_title
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.experiments.sweep import SweepResults
 

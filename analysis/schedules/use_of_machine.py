@@ -10,9 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.operations.use_of_parts import amounts_requested, by_partition, by_resource
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.operations.use_of_parts import (
+    amounts_requested,
+    by_partition,
+    by_resource,
+)
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests

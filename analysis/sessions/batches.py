@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import interval, resample_users
-from analysis.distributions.marginals import cumulative_shares
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import interval, resample_users
+from workloadkit.analysis.distributions.marginals import cumulative_shares
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions

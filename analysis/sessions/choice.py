@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 
-from analysis.formats import duration, number, share, with_interval
-from analysis.sessions.ways import WAYS
+from workloadkit.analysis.formats import duration, number, share, with_interval
+from workloadkit.analysis.sessions.ways import WAYS
 
 #: Longest plausible session without a break (Zakay 2012, section 6). [s]
 OVERLONG = 16 * 3600.0

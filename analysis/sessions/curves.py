@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.sessions.choice import OVERLONG
-from analysis.sessions.ways import CUTS, WAYS
+from workloadkit.analysis import style
+from workloadkit.analysis.sessions.choice import OVERLONG
+from workloadkit.analysis.sessions.ways import CUTS, WAYS
 from workloadkit.sessions import THRESHOLDS
 
 _SHORTEST = 60.0  # shortest drawn length [s]

@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.distributions.marginals import (
+from workloadkit.analysis import style
+from workloadkit.analysis.distributions.marginals import (
     cumulative_shares,
     describe,
     plot_cumulative,
     summary_table,
 )
-from analysis.formats import duration, share
-from analysis.load.over_time import waits_known
-from analysis.section import Figure, Section
+from workloadkit.analysis.formats import duration, share
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.section import Figure, Section
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.bootstrap import interval
-from analysis.sessions.ways import Way
+from workloadkit.analysis.bootstrap import interval
+from workloadkit.analysis.sessions.ways import Way
 
 #: Ratio of the upper to the lower edge of a bin at a threshold.
 STEP = 1.25

@@ -9,34 +9,46 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis.bootstrap import (
+from workloadkit.analysis.bootstrap import (
     N_RESAMPLES,
     interval,
     resample_users,
     resampled_ratios,
     totals_by_user,
 )
-from analysis.formats import count, duration, number, share, with_interval
-from analysis.load.over_time import waits_known
-from analysis.section import SEED, AnalysisResult, Figure, Section, Table, shown, shown_intervals
-from analysis.sessions.batches import BatchAgreement, compare_batches, plot_batch_agreement
-from analysis.sessions.choice import OVERLONG, judge, reasons, recommend
-from analysis.sessions.curves import (
+from workloadkit.analysis.formats import count, duration, number, share, with_interval
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.section import (
+    SEED,
+    AnalysisResult,
+    Figure,
+    Section,
+    Table,
+    shown,
+    shown_intervals,
+)
+from workloadkit.analysis.sessions.batches import (
+    BatchAgreement,
+    compare_batches,
+    plot_batch_agreement,
+)
+from workloadkit.analysis.sessions.choice import OVERLONG, judge, reasons, recommend
+from workloadkit.analysis.sessions.curves import (
     histogram,
     plot_session_lengths,
     plot_session_survival,
     survival,
 )
-from analysis.sessions.description import lengths_of
-from analysis.sessions.jumps import jump_at_limit
-from analysis.sessions.threshold import (
+from workloadkit.analysis.sessions.description import lengths_of
+from workloadkit.analysis.sessions.jumps import jump_at_limit
+from workloadkit.analysis.sessions.threshold import (
     LEVEL,
     ThresholdSuggestion,
     plot_inter_arrival_slope,
     plot_inter_arrivals,
     suggest_threshold,
 )
-from analysis.sessions.ways import UNCUT, WAYS, Way
+from workloadkit.analysis.sessions.ways import UNCUT, WAYS, Way
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions

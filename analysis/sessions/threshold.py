@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from analysis import style
-from analysis.bootstrap import interval, resample_users
-from analysis.section import AnalysisResult
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import interval, resample_users
+from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS

@@ -6,7 +6,7 @@ both are equal to Arrival with their own threshold of 20 min, so Arrival with 20
 
 from typing import NamedTuple
 
-from analysis.formats import duration
+from workloadkit.analysis.formats import duration
 from workloadkit.sessions import THRESHOLDS
 
 #: Cuts and thresholds of the source (Zakay 2012, sections 5 and 6). [s]

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from analysis import style
+from workloadkit.analysis import style
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.site import Empirical, SiteDistributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION

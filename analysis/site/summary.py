@@ -4,11 +4,11 @@ from functools import partial
 
 import numpy as np
 
-from analysis.distributions.marginals import describe, summary_table
-from analysis.formats import duration
-from analysis.load.over_time import waits_known
-from analysis.section import Figure, Section
-from analysis.site.plots import COUNTS, plot_site_curves, site_curves
+from workloadkit.analysis.distributions.marginals import describe, summary_table
+from workloadkit.analysis.formats import duration
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.section import Figure, Section
+from workloadkit.analysis.site.plots import COUNTS, plot_site_curves, site_curves
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.site import Empirical, SiteDistributions, site_distributions

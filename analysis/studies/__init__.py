@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from analysis.reproduction import Study, read_table
+from workloadkit.analysis.reproduction import Study, read_table
 from workloadkit.errors import ParameterError, among, quoted
 
 #: Folder of the reference results.

@@ -29,7 +29,7 @@ whether CREASY is as fair as EASY, and UPS fairer than CREASY.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     FAIRNESS,
     Each,
     Log,
@@ -41,8 +41,8 @@ from analysis.reproduction import (
     at_most,
     below,
 )
-from analysis.studies import zakay_ups
-from analysis.studies.zakay_ups import (
+from workloadkit.analysis.studies import zakay_ups
+from workloadkit.analysis.studies.zakay_ups import (
     CREASY,
     EASY,
     ORDERS,

@@ -26,7 +26,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Axis,
     Claim,
@@ -190,7 +190,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 def simulate(run: SchedulerRun, rng: Any) -> WeeklyRatios:
     """Return the slowdown ratio of a run against EASY, and its scheduler's decisions."""
     import workloadkit as wk
-    from analysis.schedules.relative_slowdown import slowdown_ratio
+    from workloadkit.analysis.schedules.relative_slowdown import slowdown_ratio
 
     trace, single = _easy(run.log, run.procs, run.estimates)
     other = wk.simulate(trace, run.scheduler, procs=run.procs, estimates=run.estimates)
@@ -386,7 +386,7 @@ def _drawing(log: Log, found: Mapping[str, WeeklyRatios]) -> Drawing:
 
 
 def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
-    from analysis import style
+    from workloadkit.analysis import style
 
     ax = style.current_axes(ax)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Claim,
     Drawing,
     Each,
@@ -35,7 +35,7 @@ from analysis.reproduction import (
     below,
     printed,
 )
-from analysis.studies.lawson import LOGS, QUEUES, WEEK, first_weeks
+from workloadkit.analysis.studies.lawson import LOGS, QUEUES, WEEK, first_weeks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def look(log: Log, rng: Any) -> _Found:
 
 def _jobs(ran: "Trace") -> Iterator[tuple[Claim, float]]:
     """Report the variation of run times and processors in a log."""
-    from analysis.distributions.marginals import describe
+    from workloadkit.analysis.distributions.marginals import describe
     from workloadkit.site import Empirical
 
     claim = above("skewness of run times", SKEWED, "section 1", "ours")
@@ -104,7 +104,7 @@ def _estimates(ran: "Trace") -> Iterator[tuple[Claim, float]]:
     """Report the accuracy of estimates, also for crashed jobs."""
     import numpy as np
 
-    from analysis.distributions.accuracy import run_over_estimate
+    from workloadkit.analysis.distributions.accuracy import run_over_estimate
     from workloadkit.fields import FAILED
 
     used = run_over_estimate(ran)
@@ -176,7 +176,7 @@ def _counts(trace: "Trace") -> Iterator[tuple[Claim, float]]:
 
 def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
     """Draw jobs, mean run times, their variation and the shares of the classes by week."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     axes = style.panels(style.current_axes(ax), 4, rows=2)
     for panel, (name, label) in zip(axes, _PANELS.items(), strict=False):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
@@ -27,8 +27,8 @@ from analysis.reproduction import (
     above,
     below,
 )
-from analysis.reproduction.sources import without
-from analysis.studies.lawson import CTC, LOGS, first_weeks
+from workloadkit.analysis.reproduction.sources import without
+from workloadkit.analysis.studies.lawson import CTC, LOGS, first_weeks
 
 #: Numbers of queues, and the one that is examined in detail.
 NUMBERS, FOUR = (2, 3, 4, 8), 4
@@ -79,9 +79,9 @@ def simulate(task: _Task, rng: Any) -> QueueRatios:
     import numpy as np
 
     import workloadkit as wk
-    from analysis.schedules.relative_slowdown import slowdown_ratio
-    from analysis.schedules.same_jobs import served_in_order
     from workloadkit import metrics
+    from workloadkit.analysis.schedules.relative_slowdown import slowdown_ratio
+    from workloadkit.analysis.schedules.same_jobs import served_in_order
 
     trace = first_weeks(task.log)
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     MARGIN,
     Axis,
     Claim,

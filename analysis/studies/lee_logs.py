@@ -20,7 +20,7 @@ from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Claim,
     Drawing,
     Each,
@@ -31,8 +31,8 @@ from analysis.reproduction import (
     above,
     at_least,
 )
-from analysis.studies.lee import DECAYS, N_QUEUES, PROCS, QUEUES, lines_of
-from analysis.studies.lee import STUDY as EXPERIMENTS
+from workloadkit.analysis.studies.lee import DECAYS, N_QUEUES, PROCS, QUEUES, lines_of
+from workloadkit.analysis.studies.lee import STUDY as EXPERIMENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def _load(
     trace: "Trace", by_hour: "pd.Series", by_day: "pd.Series"
 ) -> Iterator[tuple[Claim, float]]:
     """Report the variation of the load, and its maximum."""
-    from analysis.load.over_time import load_over_time
+    from workloadkit.analysis.load.over_time import load_over_time
     from workloadkit.clock import Clock
 
     for by, words in ((by_hour, "hour of the day"), (by_day, "day of the week")):
@@ -150,7 +150,7 @@ def _decays(ran: "Trace") -> "pd.DataFrame":
     import pandas as pd
 
     import workloadkit as wk
-    from analysis.utilities import utility_shapes
+    from workloadkit.analysis.utilities import utility_shapes
 
     priority = {q: q if q in QUEUES else QUEUES[-1] for q in range(-1, N_QUEUES)}
     means = {}
@@ -168,8 +168,8 @@ def _decays(ran: "Trace") -> "pd.DataFrame":
 
 
 def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
-    from analysis import style
-    from analysis.utilities import label_decay
+    from workloadkit.analysis import style
+    from workloadkit.analysis.utilities import label_decay
 
     ax = style.current_axes(ax)
     for name, line in zip(data, style.LINES, strict=False):
@@ -178,7 +178,7 @@ def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
 
 
 def _plot_load(data: "pd.DataFrame", ax: Any = None, *, label: str) -> Any:
-    from analysis import style
+    from workloadkit.analysis import style
 
     ax = style.current_axes(ax)
     ax.bar(data.index, data["load"], color=style.BLUE)

@@ -46,7 +46,7 @@ from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Claim,
     Drawing,
     Each,
@@ -64,7 +64,7 @@ from analysis.reproduction import (
     printed,
     runs_of_logs,
 )
-from analysis.reproduction.sources import OVERRUN
+from workloadkit.analysis.reproduction.sources import OVERRUN
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Each,
@@ -42,7 +42,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     SHMUELI_CANCELLED,
     SHMUELI_LOGS,
     without,
@@ -52,9 +52,9 @@ from analysis.reproduction.sources import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.load.hours import WorkingHours
-    from analysis.reactions.continuation import Continuation
-    from analysis.reactions.service_bins import Reactions
+    from workloadkit.analysis.load.hours import WorkingHours
+    from workloadkit.analysis.reactions.continuation import Continuation
+    from workloadkit.analysis.reactions.service_bins import Reactions
     from workloadkit.site import Empirical
     from workloadkit.trace import Trace
 
@@ -113,11 +113,11 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 def look(task: BehaviourTask, rng: Any) -> _Found:
     """Measure one log, or several combined."""
-    from analysis.load import working_hours
-    from analysis.reactions import feedback_signature, followed_jobs
-    from analysis.reactions.continuation import continuation_of
-    from analysis.reactions.followed import answered, draw_users
-    from analysis.reactions.service_bins import reactions_of
+    from workloadkit.analysis.load import working_hours
+    from workloadkit.analysis.reactions import feedback_signature, followed_jobs
+    from workloadkit.analysis.reactions.continuation import continuation_of
+    from workloadkit.analysis.reactions.followed import answered, draw_users
+    from workloadkit.analysis.reactions.service_bins import reactions_of
 
     traces = [without_cancelled(log, task.cancelled) for log in task.logs]
     jobs = followed_jobs(traces)
@@ -141,8 +141,8 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    from analysis.bootstrap import interval, resampled_ratios, totals_by_user
-    from analysis.reactions.followed import RESPONSE_BINS, SHORT
+    from workloadkit.analysis.bootstrap import interval, resampled_ratios, totals_by_user
+    from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT
 
     n_users, user = weights.shape[1], jobs["user"].to_numpy()
     rows = {}
@@ -160,7 +160,7 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
 
 def _correlation_gap(jobs: "pd.DataFrame", weights: Any) -> Estimate:
     """Rank correlation of think time with response time, minus that with slowdown."""
-    from analysis.bootstrap import interval, resampled_rank_correlation
+    from workloadkit.analysis.bootstrap import interval, resampled_rank_correlation
 
     user, think_time = jobs["user"].to_numpy(), jobs["think_time"]
     value, draws = resampled_rank_correlation(jobs["response"], think_time, user, weights)
@@ -174,7 +174,12 @@ def _batches(traces: "Sequence[Trace]") -> tuple[Estimate, "Empirical"]:
     import numpy as np
     import pandas as pd
 
-    from analysis.bootstrap import interval, resample_users, resampled_ratios, totals_by_user
+    from workloadkit.analysis.bootstrap import (
+        interval,
+        resample_users,
+        resampled_ratios,
+        totals_by_user,
+    )
     from workloadkit.fields import UNKNOWN
     from workloadkit.sessions import delimit_sessions
     from workloadkit.site import Empirical

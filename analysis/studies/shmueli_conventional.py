@@ -34,7 +34,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Each,
@@ -49,7 +49,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     SHMUELI_LOGS,
     SHMUELI_REPEAT,
     SHMUELI_SIZE,

@@ -34,7 +34,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Axis,
     Drawing,
     Each,
@@ -49,7 +49,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     SHMUELI_LOGS,
     SHMUELI_REPEAT,
     SHMUELI_SIZE,
@@ -57,7 +57,7 @@ from analysis.reproduction.sources import (
     backfilling,
     without,
 )
-from analysis.studies.shmueli_conventional import (
+from workloadkit.analysis.studies.shmueli_conventional import (
     Draws,
     changes,
     differences,
@@ -360,7 +360,7 @@ def plot_by_users(
     data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str, column: str
 ) -> "Axes":
     """Draw a quantity by number of users, a curve for each weight, and the published figures."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     ax = style.current_axes(ax)
     for line, (alpha, rows) in zip(style.LINES, data.groupby("alpha"), strict=False):
@@ -376,7 +376,7 @@ def plot_by_users(
 
 def plot_changes(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Draw changes by weight of criticality, a curve for each metric."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     ax = style.current_axes(ax)
     for line, (metric, rows) in zip(style.LINES, data.groupby("metric", sort=False), strict=False):

@@ -31,7 +31,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Axis,
     Drawing,
@@ -44,8 +44,13 @@ from analysis.reproduction import (
     between,
     plot_by_group,
 )
-from analysis.reproduction.sources import SHMUELI_LOGS, SHMUELI_REPEAT, SHMUELI_SIZE, without
-from analysis.studies.shmueli_conventional import (
+from workloadkit.analysis.reproduction.sources import (
+    SHMUELI_LOGS,
+    SHMUELI_REPEAT,
+    SHMUELI_SIZE,
+    without,
+)
+from workloadkit.analysis.studies.shmueli_conventional import (
     Draws,
     changes,
     differences,
@@ -53,7 +58,7 @@ from analysis.studies.shmueli_conventional import (
     draws_of,
     of_runs,
 )
-from analysis.studies.shmueli_creasy import LIMITS, LONGEST
+from workloadkit.analysis.studies.shmueli_creasy import LIMITS, LONGEST
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Each,
     Plan,
     Result,
@@ -31,8 +31,13 @@ from analysis.reproduction import (
     below,
     printed,
 )
-from analysis.reproduction.sources import SHMUELI_LOGS, SHMUELI_REPEAT, SHMUELI_SIZE, without
-from analysis.studies.shmueli_conventional import (
+from workloadkit.analysis.reproduction.sources import (
+    SHMUELI_LOGS,
+    SHMUELI_REPEAT,
+    SHMUELI_SIZE,
+    without,
+)
+from workloadkit.analysis.studies.shmueli_conventional import (
     PROCS,
     WORDS,
     Draws,

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Axis,
     Claim,
     Drawing,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.reproduction.claims import Kind
+    from workloadkit.analysis.reproduction.claims import Kind
     from workloadkit.trace import Trace
 
 #: Each job is submitted up to so much earlier or later. [s]

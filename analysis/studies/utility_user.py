@@ -27,7 +27,7 @@ genetic search plans for them.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Axis,
     Claim,
     Each,
@@ -41,15 +41,22 @@ from analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from analysis.reproduction.sources import OVERRUN, SESSION_END, SKIPPED, START, TEMPORARY, fluid
-from analysis.studies import lee
-from analysis.studies.zakay_ups import jobs_of, throughput_of, ups, users_of
+from workloadkit.analysis.reproduction.sources import (
+    OVERRUN,
+    SESSION_END,
+    SKIPPED,
+    START,
+    TEMPORARY,
+    fluid,
+)
+from workloadkit.analysis.studies import lee
+from workloadkit.analysis.studies.zakay_ups import jobs_of, throughput_of, ups, users_of
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.reproduction.claims import Kind
+    from workloadkit.analysis.reproduction.claims import Kind
 
 #: Period in which users submit jobs. [weeks]
 WEEKS = 3.0

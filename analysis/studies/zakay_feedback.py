@@ -26,7 +26,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
@@ -42,7 +42,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     OVERRUN,
     SESSION_END,
     SKIPPED,

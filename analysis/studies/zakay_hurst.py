@@ -30,7 +30,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
@@ -46,7 +46,13 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import START, TEMPORARY, ZAKAY_LOGS, resampling_of, without
+from workloadkit.analysis.reproduction.sources import (
+    START,
+    TEMPORARY,
+    ZAKAY_LOGS,
+    resampling_of,
+    without,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,9 +94,9 @@ def estimate(log: Log, rng: Any) -> dict[str, Any]:
     """Return R/S with its interval and for other smallest windows, and local Whittle."""
     import numpy as np
 
-    from analysis.memory.arrivals import arrivals_per_unit, treatments
-    from analysis.memory.estimators.methods import METHODS, check_series
-    from analysis.memory.hurst_parameter import hurst
+    from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
+    from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
+    from workloadkit.analysis.memory.hurst_parameter import hurst
     from workloadkit.clock import Clock
     from workloadkit.errors import ParameterError
 
@@ -113,8 +119,8 @@ def remake(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "pd.Da
     """Estimate H of a log, of logs resampled from it and of shuffled ones; a row for each."""
     import pandas as pd
 
-    from analysis.memory.arrivals import arrivals_per_unit
-    from analysis.resampling.measures import comparable
+    from workloadkit.analysis.memory.arrivals import arrivals_per_unit
+    from workloadkit.analysis.resampling.measures import comparable
     from workloadkit.provenance import seed_of
 
     log, reading, runs = task
@@ -150,7 +156,7 @@ def _pox(hours: "np.ndarray") -> dict[str, float]:
     """Return H by R/S, and the correlation of the points of the pox plot."""
     import numpy as np
 
-    from analysis.memory.hurst_parameter import hurst, visible
+    from workloadkit.analysis.memory.hurst_parameter import hurst, visible
 
     found = hurst(hours, "rs")
     points = visible(found.points)

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping
 from math import nan, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Each,
     Log,
     Plan,
@@ -42,10 +42,10 @@ from analysis.reproduction import (
     below,
     printed,
 )
-from analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
-from analysis.studies.zakay_resampling import ResamplingPart, pools, simulations
-from analysis.studies.zakay_resampling_uses.measuring import Likeness, alike
-from analysis.studies.zakay_resampling_uses.statements import SIMILAR, VERY_SIMILAR
+from workloadkit.analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
+from workloadkit.analysis.studies.zakay_resampling import ResamplingPart, pools, simulations
+from workloadkit.analysis.studies.zakay_resampling_uses.measuring import Likeness, alike
+from workloadkit.analysis.studies.zakay_resampling_uses.statements import SIMILAR, VERY_SIMILAR
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _smoothness(trace: "Trace", begin: float) -> dict[str, float]:
     """K-S distances of the users' arrivals and ends from uniform ones, without one end."""
     import numpy as np
 
-    from analysis.logs.distributions import LogParts, kolmogorov_smirnov
+    from workloadkit.analysis.logs.distributions import LogParts, kolmogorov_smirnov
 
     submit = trace.column("submit")
     last = (submit.max() - begin) / DAY
@@ -274,8 +274,8 @@ def _performance(log: Log, found: Mapping[float, "pd.DataFrame"]) -> Iterator[Re
 
 def _figure_11(log: Log, made: _MoreUsers) -> Iterator[Result]:
     """Report the similarity of a log with more users to the log."""
-    from analysis.logs.distributions import DISTRIBUTIONS
-    from analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+    from workloadkit.analysis.resampling.validation import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
 
     high = log.name == "OSC-Clust"

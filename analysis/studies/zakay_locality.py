@@ -42,7 +42,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Each,
@@ -56,12 +56,12 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS, without
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.locality.job_pairs import UserJobs
+    from workloadkit.analysis.locality.job_pairs import UserJobs
 
 #: The tables, and the statistic of a user's ratios that each shows.
 MEASURES = {"procs": "average", "requested_time": "identical", "run": "median"}
@@ -132,9 +132,9 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 
 def look(task: tuple[Log, int], rng: Any) -> _Found:
     """Measure the locality of a log."""
-    from analysis.locality.job_pairs import user_jobs
-    from analysis.locality.similarity import nearer_of, shuffled_of
-    from analysis.locality.stack import mean_depths, stack_depths
+    from workloadkit.analysis.locality.job_pairs import user_jobs
+    from workloadkit.analysis.locality.similarity import nearer_of, shuffled_of
+    from workloadkit.analysis.locality.stack import mean_depths, stack_depths
 
     log, runs = task
     trace = log.read()
@@ -156,7 +156,7 @@ def curves_of(jobs: "UserJobs") -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    from analysis.locality.job_pairs import ratios
+    from workloadkit.analysis.locality.job_pairs import ratios
 
     distances, curves = np.arange(FARTHEST + 1), {}
     for attribute in jobs.known:
@@ -170,7 +170,7 @@ def rounded_shares(jobs: "UserJobs") -> dict[tuple[int, str], float]:
     """Return the shares of users by processors, with averages as running sums of r/n."""
     import numpy as np
 
-    from analysis.locality.similarity import DISTANCES
+    from workloadkit.analysis.locality.similarity import DISTANCES
 
     known = jobs.known["procs"]
     procs = np.full(jobs.session.size, np.nan)
@@ -204,7 +204,7 @@ def _rounded_average(sessions: list, distance: int) -> float:
 
 def _shares(log: Log, row: Mapping[str, str], ours: _Found | None) -> Iterator[Result]:
     """Compare the shares of users of one table with ours."""
-    from analysis.locality.similarity import ATTRIBUTES, DISTANCES
+    from workloadkit.analysis.locality.similarity import ATTRIBUTES, DISTANCES
 
     attribute = row["attribute"]
     for column, (place, part) in COLUMNS.items():
@@ -225,7 +225,7 @@ def _shares(log: Log, row: Mapping[str, str], ours: _Found | None) -> Iterator[R
 
 
 def _depths(log: Log, row: Mapping[str, str], ours: _Found | None) -> Iterator[Result]:
-    from analysis.locality.similarity import ATTRIBUTES
+    from workloadkit.analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
         quantity = f"{ATTRIBUTES[attribute]}, mean stack depth"
@@ -247,7 +247,7 @@ def _rounding(figure: str) -> float:
 
 def _shuffled(log: Log, ours: _Found | None) -> Iterator[Result]:
     """Figure 2: similarity of the jobs within sessions."""
-    from analysis.locality.similarity import ATTRIBUTES
+    from workloadkit.analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
         quantity = f"{ATTRIBUTES[attribute]}, similarity in sessions less that of shuffled jobs"
@@ -284,7 +284,7 @@ def _cases(log: Log, rows: Sequence[Mapping[str, str]], ours: _Found | None) -> 
 
 def _by_distance(log: Log, found: _Found) -> Iterator[Result]:
     """Figure 1, and stack depths without locality."""
-    from analysis.locality.similarity import ATTRIBUTES
+    from workloadkit.analysis.locality.similarity import ATTRIBUTES
 
     for attribute in MEASURES:
         if attribute not in found.curves:

@@ -16,7 +16,7 @@ from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
@@ -30,7 +30,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
 from workloadkit.clock import DAY
 
 #: Margin of a count in another version of the log.

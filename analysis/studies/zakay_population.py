@@ -27,7 +27,7 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Each,
     Log,
     Part,
@@ -40,9 +40,9 @@ from analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from analysis.reproduction.sources import easy, fluid
-from analysis.studies import zakay_ups
-from analysis.studies.zakay_ups import PART, population_of, throughput_of
+from workloadkit.analysis.reproduction.sources import easy, fluid
+from workloadkit.analysis.studies import zakay_ups
+from workloadkit.analysis.studies.zakay_ups import PART, population_of, throughput_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -33,7 +33,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
@@ -50,7 +50,7 @@ from analysis.reproduction import (
     read_table,
     sizes_of_parts,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     CTC_NODES,
     OVERRUN,
     SPARE,
@@ -184,16 +184,16 @@ def _load(schedule: "Schedule") -> dict[str, float]:
 
 def pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
     """Return the jobs of a log that ran and have known users, and their resampling."""
-    from analysis.resampling.measures import comparable
+    from workloadkit.analysis.resampling.measures import comparable
 
     trace = comparable(log.read())
     return trace, resampling_of([trace], reading)
 
 
 def _measure(trace: "Trace") -> dict[str, float]:
-    from analysis.locality.stack import mean_depths
-    from analysis.memory.arrivals import arrivals_per_unit
-    from analysis.memory.hurst_parameter import hurst
+    from workloadkit.analysis.locality.stack import mean_depths
+    from workloadkit.analysis.memory.arrivals import arrivals_per_unit
+    from workloadkit.analysis.memory.hurst_parameter import hurst
 
     return mean_depths(trace) | {"hurst": hurst(arrivals_per_unit(trace), "rs").estimate}
 

@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.formats import duration
-from analysis.reproduction import (
+from workloadkit.analysis.formats import duration
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
@@ -47,13 +47,13 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import ZAKAY_LOGS
+from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.sessions.methods import SessionMethods
+    from workloadkit.analysis.sessions.methods import SessionMethods
     from workloadkit.trace import Trace
 
 #: Longest session with any cut, and whether the text gives it as a bound. [min]
@@ -124,8 +124,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 def look(log: Log, rng: Any) -> _Found:
     """Delimit the sessions of a log by every method."""
     import workloadkit as wk
-    from analysis.sessions import compare_session_methods, session_lengths
-    from analysis.sessions.ways import WAYS
+    from workloadkit.analysis.sessions import compare_session_methods, session_lengths
+    from workloadkit.analysis.sessions.ways import WAYS
 
     trace = log.read()
     sessions = wk.delimit_sessions(trace, method="arrival", threshold=3600)
@@ -156,7 +156,7 @@ def _by_day(trace: "Trace", session: "pd.Series") -> dict[str, float]:
     """Sessions that begin per hour by day, over those at night and on weekends."""
     import numpy as np
 
-    from analysis.load.hours import DAY_BEGINS, DAY_ENDS
+    from workloadkit.analysis.load.hours import DAY_BEGINS, DAY_ENDS
     from workloadkit.clock import DAY, WEEK, Clock
 
     first = session.drop_duplicates().index
@@ -186,9 +186,9 @@ def _shapes(trace: "Trace", method: str) -> float:
 
     import numpy as np
 
-    from analysis.sessions import session_lengths
-    from analysis.sessions.batches import distance
-    from analysis.sessions.ways import TRIED
+    from workloadkit.analysis.sessions import session_lengths
+    from workloadkit.analysis.sessions.batches import distance
+    from workloadkit.analysis.sessions.ways import TRIED
 
     lengths = (session_lengths(trace, method=method, threshold=x).to_numpy() for x in TRIED)
     samples = [np.sort(of[of > SHORT]) for of in lengths]
@@ -199,7 +199,12 @@ def _one_job(trace: "Trace", labels: "pd.Series") -> tuple[float, float]:
     """Return the interval of the share of sessions, or of batches, that have one job."""
     import numpy as np
 
-    from analysis.bootstrap import interval, resample_users, resampled_ratios, totals_by_user
+    from workloadkit.analysis.bootstrap import (
+        interval,
+        resample_users,
+        resampled_ratios,
+        totals_by_user,
+    )
 
     label = labels.to_numpy()
     user = trace.jobs.loc[labels.index, "user"].factorize()[0]

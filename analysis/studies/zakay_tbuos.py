@@ -29,7 +29,7 @@ from math import exp, inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Each,
@@ -47,7 +47,7 @@ from analysis.reproduction import (
     read_table,
     runs_of_logs,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     OVERRUN,
     SESSION_END,
     SKIPPED,
@@ -59,7 +59,7 @@ from analysis.reproduction.sources import (
     fluid,
     temporary,
 )
-from analysis.studies.zakay_ups import FLUID, PART, TIMESTAMPS, population_of
+from workloadkit.analysis.studies.zakay_ups import FLUID, PART, TIMESTAMPS, population_of
 
 if TYPE_CHECKING:
     import numpy as np

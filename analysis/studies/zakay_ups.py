@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     FAIRNESS_MEASURES,
     Claim,
@@ -36,7 +36,7 @@ from analysis.reproduction import (
     between,
     sizes_of_parts,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     OVERRUN,
     SESSION_END,
     SKIPPED,

@@ -32,7 +32,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Each,
     Log,
     Plan,
@@ -46,7 +46,7 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, temporary
+from workloadkit.analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, temporary
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def look(task: tuple[Log, Reading], rng: Any) -> _Found:
     """Classify the users of a log, and measure the activity of each class."""
     import numpy as np
 
-    from analysis.logs.distributions import LogParts, kolmogorov_smirnov
     from workloadkit import classify_users
+    from workloadkit.analysis.logs.distributions import LogParts, kolmogorov_smirnov
 
     log, reading = task
     trace = log.read()

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis import style
+from workloadkit.analysis import style
 from workloadkit.clock import WEEK
 from workloadkit.user_classes import EDGE
 

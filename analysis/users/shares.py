@@ -8,11 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis import style
-from analysis.bootstrap import interval, resample_users, resampled_ratios
-from analysis.formats import count, number, share, with_interval
-from analysis.section import SEED, Figure, Section, Table, facts, shown
-from analysis.users.periods import plot_periods, plot_users_seen
+from workloadkit.analysis import style
+from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
+from workloadkit.analysis.formats import count, number, share, with_interval
+from workloadkit.analysis.section import SEED, Figure, Section, Table, facts, shown
+from workloadkit.analysis.users.periods import plot_periods, plot_users_seen
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace

@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 
-from analysis import style
-from analysis.waits.measures import OTHERS, enough
+from workloadkit.analysis import style
+from workloadkit.analysis.waits.measures import OTHERS, enough
 from workloadkit.clock import DAY
 from workloadkit.errors import ParameterError
 

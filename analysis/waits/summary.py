@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.formats import count, duration, printable, share
-from analysis.load.over_time import waits_known
-from analysis.section import Columns, Figure, Section, Table, shown
-from analysis.waits.measures import (
+from workloadkit import metrics
+from workloadkit.analysis.formats import count, duration, printable, share
+from workloadkit.analysis.load.over_time import waits_known
+from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
+from workloadkit.analysis.waits.measures import (
     By,
     Interval,
     enough,
@@ -19,8 +20,7 @@ from analysis.waits.measures import (
     ranked,
     wait_intervals,
 )
-from analysis.waits.plots import plot_waits
-from workloadkit import metrics
+from workloadkit.analysis.waits.plots import plot_waits
 from workloadkit.clock import DAY
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace

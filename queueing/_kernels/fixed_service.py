@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from queueing._kernels.compile import helper, kernel
+from workloadkit.queueing._kernels.compile import helper, kernel
 
 #: Time from which the tail is exponential to the last digit, and number of jobs counted for it.
 _FAR, _MOST = 64, 128

@@ -1,6 +1,6 @@
 """Sweeps over the states of a queue of marked and unmarked jobs."""
 
-from queueing._kernels.compile import kernel
+from workloadkit.queueing._kernels.compile import kernel
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from queueing._kernels.compile import kernel
+from workloadkit.queueing._kernels.compile import kernel
 
 
 @kernel

@@ -4,9 +4,9 @@ Response times increase with users, with the rate of open jobs and with service 
 problem has at most one solution, between known bounds.
 """
 
-from queueing.inverse.limits import most_jobs, most_users, users_for_response
-from queueing.inverse.measured import UserTimes, service_of_jobs, times_of_users
-from queueing.inverse.session_rule import kind_of_users
+from workloadkit.queueing.inverse.limits import most_jobs, most_users, users_for_response
+from workloadkit.queueing.inverse.measured import UserTimes, service_of_jobs, times_of_users
+from workloadkit.queueing.inverse.session_rule import kind_of_users
 
 __all__ = [
     "UserTimes",

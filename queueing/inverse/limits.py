@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import (
+from workloadkit.queueing.arguments import (
     Condition,
     Flags,
     Floats,
@@ -17,8 +17,8 @@ from queueing.arguments import (
     points,
     positive,
 )
-from queueing.errors import QueueingError, quoted
-from queueing.inverse.solving import (
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.inverse.solving import (
     Job,
     Parameters,
     excess,
@@ -26,8 +26,8 @@ from queueing.inverse.solving import (
     root,
     where_known,
 )
-from queueing.multi_server import MOST, WHOLE_USERS
-from queueing.spare_capacity import stable
+from workloadkit.queueing.multi_server import MOST, WHOLE_USERS
+from workloadkit.queueing.spare_capacity import stable
 
 #: Largest number of users at one server that floating-point numbers can count.
 _COUNTED = 1e15
@@ -83,7 +83,7 @@ def users_for_response(
     >>> N = users_for_response(R=5, Z=20, S=1)
     >>> round(N, 4)
     22.7445
-    >>> from queueing import closed
+    >>> from workloadkit.queueing import closed
     >>> round(closed(N, Z=20, S=1).R, 12)
     5.0
     """

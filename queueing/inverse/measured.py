@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import (
+from workloadkit.queueing.arguments import (
     Condition,
     Floats,
     Value,
@@ -15,8 +15,8 @@ from queueing.arguments import (
     points,
     positive,
 )
-from queueing.inverse.solving import Job, Parameters, excess, root, where_known
-from queueing.multi_server import WHOLE_USERS
+from workloadkit.queueing.inverse.solving import Job, Parameters, excess, root, where_known
+from workloadkit.queueing.multi_server import WHOLE_USERS
 
 
 class UserTimes(NamedTuple):
@@ -71,7 +71,7 @@ def times_of_users(
 
     Examples
     --------
-    >>> from queueing import closed
+    >>> from workloadkit.queueing import closed
     >>> measured = closed(N=10, Z=20, S=1.5)
     >>> Z, S = times_of_users(N=10, X=measured.X, R=measured.R)
     >>> round(Z, 12), round(S, 12)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Condition, points
+from workloadkit.queueing.arguments import Condition, points
 
 #: Mean jobs per session up to which a partly open system is like an open one, and from which
 #: closed.

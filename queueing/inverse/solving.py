@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from queueing.arguments import Floats, Value, plain
-from queueing.closed_users import MixedResult
-from queueing.product_form import mixed
+from workloadkit.queueing.arguments import Floats, Value, plain
+from workloadkit.queueing.closed_users import MixedResult
+from workloadkit.queueing.product_form import mixed
 
 Job = Literal["closed", "open"]
 Parameters = Mapping[str, Floats]

@@ -1,10 +1,10 @@
 """Networks of stations: exact and approximate solutions, bounds, and operational laws."""
 
-from queueing.networks.approximate import bard_schweitzer, linearizer
-from queueing.networks.bounding import Bounds, Interval, bounds
-from queueing.networks.checking import CheckedLaw, CheckedLaws, check_operational
-from queueing.networks.convolving import convolution
-from queueing.networks.laws import (
+from workloadkit.queueing.networks.approximate import bard_schweitzer, linearizer
+from workloadkit.queueing.networks.bounding import Bounds, Interval, bounds
+from workloadkit.queueing.networks.checking import CheckedLaw, CheckedLaws, check_operational
+from workloadkit.queueing.networks.convolving import convolution
+from workloadkit.queueing.networks.laws import (
     Bottleneck,
     bottleneck,
     forced_flow_law,
@@ -12,10 +12,10 @@ from queueing.networks.laws import (
     littles_law,
     utilization_law,
 )
-from queueing.networks.mean_values import mva
-from queueing.networks.mixing import mixed_mva
-from queueing.networks.observing import Observation, observe
-from queueing.networks.result import NetworkResult
+from workloadkit.queueing.networks.mean_values import mva
+from workloadkit.queueing.networks.mixing import mixed_mva
+from workloadkit.queueing.networks.observing import Observation, observe
+from workloadkit.queueing.networks.result import NetworkResult
 
 __all__ = [
     "Bottleneck",

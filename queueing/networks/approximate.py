@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError, quoted
-from queueing.networks.model import NetworkPoint, Speeds, read_network
-from queueing.networks.result import NetworkResult, solved
-from queueing.result import Exactness
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.networks.model import NetworkPoint, Speeds, read_network
+from workloadkit.queueing.networks.result import NetworkResult, solved
+from workloadkit.queueing.result import Exactness
 
 #: From the model and the numbers (R, K) at full population: the numbers seen by each class r.
 Seen = Callable[[NetworkPoint, Floats], Floats]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Condition, Floats, Value, count, numbers, plain, points
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
-from queueing.networks.mean_values import mva
-from queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
+from workloadkit.queueing.arguments import Condition, Floats, Value, count, numbers, plain, points
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.networks.mean_values import mva
+from workloadkit.queueing.networks.model import BEARABLE, MOST_TIME, bearable, hold, think_time
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from queueing.arguments import numbers
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
-from queueing.networks.observing import Observation
+from workloadkit.queueing.arguments import numbers
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.networks.observing import Observation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ def check_operational(
 
     Examples
     --------
-    >>> from queueing.networks import observe
+    >>> from workloadkit.queueing.networks import observe
     >>> jobs = observe(submit=[0, 1, 2], start=[0, 2, 5], end=[2, 5, 6])
     >>> print(check_operational(jobs))
     flow balance              A = C              3 against 3          +0.0 %  holds

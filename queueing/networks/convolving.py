@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.networks.approximate import approximate_rates
-from queueing.networks.model import NetworkPoint, Speeds, read_network
-from queueing.networks.result import NetworkResult, solved
-from queueing.result import Exactness
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.networks.approximate import approximate_rates
+from workloadkit.queueing.networks.model import NetworkPoint, Speeds, read_network
+from workloadkit.queueing.networks.result import NetworkResult, solved
+from workloadkit.queueing.result import Exactness
 
 #: Largest number of populations, and of products in all convolutions.
 MOST_POPULATIONS = 5_000_000

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import (
+from workloadkit.queueing.arguments import (
     Condition,
     Flags,
     Floats,
@@ -25,8 +25,8 @@ from queueing.arguments import (
     points,
     positive,
 )
-from queueing.errors import QueueingError
-from queueing.networks.model import finite_not_negative, hold
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.networks.model import finite_not_negative, hold
 
 
 def utilization_law(X: ArrayLike, S: ArrayLike, servers: ArrayLike = 1) -> Value:

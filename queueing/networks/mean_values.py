@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.networks.convolving import convolution
-from queueing.networks.model import Network, NetworkPoint, Speeds, read_network
-from queueing.networks.result import NetworkResult, collect
-from queueing.result import Exactness
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.networks.convolving import convolution
+from workloadkit.queueing.networks.model import Network, NetworkPoint, Speeds, read_network
+from workloadkit.queueing.networks.result import NetworkResult, collect
+from workloadkit.queueing.result import Exactness
 
 #: Largest number of values of one kind in a recursion over several classes (160 MB).
 MOST_HELD = 20_000_000
@@ -137,7 +137,7 @@ def classes(model: NetworkPoint) -> tuple[Floats, Floats]:
 
 def _single_class(network: Network) -> tuple[Floats, Floats]:
     """Return X and residence times of a single class at all points."""
-    from queueing._kernels.networks import times_at_stations
+    from workloadkit.queueing._kernels.networks import times_at_stations
 
     shape, demand = network.N.shape, network.demands[0]
     known = ~np.isnan(network.N)

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, numbers, plain
-from queueing.errors import QueueingError
-from queueing.networks.mean_values import classes
-from queueing.networks.model import BEARABLE, bearable, hold, read_network
-from queueing.networks.result import NetworkResult, collect
-from queueing.result import Exactness
+from workloadkit.queueing.arguments import Floats, numbers, plain
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.networks.mean_values import classes
+from workloadkit.queueing.networks.model import BEARABLE, bearable, hold, read_network
+from workloadkit.queueing.networks.result import NetworkResult, collect
+from workloadkit.queueing.result import Exactness
 
 
 def mixed_mva(

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from queueing.arguments import Condition, Flags, Floats, count, numbers, points
-from queueing.errors import QueueingError, quoted
+from workloadkit.queueing.arguments import Condition, Flags, Floats, count, numbers, points
+from workloadkit.queueing.errors import QueueingError, quoted
 
 #: Largest times, with products that do not overflow.
 MOST_TIME = 1e100

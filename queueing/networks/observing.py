@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, numbers
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
+from workloadkit.queueing.arguments import Floats, numbers
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
 
 
 @dataclass(frozen=True, kw_only=True)

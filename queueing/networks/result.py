@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from queueing.arguments import Floats, Value, missing, plain
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
-from queueing.networks.model import Network, NetworkPoint
-from queueing.result import Exactness
+from workloadkit.queueing.arguments import Floats, Value, missing, plain
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.networks.model import Network, NetworkPoint
+from workloadkit.queueing.result import Exactness
 
 if TYPE_CHECKING:
     import pandas as pd

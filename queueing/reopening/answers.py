@@ -5,17 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.probability import Probability
-from queueing.reopening.chain import ChainState, solve_chain
-from queueing.reopening.fluid import solve_fluid
-from queueing.reopening.laws import Mixture, MixtureLaw, ResponseTimes, StationLaw, SwingLaw
-from queueing.reopening.marks import solve_marks
-from queueing.reopening.responses import phases
-from queueing.reopening.total_rate import Average, RateStation, solve_total_rate
-from queueing.response_function import Form
-from queueing.spare_capacity import idle_share
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import Probability
+from workloadkit.queueing.reopening.chain import ChainState, solve_chain
+from workloadkit.queueing.reopening.fluid import solve_fluid
+from workloadkit.queueing.reopening.laws import (
+    Mixture,
+    MixtureLaw,
+    ResponseTimes,
+    StationLaw,
+    SwingLaw,
+)
+from workloadkit.queueing.reopening.marks import solve_marks
+from workloadkit.queueing.reopening.responses import phases
+from workloadkit.queueing.reopening.total_rate import Average, RateStation, solve_total_rate
+from workloadkit.queueing.response_function import Form
+from workloadkit.queueing.spare_capacity import idle_share
 
 
 class ReopenPoints(NamedTuple):

@@ -6,9 +6,15 @@ from itertools import accumulate
 import numpy as np
 from numpy.polynomial import legendre
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.probability import Constant, Exponential, Hyperbolic, Probability, TableProbability
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import (
+    Constant,
+    Exponential,
+    Hyperbolic,
+    Probability,
+    TableProbability,
+)
 
 #: ReopenPoints per interval of the quadrature.
 _POINTS = 16
@@ -47,7 +53,7 @@ def averages(p: Probability, S: float, count: int, servers: int = 1) -> Floats:
 
     Examples
     --------
-    >>> from queueing.probability import exponential
+    >>> from workloadkit.queueing.probability import exponential
     >>> averages(exponential(1), 1.0, 3).round(12).tolist()
     [0.5, 0.25, 0.125]
     """

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Value, plain
-from queueing.errors import QueueingError, quoted
-from queueing.probability import Probability, as_probability
+from workloadkit.queueing.arguments import Floats, Value, plain
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.probability import Probability, as_probability
 
 if TYPE_CHECKING:
-    from queueing.reopening.result import ReopenResult
+    from workloadkit.queueing.reopening.result import ReopenResult
 
 Job = Literal["followed", "last"]
 
@@ -79,7 +79,7 @@ class ContinuationBias:
 
     Examples
     --------
-    >>> from queueing import exponential, reopen
+    >>> from workloadkit.queueing import exponential, reopen
     >>> found = reopen(lam=0.5, p=exponential(1), Z=1, S=1).continuation()
     >>> round(found.run_mean("followed"), 3), round(found.run_mean("last"), 3)
     (0.5, 1.196)

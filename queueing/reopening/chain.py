@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError, quoted
-from queueing.probability import Probability
-from queueing.reopening.averages import averages
-from queueing.reopening.levels import (
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.probability import Probability
+from workloadkit.queueing.reopening.averages import averages
+from workloadkit.queueing.reopening.levels import (
     BOUND,
     Ints,
     Move,
@@ -19,9 +19,9 @@ from queueing.reopening.levels import (
     spread,
     thinking_given,
 )
-from queueing.reopening.responses import phases, survival
-from queueing.reopening.thinkers import Choices, choices, thoughts
-from queueing.response_function import Form
+from workloadkit.queueing.reopening.responses import phases, survival
+from workloadkit.queueing.reopening.thinkers import Choices, choices, thoughts
+from workloadkit.queueing.response_function import Form
 
 #: Largest number of jobs at the servers.
 _MOST = 100_000
@@ -186,7 +186,7 @@ def solve_chain(
 
     Examples
     --------
-    >>> from queueing.probability import exponential
+    >>> from workloadkit.queueing.probability import exponential
     >>> solved = solve_chain(0.5, exponential(1), 1.0, 1.0)
     >>> round(solved.X, 4), round(solved.Q / solved.X, 4)
     (0.6959, 2.3946)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.errors import QueueingError
-from queueing.probability import Probability
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import Probability
 
 #: Largest variance of response times, relative to the squared mean backlog, for the approximation.
 WIDEST = 1.0

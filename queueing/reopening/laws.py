@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Flags, Floats
-from queueing.errors import QueueingError
-from queueing.reopening.responses import moment, survival
-from queueing.reopening.total_rate import RateStation
+from workloadkit.queueing.arguments import Flags, Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.reopening.responses import moment, survival
+from workloadkit.queueing.reopening.total_rate import RateStation
 
 Places = NDArray[np.intp]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
 
 Ints = NDArray[np.intp]
 

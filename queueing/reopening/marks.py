@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.probability import Exponential, Probability
-from queueing.reopening.chain import ChainState, solve_chain
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import Exponential, Probability
+from workloadkit.queueing.reopening.chain import ChainState, solve_chain
 
 #: Longest queue, and largest number of states.
 MOST_JOBS = 17
@@ -85,7 +85,7 @@ def _settle(
     Sweeps over all states alternate with solutions for the shares of (jobs, thinking) that use the
     marks of the last sweep.
     """
-    from queueing._kernels.marks import sweep
+    from workloadkit.queueing._kernels.marks import sweep
 
     lines = _lines(jobs, servers)
     share = np.full((lines.n.size, thinking + 1), 0.5) ** lines.n[:, None]

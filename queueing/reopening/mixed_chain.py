@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.errors import QueueingError
-from queueing.probability import Probability
-from queueing.reopening.averages import averages
-from queueing.reopening.levels import (
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import Probability
+from workloadkit.queueing.reopening.averages import averages
+from workloadkit.queueing.reopening.levels import (
     BOUND,
     Ints,
     Move,
@@ -20,7 +20,7 @@ from queueing.reopening.levels import (
     spread,
     thinking_given,
 )
-from queueing.reopening.thinkers import AT_ONCE
+from workloadkit.queueing.reopening.thinkers import AT_ONCE
 
 #: Arrivals per service time below which open users are treated as alone; affects at most the
 #: seventh digit.
@@ -108,7 +108,7 @@ def solve_mixed_chain(
 
     Examples
     --------
-    >>> from queueing.probability import exponential
+    >>> from workloadkit.queueing.probability import exponential
     >>> solved = solve_mixed_chain(0.3, 5, 10.0, 1.0, 1, exponential(1))
     >>> round(solved.Xo, 4), round(solved.Xc, 4)
     (0.3798, 0.3903)

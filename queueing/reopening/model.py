@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, count, missing, not_negative, plain, points, warn
-from queueing.errors import QueueingError, quoted
-from queueing.probability import Probability, as_probability
-from queueing.reopening.answers import (
+from workloadkit.queueing.arguments import Floats, count, missing, not_negative, plain, points, warn
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.probability import Probability, as_probability
+from workloadkit.queueing.reopening.answers import (
     Failures,
     ReopenPoints,
     Solution,
@@ -20,12 +20,12 @@ from queueing.reopening.answers import (
     by_total_rate,
     constant,
 )
-from queueing.reopening.laws import Placed, Places
-from queueing.reopening.result import ReopenResult
-from queueing.reopening.stability import most_load, stability_rules
-from queueing.response_function import Form, averaged
-from queueing.result import Exactness
-from queueing.think_time import as_think
+from workloadkit.queueing.reopening.laws import Placed, Places
+from workloadkit.queueing.reopening.result import ReopenResult
+from workloadkit.queueing.reopening.stability import most_load, stability_rules
+from workloadkit.queueing.response_function import Form, averaged
+from workloadkit.queueing.result import Exactness
+from workloadkit.queueing.think_time import as_think
 
 Function = Callable[[Floats], Floats]
 Method = Literal["chain", "mm1", "mean", "fluid", "exact"]
@@ -149,7 +149,7 @@ def reopen(
 
     Examples
     --------
-    >>> from queueing import exponential
+    >>> from workloadkit.queueing import exponential
     >>> found = reopen(lam=0.5, p=exponential(1), Z=1, S=1)
     >>> print(f"{found.X:.4f} {found.R:.4f} {found.R_first:.4f}, {found.exactness}")
     0.6959 2.3946 2.6663, approximation: chain

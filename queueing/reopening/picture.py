@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from queueing.errors import QueueingError
-from queueing.probability import as_probability
-from queueing.reopening.total_rate import Average, RateStation
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import as_probability
+from workloadkit.queueing.reopening.total_rate import Average, RateStation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from queueing.reopening.result import ReopenResult
+    from workloadkit.queueing.reopening.result import ReopenResult
 
 
 def plot_balance(found: "ReopenResult", ax: "Axes") -> None:

@@ -4,8 +4,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.reopening.averages import TAIL
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.reopening.averages import TAIL
 
 
 def phases(shares: Floats, servers: int = 1) -> Floats:

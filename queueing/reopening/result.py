@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from queueing.arguments import Floats, Value
-from queueing.errors import QueueingError
-from queueing.reopening.laws import Places, ResponseTimes
-from queueing.result import ModelResult
+from workloadkit.queueing.arguments import Floats, Value
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.reopening.laws import Places, ResponseTimes
+from workloadkit.queueing.result import ModelResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from queueing.reopening.bias import ContinuationBias
+    from workloadkit.queueing.reopening.bias import ContinuationBias
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class ReopenResult(ModelResult):
 
     def continuation(self) -> "ContinuationBias":
         """Compare jobs that are followed by another job of the user with last jobs."""
-        from queueing.reopening.bias import ContinuationBias
+        from workloadkit.queueing.reopening.bias import ContinuationBias
 
         return ContinuationBias(self)
 
@@ -112,6 +112,6 @@ class ReopenResult(ModelResult):
         return self._law.moment(order, at, job)
 
     def _plot_responses(self, ax: "Axes") -> None:
-        from queueing.reopening.picture import plot_balance
+        from workloadkit.queueing.reopening.picture import plot_balance
 
         plot_balance(self, ax)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from queueing.arguments import Condition, Flags, Floats
-from queueing.errors import QueueingError
-from queueing.probability import Probability
-from queueing.spare_capacity import idle_share
+from workloadkit.queueing.arguments import Condition, Flags, Floats
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import Probability
+from workloadkit.queueing.spare_capacity import idle_share
 
 
 def stability_rules(p: Probability, S: Any, servers: Any) -> list[Condition]:

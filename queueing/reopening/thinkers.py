@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.probability import Probability, TableProbability
-from queueing.reopening.averages import TAIL, averages, by_number, erlang_averages
-from queueing.response_function import Form
-from queueing.think_time import Breaks
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.probability import Probability, TableProbability
+from workloadkit.queueing.reopening.averages import TAIL, averages, by_number, erlang_averages
+from workloadkit.queueing.response_function import Form
+from workloadkit.queueing.think_time import Breaks
 
 #: Mean think time in service times below which it does not affect the solution.
 AT_ONCE = 1e-15
@@ -78,7 +78,7 @@ def thoughts(Z: float | Form, longest: float) -> ThinkTimes:
 
     Examples
     --------
-    >>> from queueing.think_time import breaks
+    >>> from workloadkit.queueing.think_time import breaks
     >>> thoughts(breaks(1, 20, 3), 10.0)[:2]
     (1.0, 20.0)
     """

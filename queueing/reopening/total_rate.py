@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from queueing.arguments import Floats
-from queueing.probability import Exponential, Probability
-from queueing.spare_capacity import idle_share
+from workloadkit.queueing.arguments import Floats
+from workloadkit.queueing.probability import Exponential, Probability
+from workloadkit.queueing.spare_capacity import idle_share
 
 #: Average of p over the distribution of response times, or p at their mean.
 Average = Literal["mm1", "mean"]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, Value, not_negative, plain
-from queueing.errors import QueueingError
-from queueing.result import Places
-from queueing.spare_capacity import idle_share, stable
-from queueing.stations.model import Open, in_one_line
+from workloadkit.queueing.arguments import Floats, Value, not_negative, plain
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.result import Places
+from workloadkit.queueing.spare_capacity import idle_share, stable
+from workloadkit.queueing.stations.model import Open, in_one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class _EqualService(_AnyService):
         return plain(np.where(share <= idle_share(lam, S), S, np.maximum(found, S)))
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
-        from queueing._kernels.fixed_service import wait_survival
+        from workloadkit.queueing._kernels.fixed_service import wait_survival
 
         lam, S = self._at("lam", at).ravel(), self._at("S", at).ravel()
         with np.errstate(over="ignore"):

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Floats, count
-from queueing.result import Places
-from queueing.spare_capacity import idle_share, stable
-from queueing.stations.model import Open, bearable, in_one_line
-from queueing.truncated_poisson import all_think
+from workloadkit.queueing.arguments import Floats, count
+from workloadkit.queueing.result import Places
+from workloadkit.queueing.spare_capacity import idle_share, stable
+from workloadkit.queueing.stations.model import Open, bearable, in_one_line
+from workloadkit.queueing.truncated_poisson import all_think
 
 
 @dataclass(frozen=True, eq=False)

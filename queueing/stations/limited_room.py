@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Condition, Floats, Value, count
-from queueing.result import Places
-from queueing.stations.model import Open, bearable
+from workloadkit.queueing.arguments import Condition, Floats, Value, count
+from workloadkit.queueing.result import Places
+from workloadkit.queueing.stations.model import Open, bearable
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class _Limited(Open):
 
     @staticmethod
     def solved(p: Mapping[str, Any]) -> dict[str, Any]:
-        from queueing._kernels.servers import limited_measures
+        from workloadkit.queueing._kernels.servers import limited_measures
 
         lam, S, servers = p["lam"], p["S"], p["servers"]
         kind = np.result_type(lam, S)
@@ -57,12 +57,12 @@ class _Limited(Open):
         }
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
-        from queueing._kernels.servers import limited_survival
+        from workloadkit.queueing._kernels.servers import limited_survival
 
         return self._where_served(at, lambda here, *p: limited_survival(t.ravel()[here], *p))
 
     def _moment(self, order: int, at: Places, job: str) -> Floats:
-        from queueing._kernels.servers import limited_moments
+        from workloadkit.queueing._kernels.servers import limited_moments
 
         return self._where_served(at, lambda here, *p: limited_moments(order, *p))
 

@@ -8,10 +8,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from queueing.arguments import Condition, Flags, Floats, Value, not_negative, plain, points
-from queueing.complex_step import steps
-from queueing.errors import QueueingError, quoted
-from queueing.result import Exactness, ModelResult, again
+from workloadkit.queueing.arguments import (
+    Condition,
+    Flags,
+    Floats,
+    Value,
+    not_negative,
+    plain,
+    points,
+)
+from workloadkit.queueing.complex_step import steps
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.result import Exactness, ModelResult, again
 
 _MOST_LOAD = 1e100
 

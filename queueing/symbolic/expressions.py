@@ -7,8 +7,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
-from queueing.display import DisplayedResult
-from queueing.errors import QueueingError, quoted
+from workloadkit.queueing.display import DisplayedResult
+from workloadkit.queueing.errors import QueueingError, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class Expressions(DisplayedResult):
 
     Examples
     --------
-    >>> from queueing.symbolic import closed
+    >>> from workloadkit.queueing.symbolic import closed
     >>> two = closed(2)
     >>> two.X
     (2*S + 2*Z)/(2*S**2 + 2*S*Z + Z**2)
@@ -84,7 +84,7 @@ class Expressions(DisplayedResult):
 
         Examples
         --------
-        >>> from queueing.symbolic import closed
+        >>> from workloadkit.queueing.symbolic import closed
         >>> closed(2).evaluate("X", Z=0.5, S=1)
         Fraction(12, 13)
         """
@@ -103,7 +103,7 @@ class Expressions(DisplayedResult):
 
         Examples
         --------
-        >>> from queueing.symbolic import closed
+        >>> from workloadkit.queueing.symbolic import closed
         >>> closed(1).derivative("X", "S")
         -1/(S + Z)**2
         """
@@ -130,7 +130,7 @@ class Expressions(DisplayedResult):
 
         Examples
         --------
-        >>> from queueing.symbolic import closed
+        >>> from workloadkit.queueing.symbolic import closed
         >>> closed(2).series("R", "S", 2)
         S**2/Z + S
         """
@@ -173,7 +173,7 @@ class Expressions(DisplayedResult):
 
         Examples
         --------
-        >>> from queueing.symbolic import mixed
+        >>> from workloadkit.queueing.symbolic import mixed
         >>> mixed(3).limit("Xc", "lam", 0) == mixed(3).limit("Xc", "lam", Fraction(0))
         True
         >>> mixed(1).limit("Ro", "Z", math.inf)
@@ -199,7 +199,7 @@ class Expressions(DisplayedResult):
 
         Examples
         --------
-        >>> from queueing.symbolic import mixed
+        >>> from workloadkit.queueing.symbolic import mixed
         >>> print(mixed(1).latex("Uo"))
         S \lambda
         """

@@ -1,7 +1,7 @@
 """Users who may return: closed forms of the re-open model."""
 
-from queueing.errors import QueueingError, quoted
-from queueing.symbolic.expressions import Expressions
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.symbolic.expressions import Expressions
 
 
 def reopen(p: str = "constant") -> Expressions:

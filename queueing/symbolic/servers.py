@@ -5,8 +5,8 @@ from collections.abc import Callable
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from queueing.errors import QueueingError, quoted
-from queueing.symbolic.expressions import Expressions
+from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.symbolic.expressions import Expressions
 
 if TYPE_CHECKING:
     import sympy

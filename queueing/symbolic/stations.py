@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from queueing.errors import QueueingError
-from queueing.symbolic.expressions import Expressions
-from queueing.symbolic.servers import whole
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.symbolic.expressions import Expressions
+from workloadkit.queueing.symbolic.servers import whole
 
 #: Largest number of terms of the polynomials.
 _MOST_TERMS = 200_000

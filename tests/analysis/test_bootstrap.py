@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from analysis.bootstrap import (
+from workloadkit import WorkloadError
+from workloadkit.analysis.bootstrap import (
     interval,
     resample_users,
     resampled_medians,
@@ -12,7 +13,6 @@ from analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from workloadkit import WorkloadError
 
 N_USERS = 4
 samples = st.lists(

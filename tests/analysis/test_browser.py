@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import characterize, validate_resampling
-from analysis.report import Characterization
-from analysis.section import Section, Table
 from tests.data import needs_compiler
+from workloadkit.analysis import characterize, validate_resampling
+from workloadkit.analysis.report import Characterization
+from workloadkit.analysis.section import Section, Table
 
 PDF_TO_TEXT = shutil.which("pdftotext")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)

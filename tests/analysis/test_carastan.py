@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import studies
-from analysis.reproduction import ALL_LOGS, choose, find_logs, run_study
-from analysis.studies import carastan
-from analysis.studies.carastan import FUNCTIONS, HEURISTICS, SETTINGS, STUDY, Sequences
 from tests.data import DATA, needs_traces
+from workloadkit.analysis import studies
+from workloadkit.analysis.reproduction import ALL_LOGS, choose, find_logs, run_study
+from workloadkit.analysis.studies import carastan
+from workloadkit.analysis.studies.carastan import FUNCTIONS, HEURISTICS, SETTINGS, STUDY, Sequences
 
 
 def log10(x):

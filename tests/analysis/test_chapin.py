@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import Log
-from analysis.studies import chapin
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import Log
+from workloadkit.analysis.studies import chapin
 
 
 class Made(Log):

@@ -5,14 +5,14 @@ from matplotlib.figure import Figure
 from scipy.optimize import curve_fit
 from scipy.stats import spearmanr
 
-from analysis import style
-from analysis.reactions import compare_predictors, fit_continuation, followed_jobs
-from analysis.reactions.continuation import continuation_of, curve
-from analysis.reactions.followed import answered, draw_users
-from analysis.reactions.predictors import predictors_of
 from tests.analysis.test_reactions import a_log, many_users
 from tests.data import needs_traces, trace_path
 from workloadkit import read_swf
+from workloadkit.analysis import style
+from workloadkit.analysis.reactions import compare_predictors, fit_continuation, followed_jobs
+from workloadkit.analysis.reactions.continuation import continuation_of, curve
+from workloadkit.analysis.reactions.followed import answered, draw_users
+from workloadkit.analysis.reactions.predictors import predictors_of
 from workloadkit.site.going_on import fit_curve, least_on_grid
 
 

@@ -9,11 +9,20 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis.distributions import correlations
-from analysis.distributions.correlation import _finding, plot_correlations, plot_sizes, section
-from analysis.distributions.rank_tables import class_tables, table_kendall, table_spearman
 from tests.data import needs_traces, trace_path
 from workloadkit import Trace
+from workloadkit.analysis.distributions import correlations
+from workloadkit.analysis.distributions.correlation import (
+    _finding,
+    plot_correlations,
+    plot_sizes,
+    section,
+)
+from workloadkit.analysis.distributions.rank_tables import (
+    class_tables,
+    table_kendall,
+    table_spearman,
+)
 
 TABLES = st.lists(
     st.lists(st.integers(0, 6), min_size=4, max_size=4), min_size=2, max_size=5

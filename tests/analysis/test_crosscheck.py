@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from scipy import stats
 
-import queueing
-from analysis import crosscheck
-from analysis.queue_models.cross_check.checking import _row, _warmup, _warn, crosscheck_grids
-from analysis.queue_models.cross_check.estimates import (
+from tests.examples import examples
+from tests.oracles import queues as formulas
+from workloadkit import queueing
+from workloadkit.analysis import crosscheck
+from workloadkit.analysis.queue_models.cross_check.checking import (
+    _row,
+    _warmup,
+    _warn,
+    crosscheck_grids,
+)
+from workloadkit.analysis.queue_models.cross_check.estimates import (
     Estimate,
     allowance,
     deviate,
@@ -25,22 +32,24 @@ from analysis.queue_models.cross_check.estimates import (
     independent,
     quantile,
 )
-from analysis.queue_models.cross_check.measuring import GroupMeasures, MeasuredRun, measure_run
-from analysis.queue_models.cross_check.models import (
+from workloadkit.analysis.queue_models.cross_check.measuring import (
+    GroupMeasures,
+    MeasuredRun,
+    measure_run,
+)
+from workloadkit.analysis.queue_models.cross_check.models import (
     as_again,
     as_pause,
     find_model,
     in_words,
     simulated_users,
 )
-from analysis.queue_models.cross_check.points import _solved
-from analysis.queue_models.cross_check.result import CrossCheck
-from analysis.queue_models.cross_check.warmup import mser
-from queueing.probability import as_probability
-from queueing.think_time import as_think
-from tests.examples import examples
-from tests.oracles import queues as formulas
+from workloadkit.analysis.queue_models.cross_check.points import _solved
+from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
+from workloadkit.analysis.queue_models.cross_check.warmup import mser
 from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.queueing.probability import as_probability
+from workloadkit.queueing.think_time import as_think
 from workloadkit.settings import Crosscheck
 from workloadkit.simulation.users.queueing import again, pauses
 
@@ -282,7 +291,7 @@ def test_a_wrong_theory_fails(monkeypatch, wrong, measures):
 
 
 def test_an_approximation_may_err_as_it_states_and_only_there(monkeypatch):
-    from queueing.result import Exactness
+    from workloadkit.queueing.result import Exactness
 
     def roughly(lam, S):
         right = formulas.mm1(lam, S)
@@ -300,7 +309,7 @@ def test_an_approximation_may_err_as_it_states_and_only_there(monkeypatch):
 
 def test_stated_errors_are_relative_to_what_is_simulated(monkeypatch):
     """Without thinking the server always works: U is 1 in every run, without any chance."""
-    from queueing.result import Exactness
+    from workloadkit.queueing.result import Exactness
 
     def roughly(U, stated):
         def solve(**point):

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.load import cycles
-from analysis.load.hours import working_hours
-from analysis.section import SEED
 from workloadkit import Header, Trace
+from workloadkit.analysis.load import cycles
+from workloadkit.analysis.load.hours import working_hours
+from workloadkit.analysis.section import SEED
 from workloadkit.clock import DAY
 
 STOCKHOLM = ZoneInfo("Europe/Stockholm")

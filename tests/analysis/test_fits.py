@@ -11,13 +11,19 @@ from matplotlib.figure import Figure
 from scipy import integrate, stats
 
 import workloadkit as wk
-from analysis.fits import HyperErlang, fit_marginal, fit_marginals, plot_fits, plot_quantiles
-from analysis.fits import summary as fits
-from analysis.fits.families import FAMILIES, Sample, Scaled
-from analysis.fits.marginal_fit import distances
 from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from workloadkit import ParameterError, Trace
+from workloadkit.analysis.fits import (
+    HyperErlang,
+    fit_marginal,
+    fit_marginals,
+    plot_fits,
+    plot_quantiles,
+)
+from workloadkit.analysis.fits import summary as fits
+from workloadkit.analysis.fits.families import FAMILIES, Sample, Scaled
+from workloadkit.analysis.fits.marginal_fit import distances
 
 N = 20_000
 

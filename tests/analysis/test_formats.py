@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.formats import (
+from workloadkit.analysis.formats import (
     coefficient,
     count,
     duration,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
-from analysis.memory import fractional_gaussian_noise
-from analysis.memory.fractional_noise import NoiseSpectrum, autocovariance
 from workloadkit import ParameterError
+from workloadkit.analysis.memory import fractional_gaussian_noise
+from workloadkit.analysis.memory.fractional_noise import NoiseSpectrum, autocovariance
 
 
 class Unit:

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import analysis
+from workloadkit import analysis
 
 GROUPS = [stub.parent.name for stub in Path(analysis.__file__).parent.glob("*/__init__.pyi")]
 
@@ -23,6 +23,6 @@ def test_a_group_has_what_it_lists():
 
 
 def test_importing_the_groups_loads_no_figures_and_no_tables():
-    code = "import analysis, analysis.load, sys; print({'pandas', 'matplotlib'} & {*sys.modules})"
+    code = "import workloadkit.analysis.load, sys; print({'pandas', 'matplotlib'} & {*sys.modules})"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "set()\n"

@@ -14,18 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis import style
-from analysis.formats import printable
-from analysis.load import overview
-from analysis.page import SCRIPT as PAGE_SCRIPT
-from analysis.page import Report
-from analysis.section import Section, Table
-from analysis.waits import summary as waits
 from tests.analysis.test_browser import BROWSER, look
 from tests.data import needs_compiler
-from workloadkit import Header, Intake, Repair
+from workloadkit import Header, Intake, Repair, analysis
+from workloadkit.analysis import style
+from workloadkit.analysis.formats import printable
+from workloadkit.analysis.load import overview
+from workloadkit.analysis.page import SCRIPT as PAGE_SCRIPT
+from workloadkit.analysis.page import Report
+from workloadkit.analysis.section import Section, Table
+from workloadkit.analysis.waits import summary as waits
 
 SCRIPT = "<script>alert(1)</script>"
 

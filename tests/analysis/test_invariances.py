@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import analysis
 import workloadkit as wk
 from tests.examples import examples
 from tests.small_logs import logs, trace_of
+from workloadkit import analysis
 
 DAY = 86_400
 WEEK = 7 * DAY

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import analysis.studies
-from analysis.studies import study_names
+from workloadkit.analysis import studies
 
-FOLDER = Path(analysis.studies.__file__).parent
+FOLDER = Path(studies.__file__).parent
 ROOT = FOLDER.parents[1]
 
 #: What the reason begins with where no study shows an item.
@@ -32,7 +31,7 @@ ANSWERED = list(answered())
 def test_each_item_is_shown_by_a_study_or_says_why_not(items):
     for item in items:
         assert item["row"].strip(), item
-        assert item["study"] in ("", *study_names()), item
+        assert item["study"] in ("", *studies.study_names()), item
         assert item["study"] or item["row"].startswith(REASONS), item
 
 
@@ -48,7 +47,7 @@ def test_modules_that_implement_items_exist(items):
 @pytest.mark.parametrize("items", ANSWERED)
 def test_rows_that_items_name_are_results_of_the_study(items):
     for item in items:
-        kept = analysis.studies.REFERENCE / f"{item['study']}.csv"
+        kept = studies.REFERENCE / f"{item['study']}.csv"
         if not kept.exists():
             continue
         with kept.open(newline="", encoding="utf-8") as file:

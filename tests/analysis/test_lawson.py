@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import ALL_LOGS, Log
-from analysis.studies import lawson
-from analysis.studies.lawson import WeeklyRatios
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import ALL_LOGS, Log
+from workloadkit.analysis.studies import lawson
+from workloadkit.analysis.studies.lawson import WeeklyRatios
 
 
 def test_a_ratio_is_the_same_within_half_of_it():

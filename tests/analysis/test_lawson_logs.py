@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, find_logs, run_study
-from analysis.studies import lawson_logs, lawson_queues
-from analysis.studies.lawson import WEEK
-from analysis.studies.lawson_queues import QueueRatios
+from workloadkit.analysis.reproduction import Log, find_logs, run_study
+from workloadkit.analysis.studies import lawson_logs, lawson_queues
+from workloadkit.analysis.studies.lawson import WEEK
+from workloadkit.analysis.studies.lawson_queues import QueueRatios
 
 
 def test_run_times_and_estimates():

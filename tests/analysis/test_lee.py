@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import ALL_LOGS
-from analysis.studies import lee
 from tests.data import needs_traces, trace_path
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import ALL_LOGS
+from workloadkit.analysis.studies import lee
 
 
 @pytest.mark.parametrize(

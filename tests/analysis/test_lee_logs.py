@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Drawing, Log, Plan
-from analysis.studies import lee_logs
+from workloadkit.analysis.reproduction import Drawing, Log, Plan
+from workloadkit.analysis.studies import lee_logs
 
 HOUR = 3600
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.load import over_time as load
 from workloadkit import Header, Trace
+from workloadkit.analysis.load import over_time as load
 
 JOBS = st.lists(
     st.tuples(

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import analysis
-from analysis.locality.days import (
+from tests.data import needs_compiler, needs_traces, trace_path
+from tests.oracles import locality as oracle
+from workloadkit import Header, ParameterError, Trace, WorkloadError, analysis, read_swf
+from workloadkit.analysis.locality.days import (
     concentration_curves,
     concentrations,
     daily_concentration,
@@ -19,12 +21,9 @@ from analysis.locality.days import (
     plot_daily_concentration,
     plot_log_and_shuffled,
 )
-from analysis.locality.stack import TOLERANCES, mean_depths, stack_depth, stack_depths
-from analysis.locality.summary import section
-from analysis.section import SEED
-from tests.data import needs_compiler, needs_traces, trace_path
-from tests.oracles import locality as oracle
-from workloadkit import Header, ParameterError, Trace, WorkloadError, read_swf
+from workloadkit.analysis.locality.stack import TOLERANCES, mean_depths, stack_depth, stack_depths
+from workloadkit.analysis.locality.summary import section
+from workloadkit.analysis.section import SEED
 
 DAY = 86400
 

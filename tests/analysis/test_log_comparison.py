@@ -9,15 +9,20 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
-from analysis import compare, report
-from analysis.locality import stack_depth
-from analysis.logs import comparison as log_comparison
-from analysis.logs.comparison import SECTIONS, measures
-from analysis.logs.distributions import DISTRIBUTIONS, LogParts, kolmogorov_smirnov, wasserstein
-from analysis.logs.plots import plot_measures, plot_overlaid
 from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from workloadkit import Header, ParameterError, Trace
+from workloadkit.analysis import compare, report
+from workloadkit.analysis.locality import stack_depth
+from workloadkit.analysis.logs import comparison as log_comparison
+from workloadkit.analysis.logs.comparison import SECTIONS, measures
+from workloadkit.analysis.logs.distributions import (
+    DISTRIBUTIONS,
+    LogParts,
+    kolmogorov_smirnov,
+    wasserstein,
+)
+from workloadkit.analysis.logs.plots import plot_measures, plot_overlaid
 
 SAMPLES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
 FIGURE_4 = (
@@ -140,8 +145,12 @@ def test_every_section_has_measures(rng):
 def test_every_section_of_the_report_that_measures_is_compared(rng):
     of_report = {section.__module__ for section in report.SECTIONS.values()}
     # the file; what was added to it; what the site wrote beside it
-    not_measured = {"analysis.load.overview", "analysis.utilities", "analysis.waits.summary"}
-    not_measured |= {"analysis.operations.requesting"}
+    not_measured = {
+        "workloadkit.analysis.load.overview",
+        "workloadkit.analysis.utilities",
+        "workloadkit.analysis.waits.summary",
+    }
+    not_measured |= {"workloadkit.analysis.operations.requesting"}
     assert {module for module, _ in SECTIONS.values()} == of_report - not_measured
     assert measures(log(rng), ["fits"])["fits.distances.gamma.run"] < 0.5
 

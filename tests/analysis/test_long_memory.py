@@ -6,22 +6,33 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst, hurst_of
-from analysis.memory import summary as long_memory
-from analysis.memory.arrivals import without_cycle, without_trend
-from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, sampling, wavelet
-from analysis.memory.estimators.line import fit_line, sizes
-from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.estimators.spectral import periodogram
-from analysis.memory.hurst_parameter import plot_slopes
-from analysis.memory.of_log import (
+from tests.data import needs_traces, trace_path
+from workloadkit import Header, ParameterError, Trace, read_swf
+from workloadkit.analysis.memory import (
+    arrivals_per_unit,
+    fractional_gaussian_noise,
+    hurst,
+    hurst_of,
+)
+from workloadkit.analysis.memory import summary as long_memory
+from workloadkit.analysis.memory.arrivals import without_cycle, without_trend
+from workloadkit.analysis.memory.estimators import (
+    aggregation,
+    fluctuation,
+    rescaled_range,
+    sampling,
+    wavelet,
+)
+from workloadkit.analysis.memory.estimators.line import fit_line, sizes
+from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
+from workloadkit.analysis.memory.estimators.spectral import periodogram
+from workloadkit.analysis.memory.hurst_parameter import plot_slopes
+from workloadkit.analysis.memory.of_log import (
     TREATMENTS,
     LongRangeDependence,
     find_doubts,
     plot_hurst_estimates,
 )
-from tests.data import needs_traces, trace_path
-from workloadkit import Header, ParameterError, Trace, read_swf
 from workloadkit.clock import DAY, WEEK, Clock
 
 HOUR = 3600

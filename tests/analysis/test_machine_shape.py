@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Part, Plan, Result, choose, find_logs
-from analysis.studies import machine_shape
-from analysis.studies.machine_shape import (
+from tests.data import DATA, needs_traces
+from workloadkit.analysis.reproduction import Log, Part, Plan, Result, choose, find_logs
+from workloadkit.analysis.studies import machine_shape
+from workloadkit.analysis.studies.machine_shape import (
     AMOUNTS,
     CHANGED,
     FIRST,
@@ -32,7 +33,6 @@ from analysis.studies.machine_shape import (
     simulations,
     stranded,
 )
-from tests.data import DATA, needs_traces
 
 READING = dict(choose(STUDY.axes))
 DS = Log("SDSC-DS", "SDSC-DS-1", Path("SDSC-DS-1.swf"))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.distributions import accuracy, marginals
 from workloadkit import Trace
+from workloadkit.analysis.distributions import accuracy, marginals
 
 VALUES = st.lists(st.floats(0, 1e9), min_size=1)
 

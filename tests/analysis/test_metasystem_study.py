@@ -7,10 +7,20 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Drawing, Log, Plan, Result, find_logs
-from analysis.studies import metasystem
-from analysis.studies.metasystem import STUDY, applications, lookup, sending, separate, together
-from analysis.studies.metasystem.applications import (
+from tests.data import DATA, needs_traces
+from tests.oracles import metasystem as oracle
+from tests.small_logs import busy_log
+from workloadkit.analysis.reproduction import Drawing, Log, Plan, Result, find_logs
+from workloadkit.analysis.studies import metasystem
+from workloadkit.analysis.studies.metasystem import (
+    STUDY,
+    applications,
+    lookup,
+    sending,
+    separate,
+    together,
+)
+from workloadkit.analysis.studies.metasystem.applications import (
     BAG,
     BUYER,
     CANDIDATES,
@@ -21,7 +31,7 @@ from analysis.studies.metasystem.applications import (
     SOONER_IF_FAST,
     WIDE,
 )
-from analysis.studies.metasystem.sending import (
+from workloadkit.analysis.studies.metasystem.sending import (
     DAILY,
     FRESH,
     HIGH,
@@ -33,7 +43,7 @@ from analysis.studies.metasystem.sending import (
     TEN,
     UTILIZATION,
 )
-from analysis.studies.metasystem.systems import (
+from workloadkit.analysis.studies.metasystem.systems import (
     EVERY,
     FOUR,
     LOCAL,
@@ -49,9 +59,6 @@ from analysis.studies.metasystem.systems import (
     sites_of_logs,
     sites_of_partitions,
 )
-from tests.data import DATA, needs_traces
-from tests.oracles import metasystem as oracle
-from tests.small_logs import busy_log
 from workloadkit.benchmark import canonical
 
 LOGS = [Log(name, version) for name, version in STUDY.logs.items()]

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import characterize, operations
-from analysis.finding import FEWEST_JOBS, SEVERITIES, Finding, ranked
-from analysis.operations import (
+from tests.commands import run_command
+from workloadkit import FormatError, Header, ParameterError, WorkloadError
+from workloadkit.analysis import characterize, operations
+from workloadkit.analysis.finding import FEWEST_JOBS, SEVERITIES, Finding, ranked
+from workloadkit.analysis.operations import (
     capacity,
     efficient,
     failures,
@@ -21,12 +23,10 @@ from analysis.operations import (
     using,
     waiting,
 )
-from analysis.operations.parts import series
-from analysis.operations.rules import RULES, judged
-from analysis.report import OPERATIONS, Characterization
-from analysis.section import Section, Table
-from tests.commands import run_command
-from workloadkit import FormatError, Header, ParameterError, WorkloadError
+from workloadkit.analysis.operations.parts import series
+from workloadkit.analysis.operations.rules import RULES, judged
+from workloadkit.analysis.report import OPERATIONS, Characterization
+from workloadkit.analysis.section import Section, Table
 
 DAY, HOUR = 86400, 3600
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
@@ -545,7 +545,7 @@ def test_options_do_not_break_and_words_are_aligned_left():
 
 
 def test_text_has_enough_contrast_in_both_themes():
-    from analysis.style import BLUE, INK, MUTED, THEME
+    from workloadkit.analysis.style import BLUE, INK, MUTED, THEME
 
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.waits import wait_intervals, waits_over_time
 from tests.data import format_path, needs_formats, needs_traces, trace_path
 from tests.oracles import slurm, waiting
+from workloadkit.analysis.waits import wait_intervals, waits_over_time
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import compare
 from tests.data import needs_traces
 from tests.examples import examples
 from tests.oracles import comparison as oracle
 from tests.oracles.sessions import largest_difference, ran
 from tests.small_logs import first_jobs, jobs_of, logs, trace_of
+from workloadkit.analysis import compare
 
 small = logs(
     fewest=15,

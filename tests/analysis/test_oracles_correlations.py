@@ -5,12 +5,12 @@ import math
 import pytest
 from hypothesis import given
 
-from analysis.distributions import correlations
 from tests.data import needs_traces
 from tests.examples import examples
 from tests.oracles import correlations as oracle
 from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
+from workloadkit.analysis.distributions import correlations
 
 FIELDS = {"procs": "procs", "run": "run", "estimate": "requested_time", "wait": "wait"}
 

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.locality import (
-    daily_concentration,
-    nearer_is_more_alike,
-    shuffled_similarity,
-    similarity_by_distance,
-    stack_depth,
-)
 from tests.data import needs_traces
 from tests.examples import examples
 from tests.oracles import locality
 from tests.oracles import similarity as oracle
 from tests.oracles.sessions import ran
 from tests.small_logs import first_jobs, logs, trace_of
+from workloadkit.analysis.locality import (
+    daily_concentration,
+    nearer_is_more_alike,
+    shuffled_similarity,
+    similarity_by_distance,
+    stack_depth,
+)
 
 ATTRIBUTES = ["procs", "requested_time", "run"]
 MEASURES = ["average", "median", "identical"]

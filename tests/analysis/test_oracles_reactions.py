@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reactions import (
+from tests.data import needs_traces
+from tests.examples import examples
+from tests.oracles import reactions as oracle
+from tests.oracles.correlations import spearman
+from tests.small_logs import first_jobs, jobs_of, logs, trace_of
+from workloadkit.analysis.reactions import (
     compare_predictors,
     feedback_signature,
     fit_continuation,
     followed_jobs,
     measure_reactions,
 )
-from tests.data import needs_traces
-from tests.examples import examples
-from tests.oracles import reactions as oracle
-from tests.oracles.correlations import spearman
-from tests.small_logs import first_jobs, jobs_of, logs, trace_of
 
 REAL = ["KTH-SP2-1996-2", "SDSC-DS-2004-2.1-cln"]
 

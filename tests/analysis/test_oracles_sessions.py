@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.sessions import (
+from tests.data import needs_traces
+from tests.examples import examples
+from tests.oracles import sessions as oracle
+from tests.small_logs import first_jobs, logs, trace_of
+from workloadkit.analysis.sessions import (
     compare_batches,
     compare_session_methods,
     inter_arrivals,
     session_lengths,
     suggest_threshold,
 )
-from tests.data import needs_traces
-from tests.examples import examples
-from tests.oracles import sessions as oracle
-from tests.small_logs import first_jobs, logs, trace_of
 
 THRESHOLDS = st.integers(0, 60) | st.integers(0, 120).map(lambda quarters: quarters / 4)
 DAY = 86_400

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.load import coverage, overview
 from workloadkit import Header, Intake, Repair, Trace
+from workloadkit.analysis.load import coverage, overview
 
 
 def facts(trace):

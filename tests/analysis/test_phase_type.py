@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.fits.phase_type import (
+from tests.examples import examples
+from workloadkit import ParameterError
+from workloadkit.analysis.fits.phase_type import (
     HyperErlang,
     balanced_hyper_exponential,
     fit_hyper_erlang,
@@ -12,8 +14,6 @@ from analysis.fits.phase_type import (
     match_moments,
     orders_of,
 )
-from tests.examples import examples
-from workloadkit import ParameterError
 
 RATES = st.floats(1e-6, 1e3)
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.operations.accounting import accounted_executions, accounted_jobs
 from tests.examples import examples
+from workloadkit.analysis.operations.accounting import accounted_executions, accounted_jobs
 
 HOUR = 3600
 CAUSES = {"NODE_FAIL": "node failure", "PREEMPTED": "preempted", "REQUEUED": "requeued"}

@@ -6,9 +6,15 @@ import json
 import pytest
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from workloadkit import ParameterError, Trace, WorkloadError, delimit_sessions, think_times
+from workloadkit import (
+    ParameterError,
+    Trace,
+    WorkloadError,
+    analysis,
+    delimit_sessions,
+    think_times,
+)
 
 MEASURES = {
     "compare": analysis.compare,

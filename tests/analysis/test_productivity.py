@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis import style
+from workloadkit import analysis
+from workloadkit.analysis import style
 from workloadkit.errors import ParameterError
 
 PLOTS = (

@@ -10,24 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import queueing
 import workloadkit as wk
-from analysis import queueing_from_trace
-from analysis.queue_models import from_trace
-from analysis.queue_models.assumptions import check_assumptions
-from analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
-from analysis.queue_models.predictions import closed_users, log_itself, predict, stations
-from analysis.queue_models.tables import (
+from tests.data import needs_traces, trace_path
+from tests.examples import examples
+from workloadkit import queueing
+from workloadkit.analysis import queueing_from_trace
+from workloadkit.analysis.queue_models import from_trace
+from workloadkit.analysis.queue_models.assumptions import check_assumptions
+from workloadkit.analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
+from workloadkit.analysis.queue_models.predictions import (
+    closed_users,
+    log_itself,
+    predict,
+    stations,
+)
+from workloadkit.analysis.queue_models.tables import (
     describe_waits,
     plot_predictions,
     table_of_going_on,
     table_of_parameters,
     table_of_predictions,
 )
-from analysis.queue_models.user_simulation import simulate_users
-from analysis.queue_models.users_of_log import Parameters, jobs_of, measure
-from tests.data import needs_traces, trace_path
-from tests.examples import examples
+from workloadkit.analysis.queue_models.user_simulation import simulate_users
+from workloadkit.analysis.queue_models.users_of_log import Parameters, jobs_of, measure
 
 DAY, WEEK = 86400, 7 * 86400
 

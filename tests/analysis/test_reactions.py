@@ -7,22 +7,27 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import style
-from analysis.reactions import (
+from tests.data import needs_traces, trace_path
+from workloadkit import Trace, read_swf
+from workloadkit.analysis import style
+from workloadkit.analysis.reactions import (
     fit_continuation,
     followed_jobs,
     measure_reactions,
     plot_think_time_bins,
 )
-from analysis.reactions import summary as reactions
-from analysis.reactions.continuation import plot_continuation
-from analysis.reactions.figures import plot_expectations, plot_medians
-from analysis.reactions.followed import RESPONSE_BINS, SLOWDOWN_BINS, answered, draw_users
-from analysis.reactions.predictors import Predictors, plot_predictors
-from analysis.reactions.service_bins import reactions_of
-from analysis.section import SEED
-from tests.data import needs_traces, trace_path
-from workloadkit import Trace, read_swf
+from workloadkit.analysis.reactions import summary as reactions
+from workloadkit.analysis.reactions.continuation import plot_continuation
+from workloadkit.analysis.reactions.figures import plot_expectations, plot_medians
+from workloadkit.analysis.reactions.followed import (
+    RESPONSE_BINS,
+    SLOWDOWN_BINS,
+    answered,
+    draw_users,
+)
+from workloadkit.analysis.reactions.predictors import Predictors, plot_predictors
+from workloadkit.analysis.reactions.service_bins import reactions_of
+from workloadkit.analysis.section import SEED
 
 
 def a_log(think_times, *, wait=0, run=60, user=7):

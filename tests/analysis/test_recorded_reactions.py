@@ -9,11 +9,12 @@ from matplotlib import pyplot as plt
 from scipy.integrate import quad
 
 import workloadkit as wk
-from analysis import reproduction
-from analysis.reproduction import ALL_LOGS
-from analysis.studies import recorded_reactions as study
-from analysis.studies.recorded_reactions import windows
-from analysis.studies.recorded_reactions.forecasting import (
+from tests.data import needs_compiler, slow_to_compile
+from workloadkit.analysis import reproduction
+from workloadkit.analysis.reproduction import ALL_LOGS
+from workloadkit.analysis.studies import recorded_reactions as study
+from workloadkit.analysis.studies.recorded_reactions import windows
+from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     BIN,
     bins_of,
     counts,
@@ -21,16 +22,19 @@ from analysis.studies.recorded_reactions.forecasting import (
     play,
     react,
 )
-from analysis.studies.recorded_reactions.scores import (
+from workloadkit.analysis.studies.recorded_reactions.scores import (
     Played,
     fit_size,
     gains,
     log_score,
 )
-from analysis.studies.recorded_reactions.templates import Template, down, one_after_another
-from analysis.studies.recorded_reactions.users import ByResponse, go_on
-from analysis.studies.recorded_reactions.windows import OutageWindow, Pair
-from tests.data import needs_compiler, slow_to_compile
+from workloadkit.analysis.studies.recorded_reactions.templates import (
+    Template,
+    down,
+    one_after_another,
+)
+from workloadkit.analysis.studies.recorded_reactions.users import ByResponse, go_on
+from workloadkit.analysis.studies.recorded_reactions.windows import OutageWindow, Pair
 from workloadkit.clock import DAY, WEEK
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.io.outages import Outage, Outages

@@ -10,16 +10,16 @@ import pytest
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
-from analysis import characterize, report, style
-from analysis.distributions import accuracy, correlation, marginals
-from analysis.load import over_time, overview
-from analysis.page import SCRIPT, Report, each_named
-from analysis.report import SECTIONS
-from analysis.section import SEED, Section
-from analysis.sessions import description
-from analysis.users import shares
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadError, read_swf
+from workloadkit.analysis import characterize, report, style
+from workloadkit.analysis.distributions import accuracy, correlation, marginals
+from workloadkit.analysis.load import over_time, overview
+from workloadkit.analysis.page import SCRIPT, Report, each_named
+from workloadkit.analysis.report import SECTIONS
+from workloadkit.analysis.section import SEED, Section
+from workloadkit.analysis.sessions import description
+from workloadkit.analysis.users import shares
 from workloadkit.cli.executors import executor
 from workloadkit.clock import DAY
 from workloadkit.intake import Repair
@@ -97,7 +97,7 @@ def fail(value):
 @pytest.mark.slow
 def test_processes_give_the_same_page_and_one_error(ordinary, page):
     calls = []
-    with executor(2, loaded="analysis.report") as pool:
+    with executor(2, loaded="workloadkit.analysis.report") as pool:
         log = ordinary.source
         found = characterize(log, executor=pool, progress=lambda *call: calls.append(call))
         assert found.to_html(executor=pool) == page

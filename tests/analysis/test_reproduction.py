@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import (
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Axis,
     Findings,
@@ -30,7 +30,7 @@ from analysis.reproduction import (
     between,
     printed,
 )
-from analysis.reproduction.findings import scorecard, shown
+from workloadkit.analysis.reproduction.findings import scorecard, shown
 from workloadkit.cli import app
 
 SIZE = Axis("size", "nothing is said of it", {"small": "half", "large": "all"})

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import workloadkit as wk
-from analysis import characterize, operations
-from analysis.load import overview
-from analysis.operations import requesting
 from tests.data import format_path
+from workloadkit.analysis import characterize, operations
+from workloadkit.analysis.load import overview
+from workloadkit.analysis.operations import requesting
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 
 SLURM = """JobID|Partition|QOS|User|Submit|Start|End|State|NNodes|AllocCPUS|ReqMem|ReqTRES|AllocTRES|NodeList|Constraints

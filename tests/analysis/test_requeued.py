@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 import workloadkit as wk
-from analysis import operations
-from analysis.load.over_time import section as load_section
-from analysis.operations import efficient, using
-from analysis.operations.accounting import accounted_executions, accounted_jobs
-from analysis.operations.failures import section as failures_section
-from analysis.operations.machine import full_hours
-from analysis.waits.measures import wait_intervals
 from tests.workloadkit.test_slurm_attempts import LOST, RESIZED, read, row
+from workloadkit.analysis import operations
+from workloadkit.analysis.load.over_time import section as load_section
+from workloadkit.analysis.operations import efficient, using
+from workloadkit.analysis.operations.accounting import accounted_executions, accounted_jobs
+from workloadkit.analysis.operations.failures import section as failures_section
+from workloadkit.analysis.operations.machine import full_hours
+from workloadkit.analysis.waits.measures import wait_intervals
 
 ROWS = (
     *(row(i / 2, i / 2 + 0.1, i / 2 + 1.1, job=f"1{i}") for i in range(24)),

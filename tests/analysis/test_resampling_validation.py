@@ -8,16 +8,20 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis.formats import number
-from analysis.logs.distributions import DISTRIBUTIONS
-from analysis.resampling.measures import MEASURES, comparable, measure_log, published
-from analysis.resampling.page import plot_pox_lines
-from analysis.resampling.units import SIMILARITIES, plot_units
-from analysis.resampling.validation import FIGURE_4, FIGURE_5, _on_one_scale, compare_measures
 from tests.data import needs_compiler, needs_traces, trace_path
-from workloadkit import cli
+from workloadkit import analysis, cli
+from workloadkit.analysis.formats import number
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+from workloadkit.analysis.resampling.measures import MEASURES, comparable, measure_log, published
+from workloadkit.analysis.resampling.page import plot_pox_lines
+from workloadkit.analysis.resampling.units import SIMILARITIES, plot_units
+from workloadkit.analysis.resampling.validation import (
+    FIGURE_4,
+    FIGURE_5,
+    _on_one_scale,
+    compare_measures,
+)
 from workloadkit.clock import WEEK
 
 LEFT_OUT = pytest.mark.filterwarnings("ignore:.*left out of the pools")

@@ -12,11 +12,15 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis.schedules.comparison import _contributions
-from analysis.schedules.jackknife import jackknifed, means_without_each, percentiles_without_each
 from tests.examples import examples
+from workloadkit import analysis
+from workloadkit.analysis.schedules.comparison import _contributions
+from workloadkit.analysis.schedules.jackknife import (
+    jackknifed,
+    means_without_each,
+    percentiles_without_each,
+)
 from workloadkit.clock import WEEK
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning

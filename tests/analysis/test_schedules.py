@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis.schedules import measures as schedules
 from tests.examples import examples
+from workloadkit import analysis
+from workloadkit.analysis.schedules import measures as schedules
 from workloadkit.errors import ParameterError, WorkloadError
 
 MACHINE = 8

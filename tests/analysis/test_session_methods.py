@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis.sessions import methods as session_methods
-from analysis.sessions.batches import compare_batches, distance, plot_batch_agreement
-from analysis.sessions.choice import judge, reasons, recommend
-from analysis.sessions.curves import plot_session_lengths, plot_session_survival
-from analysis.sessions.jumps import (
+from tests.analysis.test_report import HEADER, ODD, log
+from tests.data import needs_traces, trace_path
+from tests.examples import examples
+from workloadkit import analysis
+from workloadkit.analysis.sessions import methods as session_methods
+from workloadkit.analysis.sessions.batches import compare_batches, distance, plot_batch_agreement
+from workloadkit.analysis.sessions.choice import judge, reasons, recommend
+from workloadkit.analysis.sessions.curves import plot_session_lengths, plot_session_survival
+from workloadkit.analysis.sessions.jumps import (
     PEAK_EDGES,
     STEP_EDGES,
     count_about,
@@ -24,17 +27,14 @@ from analysis.sessions.jumps import (
     jump_at_limit,
     peak,
 )
-from analysis.sessions.methods import compare_session_methods
-from analysis.sessions.threshold import (
+from workloadkit.analysis.sessions.methods import compare_session_methods
+from workloadkit.analysis.sessions.threshold import (
     LEVEL,
     plot_inter_arrival_slope,
     plot_inter_arrivals,
     suggest_threshold,
 )
-from analysis.sessions.ways import WAYS, Way
-from tests.analysis.test_report import HEADER, ODD, log
-from tests.data import needs_traces, trace_path
-from tests.examples import examples
+from workloadkit.analysis.sessions.ways import WAYS, Way
 
 DAY = 86400
 MIN = 60

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.reproduction import Log, Plan, choose, find_logs, run_study
-from analysis.studies import shmueli_behaviour
-from analysis.studies.shmueli_behaviour import STUDY, BehaviourTask, look
 from tests.analysis.test_reactions import many_users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadWarning, delimit_sessions, read_swf, write_swf
+from workloadkit.analysis.reproduction import Log, Plan, choose, find_logs, run_study
+from workloadkit.analysis.studies import shmueli_behaviour
+from workloadkit.analysis.studies.shmueli_behaviour import STUDY, BehaviourTask, look
 
 LOGS = (
     "SDSC-Par-1996-3.1-cln",

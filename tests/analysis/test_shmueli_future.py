@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Drawing, Log, Plan, choose, find_logs, run_study
-from analysis.studies import load_study, shmueli_future
-from analysis.studies.shmueli_future import (
+from workloadkit.analysis.reproduction import Drawing, Log, Plan, choose, find_logs, run_study
+from workloadkit.analysis.studies import load_study, shmueli_future
+from workloadkit.analysis.studies.shmueli_future import (
     ALL,
     FITTED,
     METRICS,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import find_logs, run_study
-from analysis.studies import load_study
-from analysis.studies.shmueli_logs import measuring
+from workloadkit.analysis.reproduction import find_logs, run_study
+from workloadkit.analysis.studies import load_study
+from workloadkit.analysis.studies.shmueli_logs import measuring
 from workloadkit.site import Empirical
 
 STUDY = load_study("shmueli-logs")

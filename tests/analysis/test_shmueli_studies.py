@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Drawing,
     Log,
     Plan,
@@ -18,8 +18,13 @@ from analysis.reproduction import (
     read_table,
     run_study,
 )
-from analysis.studies import load_study, shmueli_conventional, shmueli_creasy, shmueli_violations
-from analysis.studies.shmueli_conventional import distributions_of, of_ratios, of_runs
+from workloadkit.analysis.studies import (
+    load_study,
+    shmueli_conventional,
+    shmueli_creasy,
+    shmueli_violations,
+)
+from workloadkit.analysis.studies.shmueli_conventional import distributions_of, of_ratios, of_runs
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from analysis import style
-from analysis.load import working_hours
-from analysis.reactions import feedback_signature, signature
 from tests.data import needs_traces, trace_path
 from workloadkit import Header, Trace, read_swf
+from workloadkit.analysis import style
+from workloadkit.analysis.load import working_hours
+from workloadkit.analysis.reactions import feedback_signature, signature
 from workloadkit.clock import WEEK
 from workloadkit.errors import WorkloadWarning
 

@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.locality.job_pairs import Ratios, compare_distances, user_jobs
-from analysis.locality.similarity import (
+from tests.data import needs_compiler, needs_traces, trace_path
+from tests.examples import examples
+from workloadkit import ParameterError, Trace, WorkloadError, read_swf
+from workloadkit.analysis.locality.job_pairs import Ratios, compare_distances, user_jobs
+from workloadkit.analysis.locality.similarity import (
     nearer_is_more_alike,
     shuffled_similarity,
     similarity_by_distance,
 )
-from analysis.locality.similarity_plots import (
+from workloadkit.analysis.locality.similarity_plots import (
     plot_by_distance,
     plot_shares_of_users,
     plot_shuffled,
     side_by_side,
 )
-from tests.data import needs_compiler, needs_traces, trace_path
-from tests.examples import examples
-from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 from workloadkit.experiments.intervals import share_interval
 
 ATTRIBUTES = ["procs", "requested_time", "run"]

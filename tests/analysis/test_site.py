@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.site import summary
-from analysis.site.plots import plot_empirical, plot_site, site_curves, site_cycle
 from tests.data import needs_traces, trace_path
 from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
+from workloadkit.analysis.site import summary
+from workloadkit.analysis.site.plots import plot_empirical, plot_site, site_curves, site_cycle
 from workloadkit.site import Empirical, read_site_distributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, combine
 

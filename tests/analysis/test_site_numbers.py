@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.operations import efficiency, full_days, outcomes, usage, wait_causes
-from analysis.operations.groups import UNKNOWN_GROUP
 from tests.data import format_path
 from tests.oracles import site_numbers
 from workloadkit import Header
+from workloadkit.analysis.operations import efficiency, full_days, outcomes, usage, wait_causes
+from workloadkit.analysis.operations.groups import UNKNOWN_GROUP
 
 DUMPS = {
     "slurm_xdmod_phillips_1500jobs.sacct.gz": ("slurm", site_numbers.slurm),

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction.search import readings_of
 from tests.data import DATA, trace_path
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction.search import readings_of
 
 LOGS = ("SDSC-SP2-1998-4.2-cln", "SDSC-DS-2004-2.1-cln", "KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import analysis
 import workloadkit as wk
-from analysis import operations
-from analysis.load.over_time import load_over_time
-from analysis.operations import failures
+from workloadkit import analysis
+from workloadkit.analysis import operations
+from workloadkit.analysis.load.over_time import load_over_time
+from workloadkit.analysis.operations import failures
 from workloadkit.clock import DAY, Clock, enclosing, equal_parts, interval_of
 from workloadkit.inferred_outages.confidence import expected_submissions
 

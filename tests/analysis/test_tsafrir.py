@@ -7,10 +7,18 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, Result, choose, find_logs, run_study
-from analysis.studies import load_study, tsafrir
-from analysis.studies.tsafrir import ACCURACY, KILLED, METRICS, SCHEDULERS, SLOWDOWN, STUDY, WAIT
 from tests.data import DATA, needs_traces
+from workloadkit.analysis.reproduction import Log, Plan, Result, choose, find_logs, run_study
+from workloadkit.analysis.studies import load_study, tsafrir
+from workloadkit.analysis.studies.tsafrir import (
+    ACCURACY,
+    KILLED,
+    METRICS,
+    SCHEDULERS,
+    SLOWDOWN,
+    STUDY,
+    WAIT,
+)
 
 KTH = Log("KTH-SP2", "KTH-SP2-1", Path("KTH-SP2-1.swf"))
 CTC = Log("CTC-SP2", "CTC-SP2-1")

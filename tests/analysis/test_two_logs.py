@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import analysis
 import workloadkit as wk
-from analysis.logs.measured import BY_DAY, BY_JOB
 from tests.commands import run_command
+from workloadkit import analysis
+from workloadkit.analysis.logs.measured import BY_DAY, BY_JOB
 from workloadkit.clock import DAY
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import FAIRNESS, Log, Plan, choose
-from analysis.reproduction.fairness import jain_of, later_of, worst_tenth_of
-from analysis.studies import creasy_ups, zakay_ups
-from analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
+from workloadkit.analysis.reproduction import FAIRNESS, Log, Plan, choose
+from workloadkit.analysis.reproduction.fairness import jain_of, later_of, worst_tenth_of
+from workloadkit.analysis.studies import creasy_ups, zakay_ups
+from workloadkit.analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
 
 LOGS = [Log(name, name, Path(f"{name}-1.swf")) for name in ("SDSC-BLUE", "HPC2N")]
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.operations.capacity import section
-from analysis.operations.use_of_parts import recorded_use
-from analysis.schedules import gantt, machine_use, plot_gantt
 from tests.commands import run_command
 from tests.small_logs import random_log
+from workloadkit.analysis.operations.capacity import section
+from workloadkit.analysis.operations.use_of_parts import recorded_use
+from workloadkit.analysis.schedules import gantt, machine_use, plot_gantt
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 
 

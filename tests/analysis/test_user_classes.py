@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.users import periods as user_classes
-from analysis.users import shares as users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Trace, classify_users
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.users import periods as user_classes
+from workloadkit.analysis.users import shares as users
 
 WEEK = 7 * 86400
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from analysis.sessions import description as sessions
-from analysis.users import shares as users
 from workloadkit import Trace, delimit_sessions
+from workloadkit.analysis.sessions import description as sessions
+from workloadkit.analysis.users import shares as users
 
 AMOUNTS = st.lists(st.integers(0, 1000), min_size=1)
 

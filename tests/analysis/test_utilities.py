@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import analysis
 import workloadkit as wk
-from analysis import utilities
+from workloadkit import analysis
+from workloadkit.analysis import utilities
 from workloadkit.errors import ParameterError, WorkloadError
 
 

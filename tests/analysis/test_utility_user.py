@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose
-from analysis.studies import utility_user
-from analysis.studies.utility_user import (
+from tests.data import slow_to_compile
+from tests.small_logs import daily_users
+from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.studies import utility_user
+from workloadkit.analysis.studies.utility_user import (
     CREASY,
     EASY,
     FIFO,
@@ -21,8 +23,6 @@ from analysis.studies.utility_user import (
     Part,
     simulations,
 )
-from tests.data import slow_to_compile
-from tests.small_logs import daily_users
 
 BLUE = Log("SDSC-BLUE", "SDSC-BLUE-1", Path("SDSC-BLUE-1.swf"))
 MEASURES = (*RATIOS, "share")

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import analysis
 import workloadkit as wk
-from analysis.waits import measures, summary, wait_intervals, waits_over_time
 from tests.examples import examples
 from tests.oracles.waiting import grouped, intervals, month
-from workloadkit import Header, Intake, ParameterError, Repair, WorkloadError
+from workloadkit import Header, Intake, ParameterError, Repair, WorkloadError, analysis
+from workloadkit.analysis.waits import measures, summary, wait_intervals, waits_over_time
 from workloadkit.clock import Clock
 from workloadkit.metrics import percentile
 
@@ -275,7 +274,7 @@ def test_waits_are_drawn_in_the_middle_of_their_periods_and_others_last():
 
 
 def test_the_summary_of_an_import_is_shown():
-    from analysis.load.overview import reading_section
+    from workloadkit.analysis.load.overview import reading_section
 
     intake = Intake(
         "Slurm accounting",

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
-from analysis.studies import zakay_hurst
 from tests.data import DATA, needs_traces
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
+from workloadkit.analysis.studies import zakay_hurst
 
 TABLE = Path(zakay_hurst.__file__).with_suffix(".csv")
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import Log
-from analysis.studies import zakay_load
 from tests.analysis.test_zakay_resampling import result, write_log
 from tests.data import DATA, needs_compiler, needs_traces
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import Log
+from workloadkit.analysis.studies import zakay_load
 from workloadkit.experiments.intervals import share_interval
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.locality.job_pairs import user_jobs
-from analysis.reproduction import ALL_LOGS, find_logs, run_study
-from analysis.studies import load_study
-from analysis.studies.zakay_locality import rounded_shares
 from tests.data import DATA, trace_path
+from workloadkit.analysis.locality.job_pairs import user_jobs
+from workloadkit.analysis.reproduction import ALL_LOGS, find_logs, run_study
+from workloadkit.analysis.studies import load_study
+from workloadkit.analysis.studies.zakay_locality import rounded_shares
 
 TABLE_II = {
     "KTH-SP2-1996-2": [0.782, 0.0075, 0.211, 0.692, 0.0150, 0.293],

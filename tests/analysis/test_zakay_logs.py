@@ -3,7 +3,7 @@
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
+from workloadkit.analysis import reproduction, studies
 
 
 def test_facts_of_a_small_log(tmp_path):

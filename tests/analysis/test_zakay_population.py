@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose
-from analysis.studies import zakay_population
-from analysis.studies.zakay_population import (
+from tests.small_logs import daily_users
+from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.studies import zakay_population
+from workloadkit.analysis.studies.zakay_population import (
     COLUMNS,
     EASY,
     FCFS,
@@ -21,7 +22,6 @@ from analysis.studies.zakay_population import (
     Part,
     simulations,
 )
-from tests.small_logs import daily_users
 
 KTH = Log("KTH-SP2", "KTH-SP2-1", Path("KTH-SP2-1.swf"))
 DAY, WEEK = LEAVE

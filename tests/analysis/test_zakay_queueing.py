@@ -4,19 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.reproduction import ALL_LOGS, run_study
-from analysis.studies import load_study
-from analysis.studies.zakay_queueing import points as at
-from analysis.studies.zakay_queueing import simulations
-from analysis.studies.zakay_queueing.constant_p import (
+from workloadkit.analysis.reproduction import ALL_LOGS, run_study
+from workloadkit.analysis.studies import load_study
+from workloadkit.analysis.studies.zakay_queueing import points as at
+from workloadkit.analysis.studies.zakay_queueing import simulations
+from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     compare_closed,
     compare_growing,
     compare_relations,
     compare_think_time,
 )
-from analysis.studies.zakay_queueing.simulations import PointTask, simulate
-from analysis.studies.zakay_queueing.statements import lies, lies_far, reaches
-from analysis.studies.zakay_queueing.theory import predict
+from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
+from workloadkit.analysis.studies.zakay_queueing.statements import lies, lies_far, reaches
+from workloadkit.analysis.studies.zakay_queueing.theory import predict
 
 
 def test_numbers_there_are_counted_by_hand():

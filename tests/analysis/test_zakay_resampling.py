@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction, studies
-from analysis.reproduction import ALL_LOGS, Log, Plan, choose
-from analysis.studies import zakay_resampling
-from analysis.studies.zakay_resampling import ResamplingPart, simulations, tables
 from tests.data import DATA, needs_compiler, needs_traces
+from workloadkit.analysis import reproduction, studies
+from workloadkit.analysis.reproduction import ALL_LOGS, Log, Plan, choose
+from workloadkit.analysis.studies import zakay_resampling
+from workloadkit.analysis.studies.zakay_resampling import ResamplingPart, simulations, tables
 from workloadkit.experiments.intervals import median_interval
 from workloadkit.provenance import seed_of
 

@@ -7,12 +7,16 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import reproduction
-from analysis.reproduction import Log, choose
-from analysis.studies import zakay_resampling_uses as uses
-from analysis.studies.zakay_resampling_uses import measuring, statements
-from analysis.studies.zakay_resampling_uses.statements import RATES, SIMILAR, VERY_SIMILAR
 from tests.data import DATA, needs_compiler, needs_traces
+from workloadkit.analysis import reproduction
+from workloadkit.analysis.reproduction import Log, choose
+from workloadkit.analysis.studies import zakay_resampling_uses as uses
+from workloadkit.analysis.studies.zakay_resampling_uses import measuring, statements
+from workloadkit.analysis.studies.zakay_resampling_uses.statements import (
+    RATES,
+    SIMILAR,
+    VERY_SIMILAR,
+)
 from workloadkit.clock import DAY, WEEK
 
 READING = dict(choose(uses.STUDY.axes))

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose
-from analysis.studies import zakay_tbuos
-from analysis.studies.zakay_tbuos import COLUMNS, FLUID, STUDY, Part, simulations
 from tests.data import trace_path
+from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.studies import zakay_tbuos
+from workloadkit.analysis.studies.zakay_tbuos import COLUMNS, FLUID, STUDY, Part, simulations
 
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
 CTC = Log("CTC-SP2", "CTC-SP2-1996-2.1-cln", Path("CTC-SP2-1996-2.1-cln.swf"))

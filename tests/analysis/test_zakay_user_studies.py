@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.reproduction import Log, Plan, choose
-from analysis.studies import zakay_feedback
 from tests.data import trace_path
+from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.studies import zakay_feedback
 
 CURIE = Log("CEA-Curie", "CEA-Curie-2011-2.1-cln")
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))

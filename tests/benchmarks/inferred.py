@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-import analysis
 import workloadkit as wk
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
+from workloadkit import analysis
 
 LOG = "SDSC-BLUE-2000-4.2-cln"
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 import workloadkit as wk
-from analysis.locality import shuffled_similarity, stack_depth
-from analysis.locality.job_pairs import attribute_values
-from analysis.locality.stack import TOLERANCES
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
+from workloadkit.analysis.locality import shuffled_similarity, stack_depth
+from workloadkit.analysis.locality.job_pairs import attribute_values
+from workloadkit.analysis.locality.stack import TOLERANCES
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 SHUFFLES = 100

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.memory import fractional_gaussian_noise, hurst
-from analysis.memory.estimators.line import sizes
-from analysis.memory.estimators.methods import METHODS
 from tests.benchmarks.measure import Row, best_of
+from workloadkit.analysis.memory import fractional_gaussian_noise, hurst
+from workloadkit.analysis.memory.estimators.line import sizes
+from workloadkit.analysis.memory.estimators.methods import METHODS
 
 PARAMETERS = (0.5, 0.6, 0.7, 0.8, 0.9)
 N_SERIES, N_OF_PEERS = 120, 5

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from queueing import breaks, closed, exponential, hyperbolic, mixed, reopen
-from queueing.networks import convolution, linearizer, mva
-from queueing.recursion import mean_values
 from tests.benchmarks.measure import Row, best_of, in_turn
+from workloadkit.queueing import breaks, closed, exponential, hyperbolic, mixed, reopen
+from workloadkit.queueing.networks import convolution, linearizer, mva
+from workloadkit.queueing.recursion import mean_values
 
 ROUNDS = 5
 POINTS = 1_000_000
@@ -144,7 +144,7 @@ def eliminated(p, jobs: int = 350, thinking: int = 40) -> float:
     from scipy.sparse import diags, identity, kron
     from scipy.sparse.linalg import splu
 
-    from queueing.reopening.averages import averages
+    from workloadkit.queueing.reopening.averages import averages
 
     again = averages(p, 1.0, jobs)
     arrive = diags([np.ones(jobs)], [1])

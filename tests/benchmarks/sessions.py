@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import workloadkit as wk
-from analysis.sessions import compare_session_methods
 from tests.benchmarks.measure import Row, best_of
 from tests.data import DATA
+from workloadkit.analysis.sessions import compare_session_methods
 
 LOG = "SDSC-BLUE-2000-4.2-cln"
 

@@ -11,13 +11,13 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from analysis.operations.shares import read_shares
 from tests.fuzz import certificates, experiments, good, uses
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
 from tests.fuzz.trees import OF_JSON, OF_TOML
+from workloadkit.analysis.operations.shares import read_shares
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading

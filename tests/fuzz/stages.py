@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import analysis
 import workloadkit as wk
 from tests.fuzz import certificates, good, promises
 from tests.fuzz.formats import FORMATS
+from workloadkit import analysis
 
 #: Share of the logs that go on once read: one in ten of all cases are used, one in a thousand
 #: characterized, as less than one in four is a log that can be read.

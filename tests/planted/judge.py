@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-import analysis
 import workloadkit as wk
-from analysis import operations
 from tests.fuzz.watching import TooMuch, bounded
 from tests.planted.truth import Fact, Truth
+from workloadkit import analysis
+from workloadkit.analysis import operations
 
 #: That a log may take, with its report. [s]
 _SECONDS = 30

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from queueing import (
+from workloadkit.queueing import (
     QueueingError,
     QueueingWarning,
     closed,

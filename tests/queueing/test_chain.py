@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError
-from queueing.probability import as_probability, exponential, hyperbolic, table
-from queueing.reopening.averages import averages, erlang_averages, phase_averages
-from queueing.reopening.chain import solve_chain
-from queueing.reopening.mixed_chain import solve_mixed_chain
-from queueing.reopening.responses import moment, phases, survival
-from queueing.think_time import as_think, breaks
 from tests.examples import examples
 from tests.oracles import queueing_chains as oracle
+from workloadkit.queueing import QueueingError
+from workloadkit.queueing.probability import as_probability, exponential, hyperbolic, table
+from workloadkit.queueing.reopening.averages import averages, erlang_averages, phase_averages
+from workloadkit.queueing.reopening.chain import solve_chain
+from workloadkit.queueing.reopening.mixed_chain import solve_mixed_chain
+from workloadkit.queueing.reopening.responses import moment, phases, survival
+from workloadkit.queueing.think_time import as_think, breaks
 
 THESIS = [exponential(1.0), hyperbolic(0.8, 0.5)]
 
@@ -149,7 +149,7 @@ def test_identities_hold_far_out(p, load, Z, servers, S):
 @pytest.mark.parametrize("Z", [0.0, 0.7, 25.0])
 @pytest.mark.parametrize(("lam", "servers"), [(0.05, 1), (0.45, 1), (1.6, 4)])
 def test_constant_p_has_product_form(lam, Z, servers):
-    import queueing
+    from workloadkit import queueing
 
     solved = solve_chain(lam, as_probability(0.5), Z, 1.0, servers)
     exact = queueing.mmc(2 * lam, 1.0, servers)
@@ -240,7 +240,7 @@ def test_mixed_agrees_with_a_whole_generator(servers):
     [(1, 5.0, 0.3, 1), (8, 5.0, 0.2, 1), (4, 4.0, 0.5, 2), (3, 1e-9, 0.3, 1), (3, 0.0, 0.3, 1)],
 )
 def test_mixed_with_constant_p_has_product_form(N, Z, lam, servers):
-    import queueing
+    from workloadkit import queueing
 
     solved = solve_mixed_chain(lam, N, Z, 1.0, servers, as_probability(0.5))
     exact = queueing.mixed(2 * lam, N, Z, 1.0, servers)
@@ -274,7 +274,7 @@ def test_identities_of_mixed_hold_at_all_points(p, N, Z, load, servers):
 
 @pytest.mark.parametrize(("lam", "S"), [(0.0, 1.0), (1e-9, 1.0), (1e-9, 0.1234567)])
 def test_mixed_without_open_users_is_closed(lam, S):
-    import queueing
+    from workloadkit import queueing
 
     solved = solve_mixed_chain(lam, 5, 3.0 * S, S, 1, exponential(1.0 / S))
     closed = queueing.closed(5, 3.0 * S, S)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from queueing import breaks, exponential, hyperbolic, mixed, reopen
+from workloadkit.queueing import breaks, exponential, hyperbolic, mixed, reopen
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from queueing._kernels.compile import kernel
+from workloadkit.queueing._kernels.compile import kernel
 
 
 def double(x):

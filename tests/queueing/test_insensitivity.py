@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from queueing import mixed
+from workloadkit.queueing import mixed
 
 MOST_OPEN = 70  # with lam S of 0.4, a share of 1e-20 of time has more
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning, closed, mixed, mm1, mmc
-from queueing.inverse import (
+from tests.examples import examples
+from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed, mm1, mmc
+from workloadkit.queueing.inverse import (
     kind_of_users,
     most_jobs,
     most_users,
@@ -14,7 +15,6 @@ from queueing.inverse import (
     times_of_users,
     users_for_response,
 )
-from tests.examples import examples
 
 
 def test_users_by_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from queueing import (
+from workloadkit.queueing import (
     QueueingError,
     QueueingWarning,
     closed,

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning, closed, mixed
-from queueing.multi_server import (
+from tests.examples import examples
+from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed
+from workloadkit.queueing.multi_server import (
     MOST,
     WHOLE_USERS,
     closed_sums,
@@ -20,7 +21,6 @@ from queueing.multi_server import (
     mixed_sums,
     mixed_survival,
 )
-from tests.examples import examples
 
 
 def points(*values):

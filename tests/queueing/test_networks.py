@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning, networks
-from queueing.networks import convolution, mean_values, mva
 from tests.examples import examples
+from workloadkit.queueing import QueueingError, QueueingWarning, networks
+from workloadkit.queueing.networks import convolution, mean_values, mva
 
 
 def by_states(demands, N, Z, speed):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from queueing import QueueingError
-from queueing.networks import bard_schweitzer, linearizer, mva
+from workloadkit.queueing import QueueingError
+from workloadkit.queueing.networks import bard_schweitzer, linearizer, mva
 
 
 def drawn(rng, with_servers):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning
-from queueing.networks import bounds, mva
+from workloadkit.queueing import QueueingError, QueueingWarning
+from workloadkit.queueing.networks import bounds, mva
 
 KINDS = ("asymptotic", "balanced_job", "geometric")
 

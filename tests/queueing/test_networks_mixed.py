@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from queueing import QueueingError, mixed
-from queueing.networks import mixed_mva, mva
+from workloadkit.queueing import QueueingError, mixed
+from workloadkit.queueing.networks import mixed_mva, mva
 
 
 def test_one_station_is_the_mixed_model():

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from queueing import QueueingError, QueueingWarning
-from queueing.networks import (
+from tests.data import needs_traces, trace_path
+from workloadkit.queueing import QueueingError, QueueingWarning
+from workloadkit.queueing.networks import (
     Observation,
     bottleneck,
     check_operational,
@@ -20,7 +21,6 @@ from queueing.networks import (
     observe,
     utilization_law,
 )
-from tests.data import needs_traces, trace_path
 
 
 def law(found, name):

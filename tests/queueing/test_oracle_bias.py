@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from queueing import exponential, hyperbolic, reopen
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_reopen as oracle
 from tests.oracles.queueing_simulation import simulate
+from workloadkit.queueing import exponential, hyperbolic, reopen
 
 SHAPES = {
     "exponential": (exponential(1.0), lambda r: np.exp(-r)),

@@ -5,12 +5,12 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from queueing import inverse
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_one_server as one
 from tests.oracles import queueing_servers as many
 from tests.oracles import queueing_stations as stations
 from tests.oracles.queueing_accuracy import error
+from workloadkit.queueing import inverse
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from queueing import closed, mixed
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_servers as oracle
 from tests.oracles.queueing_accuracy import error, worst
+from workloadkit.queueing import closed, mixed
 
 CLOSED = [
     (1, 2.0, 1.0, 3),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from queueing import exponential, hyperbolic, mixed
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_reopen as oracle
 from tests.oracles import queueing_servers as servers
 from tests.oracles.queueing_accuracy import worst
+from workloadkit.queueing import exponential, hyperbolic, mixed
 
 SHAPES = {
     "exponential": (exponential(1.0), lambda r: np.exp(-r)),

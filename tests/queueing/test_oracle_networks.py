@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from queueing import networks
 from tests.oracles import queueing_networks as oracle
 from tests.oracles.queueing_accuracy import error
+from workloadkit.queueing import networks
 
 INF = np.inf
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from queueing import closed, mixed
 from tests.oracles import queueing_one_server as oracle
 from tests.oracles.queueing_accuracy import error, worst
+from workloadkit.queueing import closed, mixed
 
 #: lam, N, Z, S where formulas lose digits, each in its own way.
 NASTY = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from queueing.networks import check_operational, observe
+from workloadkit.queueing.networks import check_operational, observe
 
 # Two servers: A 0-4, B 1-3, C submitted at 2 and run 3-7, D 5-6, E 8-10.
 SCHEDULE = {"submit": [0, 1, 2, 5, 8], "start": [0, 1, 3, 5, 8], "end": [4, 3, 7, 6, 10]}

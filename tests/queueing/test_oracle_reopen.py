@@ -4,11 +4,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from queueing import breaks, exponential, hyperbolic, reopen, table
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_reopen as oracle
 from tests.oracles.queueing_accuracy import worst
 from tests.oracles.queues import mmc_slower_than
+from workloadkit.queueing import breaks, exponential, hyperbolic, reopen, table
 
 
 def falling(r):

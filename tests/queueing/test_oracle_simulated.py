@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from queueing import breaks, exponential, hyperbolic, mixed, reopen
 from tests.oracles.queueing_simulation import simulate
+from workloadkit.queueing import breaks, exponential, hyperbolic, mixed, reopen
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from queueing import md1, mg1, mm1, mmc, mmck, mminf
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_stations as oracle
 from tests.oracles.queueing_accuracy import error, worst
+from workloadkit.queueing import md1, mg1, mm1, mmc, mmck, mminf
 
 
 @pytest.mark.parametrize("c", [1, 2, 5, 40, pytest.param(300, marks=pytest.mark.slow)])

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from queueing import symbolic
 from tests.oracles import queueing_one_server as one
 from tests.oracles import queueing_reopen as again
 from tests.oracles import queueing_servers as many
+from workloadkit.queueing import symbolic
 
 
 @pytest.mark.parametrize("N", [1, 2, 7, 25])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import QueueingError, QueueingWarning, mixed, operational_phases
+from workloadkit.queueing import QueueingError, QueueingWarning, mixed, operational_phases
 
 
 def test_phases_by_hand():

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats
 
-from queueing import breaks, exponential, hyperbolic, table
-from queueing.errors import QueueingError
-from queueing.probability import as_probability
-from queueing.response_function import averaged
-from queueing.think_time import as_think
+from workloadkit.queueing import breaks, exponential, hyperbolic, table
+from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.probability import as_probability
+from workloadkit.queueing.response_function import averaged
+from workloadkit.queueing.think_time import as_think
 
 RATES = np.array([0.0, 1e-6, 0.1, 1.0, 1e3, np.inf])
 

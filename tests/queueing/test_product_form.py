@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from queueing import QueueingError, QueueingWarning, closed, mixed
-from queueing.recursion import mean_values
 from tests.examples import examples
+from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed
+from workloadkit.queueing.recursion import mean_values
 
 MEASURES = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
 

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 from matplotlib.figure import Figure
 
-from queueing import (
+from tests.data import needs_compiler
+from tests.examples import examples
+from tests.oracles import queues
+from workloadkit.queueing import (
     QueueingError,
     QueueingWarning,
     breaks,
@@ -18,9 +21,6 @@ from queueing import (
     reopen,
     table,
 )
-from tests.data import needs_compiler
-from tests.examples import examples
-from tests.oracles import queues
 
 METHODS = ["chain", "mm1", "mean", "exact"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from queueing import QueueingError, exponential, hyperbolic, reopen
-from queueing.reopening.model import EXACTNESS
+from workloadkit.queueing import QueueingError, exponential, hyperbolic, reopen
+from workloadkit.queueing.reopening.model import EXACTNESS
 
 FORMS = {"exp:1": exponential(1), "zakay": hyperbolic(0.8, 0.5)}
 RUNS = 8

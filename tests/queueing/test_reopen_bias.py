@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from queueing import QueueingError, exponential, hyperbolic, reopen, table
+from workloadkit.queueing import QueueingError, exponential, hyperbolic, reopen, table
 
 
 def test_followed_runs_are_exponential_where_p_is():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueing import (
+from tests.examples import examples
+from workloadkit.queueing import (
     QueueingError,
     QueueingWarning,
     closed,
@@ -22,7 +23,6 @@ from queueing import (
     mmck,
     mminf,
 )
-from tests.examples import examples
 
 
 def erlang_b(servers, load):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import sympy
 
-import queueing
-from queueing import QueueingError, networks, symbolic
+from workloadkit import queueing
+from workloadkit.queueing import QueueingError, networks, symbolic
 
 POINTS = [(0.3, 3.7, 1.1), (0.0, 40.0, 0.7), (0.85, 0.01, 1.15), (1e-6, 1e6, 1.0)]
 

@@ -4,8 +4,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from queueing import response_law
-from queueing.truncated_poisson import all_think, at_most, heavy, light, number_at_server
+from workloadkit.queueing import response_law
+from workloadkit.queueing.truncated_poisson import (
+    all_think,
+    at_most,
+    heavy,
+    light,
+    number_at_server,
+)
 
 DIGITS = 60
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle, StepPatch
 
-import analysis
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
+from workloadkit import analysis
 from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import Anomaly

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.reproduction.claims import between
+from workloadkit.analysis.reproduction.claims import between
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.as_data import NotDataError, decoded, encoded
 from workloadkit.experiments.kept_tasks import kept_tasks
@@ -102,8 +102,8 @@ def test_what_is_no_data_is_not_written(value):
         '{"record": ["os:system", {"command": "true"}]}',
         '{"record": ["workloadkit.errors:os.system", {}]}',
         '{"record": ["workloadkit.errors:WorkloadError", {}]}',
-        '{"record": ["analysis.nowhere:Thing", {}]}',
-        '{"record": ["analysis.reproduction.readings:Axis", {"name": 1}]}',
+        '{"record": ["workloadkit.analysis.nowhere:Thing", {}]}',
+        '{"record": ["workloadkit.analysis.reproduction.readings:Axis", {"name": 1}]}',
         '{"words": [{"array": ["<i8", [1], "C", "CQAAAAAAAAA="]}, ["a"], false]}',
         '{"column": ["Int64", ["x"]]}',
     ],

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-import analysis
 import workloadkit as wk
 from analysis.calibration import all_failed
 from workloadkit.clock import DAY

@@ -338,7 +338,7 @@ def test_runs_and_seed_reach_the_study(run, log, tmp_path, monkeypatch):
         asked.append((chosen.name, runs, reading, rng))
         raise wk.WorkloadError("this will do")
 
-    monkeypatch.setattr("analysis.reproduction.run_study", run_study)
+    monkeypatch.setattr("workloadkit.analysis.reproduction.run_study", run_study)
     log.rename(tmp_path / "KTH-SP2-1996-2.swf")
     words = ("study", "zakay-users", "--traces", tmp_path, "--out", tmp_path / "out")
     more = ("--runs", 3, "--seed", 5, "--reading", "temporary=4 weeks")

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 from typer.testing import CliRunner
 
-import queueing
+from workloadkit import queueing
 from workloadkit.cli import app
 from workloadkit.cli.crosscheck import _table
 

@@ -15,8 +15,8 @@ import pytest
 import typer
 
 import workloadkit as wk
-from analysis.report import Characterization
 from workloadkit import cli, errors
+from workloadkit.analysis.report import Characterization
 from workloadkit.cli import completion, configuration, messages
 from workloadkit.cli.commands import in_options
 from workloadkit.cli.crosscheck import MODELS

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
-import analysis
 import workloadkit as wk
-from queueing import closed, mixed, networks
+from workloadkit import analysis
 from workloadkit.cli import app
+from workloadkit.queueing import closed, mixed, networks
 
 
 def run(*words):

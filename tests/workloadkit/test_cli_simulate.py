@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-import analysis
 import workloadkit as wk
 from tests.small_logs import valued
+from workloadkit import analysis
 from workloadkit.cli.topics import SCHEDULERS, USERS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))

@@ -5,12 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-import analysis
 import workloadkit as wk
-from analysis.distributions.marginals import size_class
-from analysis.load.cycles import section as cycles
-from analysis.reactions import followed_jobs
-from workloadkit import Header, Trace, WorkloadError
+from workloadkit import Header, Trace, WorkloadError, analysis
+from workloadkit.analysis.distributions.marginals import size_class
+from workloadkit.analysis.load.cycles import section as cycles
+from workloadkit.analysis.reactions import followed_jobs
 from workloadkit.clock import DAY, WEEK
 from workloadkit.simulation.as_recorded import differ_much
 from workloadkit.simulation.saturation import Saturation, saturation

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.load.over_time import summarize_load
 from tests.small_logs import as_read
+from workloadkit.analysis.load.over_time import summarize_load
 from workloadkit.clock import DAY, WEEK
 from workloadkit.models import load as module
 from workloadkit.models import load_by_users, offered_load, scale_load

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.locality import stack_depths
 from tests.data import needs_compiler, needs_traces, trace_path
 from tests.examples import examples
 from tests.small_logs import as_read, logs, trace_of
+from workloadkit.analysis.locality import stack_depths
 from workloadkit.clock import DAY, Clock
 from workloadkit.fields import NAMES
 

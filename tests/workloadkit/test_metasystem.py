@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import queueing
 import workloadkit as wk
 from tests.both_engines import ENGINES
 from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles import metasystem as oracle
 from tests.small_logs import busy_log
+from workloadkit import queueing
 from workloadkit.metasystem import (
     Access,
     JobSource,

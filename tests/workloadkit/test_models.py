@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis import compare
-from analysis.logs.comparison import SECTIONS
 from workloadkit import models
+from workloadkit.analysis import compare
+from workloadkit.analysis.logs.comparison import SECTIONS
 from workloadkit.models import made
 from workloadkit.models.made import as_trace, check_counts, gap_factor
 

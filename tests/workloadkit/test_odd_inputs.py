@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import workloadkit as wk
-from analysis import operations
 from tests.commands import run_command
+from workloadkit.analysis import operations
 from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.metasystem import read_graph, read_metasystem
 from workloadkit.metasystem.simulate import simulate_metasystem

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.schedules import compare_schedules
 from tests.both_engines import ENGINES, agree
 from tests.examples import examples
 from tests.oracles import promises as oracle
 from tests.small_logs import busy_log
+from workloadkit.analysis.schedules import compare_schedules
 from workloadkit.simulation.measures import PROMISES
 
 COMPRESSIONS = ("full", "start", "none")

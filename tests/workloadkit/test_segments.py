@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from analysis.memory import fractional_gaussian_noise
 from tests.data import needs_traces, trace_path
 from tests.small_logs import as_read
+from workloadkit.analysis.memory import fractional_gaussian_noise
 from workloadkit.clock import WEEK
 from workloadkit.resample.segments import _partition, weeks_of
 

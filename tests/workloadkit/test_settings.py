@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import analysis
 import workloadkit as wk
-from workloadkit import settings
+from workloadkit import analysis, settings
 from workloadkit.cli import app
 from workloadkit.errors import ParameterError
 from workloadkit.settings.setting import parameters_of, settings_of

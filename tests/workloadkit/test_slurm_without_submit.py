@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.waits.measures import wait_intervals
 from tests.data import format_path, needs_formats
 from workloadkit import WorkloadWarning
+from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.io.slurm import read_slurm
 
 from . import test_blank_accounting as blank

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis import characterize, operations
-from analysis.operations.accounting import accounted_jobs, hours_unit
 from tests.commands import run_command
+from workloadkit.analysis import characterize, operations
+from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
 from workloadkit.io.machine import machine_text, read_machine
 from workloadkit.io.slurm.conf import read_slurm_conf
 from workloadkit.machine.threads import threads_of_jobs

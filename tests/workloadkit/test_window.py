@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-import analysis
 import workloadkit as wk
-from analysis import report
-from analysis.load import overview
-from analysis.load.over_time import load_over_time, summarize_load, waits_known
-from analysis.report import Characterization
 from tests.data import TRACES, needs_traces
-from workloadkit import Header, Trace, WorkloadWarning
+from workloadkit import Header, Trace, WorkloadWarning, analysis
+from workloadkit.analysis import report
+from workloadkit.analysis.load import overview
+from workloadkit.analysis.load.over_time import load_over_time, summarize_load, waits_known
+from workloadkit.analysis.report import Characterization
 from workloadkit.clock import DAY
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.window import Window, window_of

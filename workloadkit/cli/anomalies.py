@@ -69,7 +69,7 @@ def anomalies(
 
         write_json(json, found.to_dict() | {"provenance": provenance(log)})
     if plot:
-        import analysis
+        from workloadkit import analysis
 
         draw = partial(analysis.load.plot_anomalies, found)
         analysis.save_figure(draw, plot, title=log.name)

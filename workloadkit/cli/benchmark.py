@@ -37,7 +37,7 @@ from workloadkit.errors import WorkloadError, plural
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from analysis.benchmark import BenchmarkReport
+    from workloadkit.analysis.benchmark import BenchmarkReport
     from workloadkit.benchmark import BenchmarkResults
 
 RUN_EXAMPLES = """
@@ -97,12 +97,12 @@ def run(
     found: list[BenchmarkResults] = []
 
     def make(pool: "Executor | None") -> "BenchmarkReport":
-        from analysis.benchmark import report_benchmark
+        from workloadkit.analysis.benchmark import report_benchmark
 
         found.append(played(chosen, among, runs, seed, pool))
         return report_benchmark(found[0])
 
-    module = "analysis.benchmark"
+    module = "workloadkit.analysis.benchmark"
     write_report(make, module, workers, MOST, output=output, json=json, tables=tables)
     if not any(str(target) == "-" for target in (output, json)):
         _show(found[0])
@@ -112,8 +112,8 @@ def run(
 
 def _show(results: "BenchmarkResults") -> None:
     """Print the scores on stdout, and why entries are refused."""
-    from analysis.benchmark import MAIN, shown_score
-    from analysis.formats import metric_title
+    from workloadkit.analysis.benchmark import MAIN, shown_score
+    from workloadkit.analysis.formats import metric_title
 
     scores, texts = results.scores, []
     for _, rows in scores.groupby("kind", sort=False) if len(scores) else ():

@@ -145,7 +145,7 @@ def nearest(
     strict: StrictOption = False,
 ) -> None:
     """Look up the cases nearest to a log, and the entries that serve them best."""
-    from analysis.formats import number
+    from workloadkit.analysis.formats import number
     from workloadkit.benchmark import canonical, nearest_cases
     from workloadkit.provenance import plain, provenance
 

@@ -19,7 +19,7 @@ from workloadkit.settings import Characterize
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from analysis.page import Report
+    from workloadkit.analysis.page import Report
 
 EXAMPLES = """
 workloadkit characterize log.swf.gz -o report.html
@@ -55,11 +55,11 @@ def characterize(
     check_outputs(page=output, json=json, inputs=[trace])
 
     def make(pool: "Executor | None") -> "Report":
-        import analysis
+        from workloadkit import analysis
 
         log = load(trace, strict=strict, bursts=bursts)
         with progress(f"characterizing {log.name}") as count:
             return analysis.characterize(log, executor=pool, progress=count, settings=settings)
 
-    module = "analysis.report"
+    module = "workloadkit.analysis.report"
     write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)

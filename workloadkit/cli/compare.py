@@ -14,7 +14,7 @@ from workloadkit.settings import Compare
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from analysis.page import Report
+    from workloadkit.analysis.page import Report
 
 EXAMPLES = """
 workloadkit compare february.swf.gz march.swf.gz -o march.html
@@ -81,7 +81,7 @@ def compare(
     check_outputs(page=output, json=json, inputs=[first, second])
 
     def make(pool: "Executor | None") -> "Report":
-        import analysis
+        from workloadkit import analysis
 
         logs = [load(path, strict=strict) for path in (first, second) if path is not None]
         with progress(f"comparing {' and '.join(log.name for log in logs)}") as count:
@@ -89,5 +89,5 @@ def compare(
                 *logs, at=at, executor=pool, progress=count, settings=settings
             )
 
-    module = "analysis.logs.report"
+    module = "workloadkit.analysis.logs.report"
     write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)

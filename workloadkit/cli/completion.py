@@ -42,7 +42,7 @@ def models() -> list[str]:
 
 def studies() -> list[str]:
     """Return the names of the studies, and the word for all."""
-    from analysis.studies import study_names
+    from workloadkit.analysis.studies import study_names
 
     return ["all", *study_names()]
 

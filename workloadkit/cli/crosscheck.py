@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from analysis.queue_models.cross_check.result import CrossCheck
+    from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 
 EXAMPLES = """
 workloadkit crosscheck mm1 lam=0.5 S=1
@@ -72,8 +72,8 @@ def crosscheck(
     the error that an approximation states. Rows without a stated error are not judged. Exit 1 if a
     difference is larger than allowed.
     """
-    from analysis.queue_models.cross_check.checking import crosscheck_grids
-    from analysis.queue_models.cross_check.models import find_model
+    from workloadkit.analysis.queue_models.cross_check.checking import crosscheck_grids
+    from workloadkit.analysis.queue_models.cross_check.models import find_model
 
     check_outputs(plot, json=json)
     grids = read_grids(parameters or [], find_model(model).known)
@@ -114,7 +114,7 @@ def _show(found: "CrossCheck") -> None:
 
 def _heading(point: dict[str, Any]) -> str:
     """Describe a point."""
-    from analysis.queue_models.cross_check.result import OF_RUNS
+    from workloadkit.analysis.queue_models.cross_check.result import OF_RUNS
     from workloadkit.errors import plural
 
     parameters = ", ".join(
@@ -160,8 +160,8 @@ def _draw(found: "CrossCheck", path: Path) -> None:
     """Write the figure."""
     from functools import partial
 
-    import analysis
-    from analysis.queue_models.cross_check.plots import plot_crosscheck, responses
+    from workloadkit import analysis
+    from workloadkit.analysis.queue_models.cross_check.plots import plot_crosscheck, responses
 
     size = (5 * (1 + len(responses(found))), 4)
     analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)

@@ -133,7 +133,7 @@ def _write_all(schedule: "MetaSchedule", folder: Path, share: float) -> None:
 
 def _show(schedule: "MetaSchedule") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, duration, number, share
+    from workloadkit.analysis.formats import count, duration, number, share
 
     found = schedule.metrics
     names = [each.site.name for each in schedule.prepared.sites]
@@ -164,7 +164,7 @@ def _show(schedule: "MetaSchedule") -> None:
 
 def _show_applications(schedulers: dict[str, Any]) -> None:
     """Print the metrics of applications, if there are any."""
-    from analysis.formats import count, duration, number
+    from workloadkit.analysis.formats import count, duration, number
 
     rows = [["Meta-scheduler", "Applications", "Makespan", "Critical path", "Ratio", "Moved GB"]]
     for name, values in schedulers.items():
@@ -180,6 +180,6 @@ def _show_applications(schedulers: dict[str, Any]) -> None:
 
 def _signed(seconds: float) -> str:
     """Return a difference of times."""
-    from analysis.formats import duration
+    from workloadkit.analysis.formats import duration
 
     return f"−{duration(-seconds)}" if seconds < 0 else duration(seconds)

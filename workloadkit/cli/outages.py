@@ -71,7 +71,7 @@ def outages(
 
 
 def _table(found: "InferredOutages", min_confidence: float) -> str:
-    from analysis.formats import duration
+    from workloadkit.analysis.formats import duration
     from workloadkit.clock import Clock
     from workloadkit.inferred_outages.infer import EVIDENCE, shown
 

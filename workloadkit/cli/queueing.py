@@ -30,8 +30,8 @@ from workloadkit.settings import Queueing
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.queue_models import QueueingOfLog
-    from queueing.result import ModelResult
+    from workloadkit.analysis.queue_models import QueueingOfLog
+    from workloadkit.queueing.result import ModelResult
 
 EXAMPLES = """
 workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
@@ -119,7 +119,7 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
         raise ParameterError(f"unknown model {quoted(model)}; {among(model, NAMES)}")
     import numpy as np
 
-    import queueing as models
+    from workloadkit import queueing as models
 
     network = model == "network"
     solve: Callable[..., Any] = _network if network else getattr(models, model)
@@ -140,7 +140,7 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
 
 def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: str = "mva") -> Any:
     """Solve a network of one class of jobs."""
-    from queueing import networks
+    from workloadkit.queueing import networks
 
     methods: dict[str, Callable[..., Any]] = {
         "mva": networks.mva,
@@ -189,7 +189,7 @@ def _fitting(
 
 def _percentiles(result: "ModelResult", shares: list[float]) -> dict[str, list[Any]]:
     """Percentiles of the responses by kind of job; none if the distribution is unknown."""
-    from queueing import QueueingError
+    from workloadkit.queueing import QueueingError
 
     try:
         return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
@@ -222,7 +222,7 @@ def _as_data(model: str, results: list[Any], shares: list[float]) -> dict[str, A
 
 
 def _draw(results: list[Any], path: Path, title: str) -> None:
-    import analysis
+    from workloadkit import analysis
 
     if len(results) > 1:
         raise ParameterError(f"--plot draws one answer, and there are {len(results)}")
@@ -240,7 +240,7 @@ def _of_log(
     plot: Path | None,
     json: Path | None,
 ) -> None:
-    import analysis
+    from workloadkit import analysis
 
     log = load(trace, strict=strict)
     with as_our_errors(), progress(f"measuring {log.name}"):

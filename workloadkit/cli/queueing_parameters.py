@@ -84,7 +84,7 @@ def read_grids(
 @contextmanager
 def as_our_errors() -> Iterator[None]:
     """Raise errors and warnings of `queueing` as those of the toolkit."""
-    from queueing import QueueingError, QueueingWarning
+    from workloadkit.queueing import QueueingError, QueueingWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", QueueingWarning)
@@ -154,7 +154,7 @@ def _numbers(name: str, text: str) -> list[float]:
 
 def _probability(text: str) -> Any:
     """Return the function p of `queueing`; the simulator reads the same words."""
-    import queueing
+    from workloadkit import queueing
     from workloadkit.simulation.users.queueing import again
 
     form = again.parse_again(text, name="p")
@@ -169,7 +169,7 @@ def _probability(text: str) -> Any:
 
 def _think_time(text: str) -> Any:
     """Return a think time that depends on the response, of `queueing`."""
-    import queueing
+    from workloadkit import queueing
     from workloadkit.simulation.users.queueing.pauses import BreakPause, parse_pause
 
     form = parse_pause(text, name="Z")

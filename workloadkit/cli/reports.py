@@ -16,7 +16,7 @@ from workloadkit.errors import plural
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from analysis.page import Report
+    from workloadkit.analysis.page import Report
 
 TablesOption = Annotated[
     Path | None,

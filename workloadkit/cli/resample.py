@@ -197,7 +197,7 @@ def _compare(
     json: Path | None,
 ) -> None:
     """Compare the log with new ones, and write the result."""
-    from analysis.resampling.validation import validate
+    from workloadkit.analysis.resampling.validation import validate
 
     with progress(f"comparing {log.name} with {plural(count, 'new log')}"):
         found = validate(log, resampling, count, seed).report()

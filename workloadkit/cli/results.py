@@ -34,7 +34,7 @@ def warn_of_calibration(results: "Results") -> None:
 
 def print_results(results: "Results") -> None:
     """Print the means."""
-    from analysis.formats import metric, metric_title
+    from workloadkit.analysis.formats import metric, metric_title
 
     columns = {metric_title(name): (partial(metric, name), name) for name in results.metrics}
     _print(results.table, results.axes, columns)
@@ -42,7 +42,7 @@ def print_results(results: "Results") -> None:
 
 def print_comparison(results: "Results", baseline: str) -> None:
     """Print the differences of the other schedulers from one of them, run by run."""
-    from analysis.formats import metric, metric_title, number
+    from workloadkit.analysis.formats import metric, metric_title, number
 
     for name in results.metrics:
         difference = f"{metric_title(name)}, difference from {baseline}"

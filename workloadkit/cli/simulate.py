@@ -28,7 +28,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
 if TYPE_CHECKING:
-    from analysis.schedules import MachineUse
+    from workloadkit.analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
 
 EXAMPLES = """
@@ -121,7 +121,7 @@ def simulate(
     Shows the metrics, unless metrics or jobs go to stdout.
     """
     import workloadkit as wk
-    from analysis.calibration import failed_calibration
+    from workloadkit.analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.io.allocations import write_allocations
 
@@ -166,7 +166,7 @@ def simulate(
         summary = schedule.to_dict()
         use = None
         if schedule.described is not None:
-            from analysis.schedules import machine_use
+            from workloadkit.analysis.schedules import machine_use
 
             use = machine_use(schedule)
             summary["machine_use"] = use.to_dict()
@@ -197,7 +197,7 @@ def simulate(
 
 def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     """Print the metrics on stdout."""
-    from analysis.formats import count, duration, metric, metric_title, number, share
+    from workloadkit.analysis.formats import count, duration, metric, metric_title, number, share
     from workloadkit.errors import plural
 
     values = schedule.metrics
@@ -253,7 +253,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
 
 def _served(values: Mapping[str, float]) -> dict[str, str]:
     """Write how jobs were served."""
-    from analysis.formats import duration, number, share
+    from workloadkit.analysis.formats import duration, number, share
 
     return {
         "makespan": duration(values["makespan"]),
@@ -278,7 +278,7 @@ def _chosen(schedule: "Schedule") -> str:
 
 def _productivity(schedule: "Schedule") -> dict[str, str]:
     """Write the productivity of users who react."""
-    from analysis.formats import count, duration, number, share
+    from workloadkit.analysis.formats import count, duration, number, share
 
     if not schedule.reacting:
         return {}
@@ -300,7 +300,7 @@ def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
     """Write the figures."""
     from functools import partial
 
-    import analysis
+    from workloadkit import analysis
 
     begin, until = analysis.schedules.busiest_week(schedule)
     title = f"{schedule.source.name}, {schedule.parameters['scheduler']}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from analysis.reproduction import Findings, Study
+    from workloadkit.analysis.reproduction import Findings, Study
 
 EXAMPLES = """
 workloadkit study
@@ -123,8 +123,8 @@ def study(
     leaves open. Without NAME the studies are listed, with the time that each takes with two workers
     where it is known.
     """
-    from analysis.formats import duration
-    from analysis.reproduction import (
+    from workloadkit.analysis.formats import duration
+    from workloadkit.analysis.reproduction import (
         Together,
         choose,
         data_folder,
@@ -134,7 +134,7 @@ def study(
         scorecard,
         search,
     )
-    from analysis.studies import (
+    from workloadkit.analysis.studies import (
         REFERENCE,
         load_source,
         load_studies,
@@ -246,8 +246,8 @@ def _for(study: "Study", choices: "Iterable[str]") -> list[str]:
 
 def _is_as_kept(findings: "Findings", report: "Callable[[str], None]") -> bool:
     """Report where results differ from those that are part of workloadkit."""
-    from analysis.reproduction import differences, reference_of
-    from analysis.studies import REFERENCE
+    from workloadkit.analysis.reproduction import differences, reference_of
+    from workloadkit.analysis.studies import REFERENCE
 
     lines = differences(findings, reference_of(findings.study, REFERENCE))
     for line in lines:
@@ -262,8 +262,8 @@ def _show(found: "Sequence[Findings]") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from analysis.reproduction.claims import VERDICTS
-    from analysis.reproduction.findings import SHOWN, shown
+    from workloadkit.analysis.reproduction.claims import VERDICTS
+    from workloadkit.analysis.reproduction.findings import SHOWN, shown
 
     console = Console()
     if not console.is_terminal:

@@ -179,7 +179,7 @@ def _draw(sweep: "SweepResults", path: Path, name: str) -> None:
     """Write the figure."""
     from functools import partial
 
-    import analysis
+    from workloadkit import analysis
 
     size = (max(4 * len(sweep.metrics), 6), 4)
     analysis.save_figure(

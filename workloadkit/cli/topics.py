@@ -323,7 +323,7 @@ _EXIT = """
 
 
 def _studies() -> str:
-    from analysis.studies import study_names
+    from workloadkit.analysis.studies import study_names
 
     return "\n".join(study_names())
 

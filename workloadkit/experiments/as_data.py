@@ -17,7 +17,6 @@ import pandas as pd
 
 from workloadkit.errors import WorkloadError
 
-_OURS = ("workloadkit", "analysis", "queueing")
 _KINDS = "biufcmMSU"  # of numpy: numbers, times and texts
 
 
@@ -118,7 +117,7 @@ def _fields(value: Any) -> list[Any]:
 
 def _names(kind: type) -> list[str]:
     """Return the names of the fields of a record's class, which is one of this project."""
-    if kind.__module__.partition(".")[0] not in _OURS or "<" in kind.__qualname__:
+    if kind.__module__.partition(".")[0] != "workloadkit" or "<" in kind.__qualname__:
         raise NotDataError(f"a {kind.__qualname__}")
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return list(kind._fields)
@@ -170,7 +169,7 @@ def _made_index(parts: list[Any]) -> pd.Index:
 
 def _made_record(parts: list[Any]) -> Any:
     module, _, name = parts[0].partition(":")
-    if module.partition(".")[0] not in _OURS:
+    if module.partition(".")[0] != "workloadkit":
         raise NotDataError(f"a record of {module}")
     kind: Any = sys.modules.get(module) or import_module(module)
     for part in name.split("."):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import HurstFit, fit_line, sizes
+from workloadkit.analysis.memory.estimators.line import HurstFit, fit_line, sizes
 
 #: Minimum number of boxes of a size.
 FEWEST_BOXES = 10

@@ -7,8 +7,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators import aggregation, fluctuation, rescaled_range, spectral, wavelet
-from analysis.memory.estimators.line import HurstFit
+from workloadkit.analysis.memory.estimators import (
+    aggregation,
+    fluctuation,
+    rescaled_range,
+    spectral,
+    wavelet,
+)
+from workloadkit.analysis.memory.estimators.line import HurstFit
 from workloadkit.errors import ParameterError, quoted
 
 #: Minimum length of a series for all estimators.

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import HurstFit, fit_line, sizes
+from workloadkit.analysis.memory.estimators.line import HurstFit, fit_line, sizes
 
 #: Number of windows of each size, evenly spaced over the series.
 STARTS = 10

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.methods import METHODS, check_series
-from analysis.memory.fractional_noise import fractional_gaussian_noise
+from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
+from workloadkit.analysis.memory.fractional_noise import fractional_gaussian_noise
 
 #: Lengths of series and Hurst parameters of the table.
 LENGTHS = (256, 1024, 4096, 16384, 65536)

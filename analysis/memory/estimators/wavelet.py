@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.memory.estimators.line import HurstFit, fit_line
+from workloadkit.analysis.memory.estimators.line import HurstFit, fit_line
 
 _ROOT = np.sqrt(3)
 #: Daubechies filter with two vanishing moments: its details are free of mean and linear trend.

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.queue_models.cross_check import estimates
-from analysis.queue_models.cross_check.measuring import Group, MeasuredRun, measure_run
-from analysis.queue_models.cross_check.models import CheckedModel, find_model, in_words
-from analysis.queue_models.cross_check.points import CheckedPoint, cases_of
-from analysis.queue_models.cross_check.result import CrossCheck
-from analysis.queue_models.cross_check.sites import starts_on_sites
-from analysis.queue_models.cross_check.warmup import mser
-from queueing.errors import QueueingError
+from workloadkit.analysis.queue_models.cross_check import estimates
+from workloadkit.analysis.queue_models.cross_check.measuring import Group, MeasuredRun, measure_run
+from workloadkit.analysis.queue_models.cross_check.models import CheckedModel, find_model, in_words
+from workloadkit.analysis.queue_models.cross_check.points import CheckedPoint, cases_of
+from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
+from workloadkit.analysis.queue_models.cross_check.sites import starts_on_sites
+from workloadkit.analysis.queue_models.cross_check.warmup import mser
 from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.intervals import student_t
 from workloadkit.provenance import plain, seed_of
+from workloadkit.queueing.errors import QueueingError
 from workloadkit.settings import Crosscheck
 from workloadkit.settings.setting import settings_of, takes
 from workloadkit.simulation.simulate import simulate

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.queue_models.cross_check.measuring import Group, MeasuredRun
+from workloadkit.analysis.queue_models.cross_check.measuring import Group, MeasuredRun
 
 #: Allowed difference in standard deviations of a normal distribution (two-sided p = 6.3e-5).
 STANDARD_ERRORS = 4.0

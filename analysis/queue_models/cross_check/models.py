@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.queue_models.cross_check.estimates import Kind
-from analysis.queue_models.cross_check.measuring import Group
-from queueing.probability import Constant, Exponential, Hyperbolic, Probability, TableProbability
-from queueing.response_function import Form
-from queueing.think_time import Breaks
+from workloadkit.analysis.queue_models.cross_check.estimates import Kind
+from workloadkit.analysis.queue_models.cross_check.measuring import Group
 from workloadkit.errors import ParameterError, among, check_count, check_positive, quoted
+from workloadkit.queueing.probability import (
+    Constant,
+    Exponential,
+    Hyperbolic,
+    Probability,
+    TableProbability,
+)
+from workloadkit.queueing.response_function import Form
+from workloadkit.queueing.think_time import Breaks
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, pauses
 

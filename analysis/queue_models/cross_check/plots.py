@@ -9,11 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from analysis import style
+from workloadkit.analysis import style
 from workloadkit.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
-    from analysis.queue_models.cross_check.result import CrossCheck
+    from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 
 _LINEAR = 3.0  # in allowed differences; larger ones are drawn on a logarithmic scale
 

@@ -6,14 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import queueing
-from analysis.queue_models.cross_check.models import CheckedModel, Point, simulated_users
-from queueing.arguments import numbers
-from queueing.errors import QueueingError, QueueingWarning
-from queueing.probability import as_probability
-from queueing.response_function import Form
-from queueing.think_time import as_think
+from workloadkit import queueing
+from workloadkit.analysis.queue_models.cross_check.models import (
+    CheckedModel,
+    Point,
+    simulated_users,
+)
 from workloadkit.errors import ParameterError, WorkloadWarning, among, plural, quoted
+from workloadkit.queueing.arguments import numbers
+from workloadkit.queueing.errors import QueueingError, QueueingWarning
+from workloadkit.queueing.probability import as_probability
+from workloadkit.queueing.response_function import Form
+from workloadkit.queueing.think_time import as_think
 
 
 class CheckedPoint(NamedTuple):

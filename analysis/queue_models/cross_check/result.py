@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult
 
 #: Columns of the table of points that are not parameters.
 OF_RUNS = ("exactness", "warmup", "settled", "independent")
@@ -74,7 +74,10 @@ class CrossCheck(AnalysisResult):
         ParameterError
             For an unknown measure, or if no numeric parameter varies.
         """
-        from analysis.queue_models.cross_check.plots import plot_differences, plot_measure
+        from workloadkit.analysis.queue_models.cross_check.plots import (
+            plot_differences,
+            plot_measure,
+        )
 
         if measure is None:
             return plot_differences(self, ax)

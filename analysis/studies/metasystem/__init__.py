@@ -46,8 +46,14 @@ machines: the gain is also computed while all logs last.
 
 from collections.abc import Iterator
 
-from analysis.reproduction import Drawing, Each, Plan, Result, Study
-from analysis.studies.metasystem import applications, lookup, sending, separate, together
+from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, Study
+from workloadkit.analysis.studies.metasystem import (
+    applications,
+    lookup,
+    sending,
+    separate,
+    together,
+)
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:

@@ -4,9 +4,19 @@ from collections.abc import Iterator, Mapping
 from math import nan
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import Drawing, Each, Log, Plan, Result, above, at_least, below, between
-from analysis.studies.metasystem.sending import HOME, HOUR, RANDOM, table
-from analysis.studies.metasystem.systems import (
+from workloadkit.analysis.reproduction import (
+    Drawing,
+    Each,
+    Log,
+    Plan,
+    Result,
+    above,
+    at_least,
+    below,
+    between,
+)
+from workloadkit.analysis.studies.metasystem.sending import HOME, HOUR, RANDOM, table
+from workloadkit.analysis.studies.metasystem.systems import (
     FOUR,
     Jobs,
     Task,
@@ -213,7 +223,7 @@ def _drawing(found: "pd.DataFrame") -> Drawing:
     """Draw the makespans with the fast machine, relative to those with the wide one."""
     from functools import partial
 
-    from analysis.reproduction import plot_by_group
+    from workloadkit.analysis.reproduction import plot_by_group
     from workloadkit.experiments.intervals import ratio_interval
 
     rows = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Each,
     Log,
     Part,
@@ -14,7 +14,7 @@ from analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from analysis.studies.metasystem.systems import column, resampled
+from workloadkit.analysis.studies.metasystem.systems import column, resampled
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:

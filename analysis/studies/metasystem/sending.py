@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
@@ -15,7 +15,7 @@ from analysis.reproduction import (
     below,
     between,
 )
-from analysis.studies.metasystem.systems import (
+from workloadkit.analysis.studies.metasystem.systems import (
     COST,
     EVERY,
     FOUR,
@@ -270,7 +270,7 @@ def _drawings(found: "dict[Log, pd.DataFrame]") -> Iterator[Drawing]:
     """Draw waits by the age of information, and of the local jobs of each site."""
     from functools import partial
 
-    from analysis.reproduction import plot_by_group
+    from workloadkit.analysis.reproduction import plot_by_group
 
     rows: list[tuple[Any, ...]] = []
     for log, of_runs in found.items():

@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterator, Mapping
 from math import nan
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import ALL_LOGS, Each, Log, Plan, Result, above, between, printed
-from analysis.studies.metasystem.sending import (
+from workloadkit.analysis.reproduction import (
+    ALL_LOGS,
+    Each,
+    Log,
+    Plan,
+    Result,
+    above,
+    between,
+    printed,
+)
+from workloadkit.analysis.studies.metasystem.sending import (
     ALL_FRESH,
     ALL_HOME,
     DAILY,
@@ -14,7 +23,7 @@ from analysis.studies.metasystem.sending import (
     HOURLY,
     VARIANTS,
 )
-from analysis.studies.metasystem.systems import (
+from workloadkit.analysis.studies.metasystem.systems import (
     EVERY,
     FOUR,
     LOCAL,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import Drawing, Each, Plan, Result, above, below, between
-from analysis.studies.metasystem.sending import HOME, MINUTE, table
-from analysis.studies.metasystem.systems import (
+from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, above, below, between
+from workloadkit.analysis.studies.metasystem.sending import HOME, MINUTE, table
+from workloadkit.analysis.studies.metasystem.systems import (
     FOUR,
     LOCAL,
     WAIT,
@@ -138,7 +138,7 @@ def _drawing(found: "pd.DataFrame") -> Drawing:
     """Draw the waits of meta and local jobs, relative to those with one site each."""
     from functools import partial
 
-    from analysis.reproduction import plot_by_group
+    from workloadkit.analysis.reproduction import plot_by_group
     from workloadkit.experiments.intervals import ratio_interval
 
     rows = [

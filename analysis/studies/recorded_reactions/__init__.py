@@ -66,7 +66,7 @@ smoothing and bounds were chosen with the recorded results known, not before.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Axis,
     Claim,
@@ -81,13 +81,13 @@ from analysis.reproduction import (
     at_most,
     below,
 )
-from analysis.reproduction.sources import ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS, without
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from analysis.studies.recorded_reactions.scores import Played
+    from workloadkit.analysis.studies.recorded_reactions.scores import Played
 
     Gains = NDArray[np.float64]
     Synthetic = dict[tuple[str, str], dict[Log, list[Gains]]]
@@ -127,9 +127,9 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     """Forecast the activity after outages, in recorded and synthetic logs."""
     import numpy as np
 
-    from analysis.studies.recorded_reactions import measuring
-    from analysis.studies.recorded_reactions.figures import draw_log
-    from analysis.studies.recorded_reactions.scores import gains
+    from workloadkit.analysis.studies.recorded_reactions import measuring
+    from workloadkit.analysis.studies.recorded_reactions.figures import draw_log
+    from workloadkit.analysis.studies.recorded_reactions.scores import gains
 
     interrupted, pooled = plan.reading["interrupted"], plan.reading["change"] == "pooled"
     parts = [part for log in plan.logs for part in measuring.parts_of(log, interrupted)]
@@ -176,7 +176,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 
 def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
     """Compare the time after outages with the weeks before: users of a loaded system do less."""
-    from analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED
+    from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED
 
     for hours, n_bins in ((6, 2), (24, None)):
         counted = slice(SCORED.start, None if n_bins is None else SCORED.start + n_bins)
@@ -211,7 +211,7 @@ def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator
     """Test whether users who react predict better than open ones, and better than in controls."""
     import numpy as np
 
-    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
+    from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES
 
     for q, quantity in enumerate(QUANTITIES):
         for users in REACTING:
@@ -232,8 +232,8 @@ def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Resu
     """Report the gains by kind of outage: scheduled, surprise, or unclear."""
     import numpy as np
 
-    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
-    from analysis.studies.recorded_reactions.measuring import TESTED
+    from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES
+    from workloadkit.analysis.studies.recorded_reactions.measuring import TESTED
 
     kinds = np.array([item.kind for item in found])
     for kind in KINDS:
@@ -253,7 +253,7 @@ def _power(
 
     And whether recorded users gain as much as those who are so.
     """
-    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
+    from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES
     from workloadkit.experiments.intervals import share_interval
 
     for q, quantity in enumerate(QUANTITIES):
@@ -293,7 +293,7 @@ def _as_such(log: Log, words: str, recorded: Result, tests: list[Result]) -> Res
 
 def _tested(gain: "Gains", q: int) -> "Gains":
     """Return what is tested: the gain after outages, less that in controls where these are fair."""
-    from analysis.studies.recorded_reactions.forecasting import QUANTITIES
+    from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES
 
     return gain[:, 0, q] - gain[:, 1, q] if QUANTITIES[q] in CONTROLLED else gain[:, 0, q]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from analysis.reproduction import Drawing, Log
-from analysis.studies.recorded_reactions.forecasting import (
+from workloadkit.analysis.reproduction import Drawing, Log
+from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     BIN,
     N_AFTER,
     N_BEFORE,
@@ -15,8 +15,8 @@ from analysis.studies.recorded_reactions.forecasting import (
     QUANTITIES,
     SCORED,
 )
-from analysis.studies.recorded_reactions.scores import Played, change_of, forecast
-from analysis.studies.recorded_reactions.users import BEHAVIOURS
+from workloadkit.analysis.studies.recorded_reactions.scores import Played, change_of, forecast
+from workloadkit.analysis.studies.recorded_reactions.users import BEHAVIOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_hours(data: pd.DataFrame, ax: "Axes | None" = None) -> "list[Axes]":
     ax : Axes, optional
         Default: the current Axes.
     """
-    from analysis import style
+    from workloadkit.analysis import style
 
     axes = style.panels(style.current_axes(ax), 2 * len(QUANTITIES), rows=len(QUANTITIES))
     for row, quantity in enumerate(QUANTITIES):

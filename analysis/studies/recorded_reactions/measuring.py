@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reproduction import Log
-from analysis.studies.recorded_reactions.forecasting import RUNS, play
-from analysis.studies.recorded_reactions.scores import Played, gains
-from analysis.studies.recorded_reactions.synthetic import population_of, synthetic_log
-from analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users
-from analysis.studies.recorded_reactions.windows import Pair, outside, pairs_of
+from workloadkit.analysis.reproduction import Log
+from workloadkit.analysis.studies.recorded_reactions.forecasting import RUNS, play
+from workloadkit.analysis.studies.recorded_reactions.scores import Played, gains
+from workloadkit.analysis.studies.recorded_reactions.synthetic import population_of, synthetic_log
+from workloadkit.analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users
+from workloadkit.analysis.studies.recorded_reactions.windows import Pair, outside, pairs_of
 from workloadkit.trace import Trace
 
 #: Users in the synthetic logs of the test, in addition to open ones.

@@ -6,7 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED, Case, react
+from workloadkit.analysis.studies.recorded_reactions.forecasting import (
+    QUANTITIES,
+    SCORED,
+    Case,
+    react,
+)
 
 #: Range of the fitted size: the relative standard error of a predicted mean is at least about 1/5.
 SIZES = (0.05, 20.0)

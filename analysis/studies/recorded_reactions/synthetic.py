@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.studies.recorded_reactions.templates import SERVED, down
-from analysis.studies.recorded_reactions.windows import Pair
+from workloadkit.analysis.studies.recorded_reactions.templates import SERVED, down
+from workloadkit.analysis.studies.recorded_reactions.windows import Pair
 from workloadkit.errors import WorkloadWarning
 from workloadkit.provenance import seed_of
 from workloadkit.simulation.populations import Resampled

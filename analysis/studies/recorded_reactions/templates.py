@@ -5,7 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.studies.recorded_reactions.windows import AFTER, TAIL, WARM_UP, OutageWindow
+from workloadkit.analysis.studies.recorded_reactions.windows import (
+    AFTER,
+    TAIL,
+    WARM_UP,
+    OutageWindow,
+)
 from workloadkit.clock import DAY, WEEK
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.outages import Outage, Outages

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from analysis.reactions.continuation import fit_continuation
+from workloadkit.analysis.reactions.continuation import fit_continuation
 from workloadkit.clock import DAY
 from workloadkit.errors import check_not_negative
 from workloadkit.simulation.engine import User
@@ -55,7 +55,7 @@ class ByResponse:
 
     def compiled(self, present: Present) -> Any:
         """Return the compiled form of the behaviour, new for each simulation."""
-        from analysis.studies.recorded_reactions.users_kernel import Continuing
+        from workloadkit.analysis.studies.recorded_reactions.users_kernel import Continuing
 
         activities = present.activities
         last = activities.first_job[1:] - 1

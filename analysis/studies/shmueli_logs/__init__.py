@@ -26,11 +26,11 @@ nothing is random.
 
 from collections.abc import Iterator
 
-from analysis.reproduction import Drawing, Each, Plan, Result, Study
-from analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS
-from analysis.studies.shmueli_logs.figures import draw_all
-from analysis.studies.shmueli_logs.measuring import SiteTask, look
-from analysis.studies.shmueli_logs.statements import (
+from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, Study
+from workloadkit.analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS
+from workloadkit.analysis.studies.shmueli_logs.figures import draw_all
+from workloadkit.analysis.studies.shmueli_logs.measuring import SiteTask, look
+from workloadkit.analysis.studies.shmueli_logs.statements import (
     across,
     combined,
     counts,

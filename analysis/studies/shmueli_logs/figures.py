@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import Drawing, Log
-from analysis.studies.shmueli_logs.measuring import SiteFindings
+from workloadkit.analysis.reproduction import Drawing, Log
+from workloadkit.analysis.studies.shmueli_logs.measuring import SiteFindings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +29,13 @@ CYCLES = {
 
 def draw_all(found: Mapping[Log, SiteFindings], together: SiteFindings) -> Iterator[Drawing]:
     """Draw each figure: a curve for each log, and for all combined."""
-    from analysis.reactions.figures import plot_think_time_bins
-    from analysis.site.plots import plot_site_curves, plot_site_cycle, site_curves, site_cycle
+    from workloadkit.analysis.reactions.figures import plot_think_time_bins
+    from workloadkit.analysis.site.plots import (
+        plot_site_curves,
+        plot_site_cycle,
+        site_curves,
+        site_cycle,
+    )
 
     site = together.site
     for name, title in DISTRIBUTIONS.items():
@@ -60,8 +65,8 @@ def _mapping(found: Mapping[Log, SiteFindings]) -> Drawing:
 
 
 def _plot_mapping(data: "pd.DataFrame", ax: Any = None) -> Any:
-    from analysis import style
-    from analysis.reactions.figures import probability_axes
+    from workloadkit.analysis import style
+    from workloadkit.analysis.reactions.figures import probability_axes
 
     ax = style.current_axes(ax)
     for (name, points), line in zip(data.groupby(level="log"), style.LINES, strict=False):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.reproduction import Log
-from analysis.reproduction.sources import without_cancelled
+from workloadkit.analysis.reproduction import Log
+from workloadkit.analysis.reproduction.sources import without_cancelled
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.reactions.service_bins import Reactions
+    from workloadkit.analysis.reactions.service_bins import Reactions
     from workloadkit.site import Empirical, SiteDistributions
 
 _SEED = 31
@@ -58,9 +58,9 @@ class SiteFindings(NamedTuple):
 
 def look(task: SiteTask, rng: Any) -> SiteFindings:
     """Measure one log, or several combined."""
-    from analysis.reactions import followed_jobs
-    from analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
-    from analysis.reactions.service_bins import reactions_of
+    from workloadkit.analysis.reactions import followed_jobs
+    from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
+    from workloadkit.analysis.reactions.service_bins import reactions_of
     from workloadkit.site import site_distributions
 
     traces = [without_cancelled(log, task.cancelled) for log in task.logs]
@@ -93,7 +93,7 @@ def variation(values: ArrayLike) -> float:
     >>> round(variation([1, 2, 3]), 9)
     0.5
     """
-    from analysis.distributions.marginals import describe
+    from workloadkit.analysis.distributions.marginals import describe
 
     return describe(values)["cv"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS
-from analysis.reproduction import (
+from workloadkit.analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Log,
     Plan,
@@ -21,9 +21,9 @@ from analysis.reproduction import (
     printed,
     read_table,
 )
-from analysis.reproduction.sources import without
-from analysis.studies.shmueli_creasy import CLASSES
-from analysis.studies.shmueli_logs.measuring import (
+from workloadkit.analysis.reproduction.sources import without
+from workloadkit.analysis.studies.shmueli_creasy import CLASSES
+from workloadkit.analysis.studies.shmueli_logs.measuring import (
     KINDS,
     SiteFindings,
     awaited,

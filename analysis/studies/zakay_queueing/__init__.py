@@ -33,17 +33,20 @@ almost 0 within a few run times, and 0.8 / (0.5 r + 1) slowly.
 
 from collections.abc import Iterator
 
-from analysis.reproduction import Drawing, Each, Plan, Result, Study
-from analysis.studies.zakay_queueing.constant_p import (
+from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, Study
+from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     compare_closed,
     compare_growing,
     compare_relations,
     compare_think_time,
 )
-from analysis.studies.zakay_queueing.figures import draw_all
-from analysis.studies.zakay_queueing.points import all_points
-from analysis.studies.zakay_queueing.reacting_p import compare_reacting, compare_run_times
-from analysis.studies.zakay_queueing.simulations import PointTask, simulate
+from workloadkit.analysis.studies.zakay_queueing.figures import draw_all
+from workloadkit.analysis.studies.zakay_queueing.points import all_points
+from workloadkit.analysis.studies.zakay_queueing.reacting_p import (
+    compare_reacting,
+    compare_run_times,
+)
+from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:

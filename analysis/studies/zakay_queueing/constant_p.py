@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import Result
-from analysis.studies.zakay_queueing import points as at
-from analysis.studies.zakay_queueing.points import Point
-from analysis.studies.zakay_queueing.statements import (
+from workloadkit.analysis.reproduction import Result
+from workloadkit.analysis.studies.zakay_queueing import points as at
+from workloadkit.analysis.studies.zakay_queueing.points import Point
+from workloadkit.analysis.studies.zakay_queueing.statements import (
     MUCH,
     SETTLED,
     Side,
@@ -14,7 +14,7 @@ from analysis.studies.zakay_queueing.statements import (
     lies_far,
     reaches,
 )
-from analysis.studies.zakay_queueing.theory import predict
+from workloadkit.analysis.studies.zakay_queueing.theory import predict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import Drawing
-from analysis.studies.zakay_queueing import points as at
-from analysis.studies.zakay_queueing.points import Point, reopened
-from analysis.studies.zakay_queueing.simulations import TIMES
-from analysis.studies.zakay_queueing.theory import predict, run_times
+from workloadkit.analysis.reproduction import Drawing
+from workloadkit.analysis.studies.zakay_queueing import points as at
+from workloadkit.analysis.studies.zakay_queueing.points import Point, reopened
+from workloadkit.analysis.studies.zakay_queueing.simulations import TIMES
+from workloadkit.analysis.studies.zakay_queueing.theory import predict, run_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def plot_sweep(
     data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str, log: bool = False
 ) -> "list[Axes]":
     """Plot each measure in a panel, against the varied parameter."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     axes = style.panels(style.current_axes(ax), len(MEASURES), rows=2)
     for panel, (name, title) in zip(axes, MEASURES.items(), strict=True):
@@ -96,7 +96,7 @@ def plot_sweep(
 
 def plot_relations(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes]":
     """Draw response, throughput and throughput per user against each other."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     axes = style.panels(style.current_axes(ax), 3)
     titles = {"X": "throughput", "R": "mean response, in S", "X_per_user": "throughput per user"}
@@ -113,7 +113,7 @@ def plot_relations(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes
 
 def plot_closed(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes]":
     """Draw response and throughput of closed users against their number and each other."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     axes = style.panels(style.current_axes(ax), 3)
     titles = {"x": "closed users N", "Rc": "mean response, in S", "Xc": "throughput"}
@@ -132,7 +132,7 @@ def plot_closed(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes]":
 
 def plot_run_times(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes]":
     """Draw the distributions of the run times of jobs that were the last, and of the others."""
-    from analysis import style
+    from workloadkit.analysis import style
 
     groups = list(data.groupby("panel", sort=False))
     axes = style.panels(style.current_axes(ax), len(groups), rows=2, share_y=True)
@@ -197,7 +197,7 @@ def _lines(panel: "Axes", data: "pd.DataFrame", x: str, y: str) -> None:
     """Draw theory as lines, simulation as points with intervals."""
     import numpy as np
 
-    from analysis import style
+    from workloadkit.analysis import style
 
     for look, (line, its) in zip(style.LINES, data.groupby("line", sort=False), strict=False):
         theory = its[its["made_by"] == "theory"]

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.reproduction import Result
-from analysis.studies.zakay_queueing import points as at
-from analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
-from analysis.studies.zakay_queueing.statements import (
+from workloadkit.analysis.reproduction import Result
+from workloadkit.analysis.studies.zakay_queueing import points as at
+from workloadkit.analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
+from workloadkit.analysis.studies.zakay_queueing.statements import (
     NEAR,
     SETTLED,
     Side,
@@ -14,7 +14,7 @@ from analysis.studies.zakay_queueing.statements import (
     lies_far,
     reaches,
 )
-from analysis.studies.zakay_queueing.theory import predict, run_time_bias
+from workloadkit.analysis.studies.zakay_queueing.theory import predict, run_time_bias
 
 if TYPE_CHECKING:
     import numpy as np

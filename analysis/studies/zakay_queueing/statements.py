@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from analysis.reproduction import ALL_LOGS, Claim, Result, above, below, between
-from analysis.reproduction.claims import Kind
+from workloadkit.analysis.reproduction import ALL_LOGS, Claim, Result, above, below, between
+from workloadkit.analysis.reproduction.claims import Kind
 
 if TYPE_CHECKING:
     import pandas as pd

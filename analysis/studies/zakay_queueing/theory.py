@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
+from workloadkit.analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def chance(text: str) -> Any:
     """Return p in the form of `queueing.reopen`."""
-    import queueing
+    from workloadkit import queueing
 
     forms = {
         EXPONENTIAL: queueing.exponential(1.0),
@@ -48,7 +48,7 @@ def run_time_bias(point: Point) -> float:
 
 
 def _continuation(point: Point) -> Any:
-    import queueing
+    from workloadkit import queueing
 
     return queueing.reopen(point.lam, chance(point.p), point.Z, 1.0).continuation()
 
@@ -56,7 +56,7 @@ def _continuation(point: Point) -> Any:
 def _mixed(rows: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
-    import queueing
+    from workloadkit import queueing
 
     lam, N, Z = (rows[name].to_numpy(dtype=float) for name in ("lam", "N", "Z"))
     found = queueing.mixed(lam, N, Z, 1.0)
@@ -67,7 +67,7 @@ def _mixed(rows: "pd.DataFrame") -> "pd.DataFrame":
 def _reopen(rows: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
-    import queueing
+    from workloadkit import queueing
 
     names = ("X", "U", "R", "jobs_per_user", "time_per_user", "X_per_user")
     parts = []

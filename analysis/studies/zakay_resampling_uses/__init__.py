@@ -46,9 +46,16 @@ them. Jobs that never ran, jobs of unknown user and jobs larger than the machine
 
 from collections.abc import Iterator, Mapping
 
-from analysis.reproduction import Each, Log, Plan, Result, Study
-from analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS, without
-from analysis.studies.zakay_resampling_uses.measuring import (
+from workloadkit.analysis.reproduction import Each, Log, Plan, Result, Study
+from workloadkit.analysis.reproduction.sources import (
+    OVERRUN,
+    SPARE,
+    START,
+    TEMPORARY,
+    ZAKAY_LOGS,
+    without,
+)
+from workloadkit.analysis.studies.zakay_resampling_uses.measuring import (
     MIXED,
     disturb,
     flurries,
@@ -58,7 +65,7 @@ from analysis.studies.zakay_resampling_uses.measuring import (
     mix,
     quarters,
 )
-from analysis.studies.zakay_resampling_uses.statements import (
+from workloadkit.analysis.studies.zakay_resampling_uses.statements import (
     RATES,
     all_logs,
     figure_10,

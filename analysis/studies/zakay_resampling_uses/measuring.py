@@ -5,11 +5,11 @@ from itertools import combinations
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     Log,
     Reading,
 )
-from analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.sources import (
     easy,
     temporary,
 )
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from analysis.logs.comparison import ComparedLog
+    from workloadkit.analysis.logs.comparison import ComparedLog
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -65,7 +65,7 @@ def alike(trace: "Trace", new: "Iterable[Trace]", begin: float) -> Likeness:
     """Measure the distances of the distributions of new logs from those of a log."""
     import pandas as pd
 
-    from analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
 
     names = (*FIGURE_4, *FIGURE_5)
     original = _look(trace, names, begin)
@@ -77,8 +77,8 @@ def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Like
     """Measure the distances for parts of logs five times longer; one row per run and part."""
     import pandas as pd
 
-    from analysis.logs.distributions import kolmogorov_smirnov
-    from analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.logs.distributions import kolmogorov_smirnov
+    from workloadkit.analysis.resampling.validation import FIGURE_4
     from workloadkit.provenance import seed_of
 
     log, reading, runs = task
@@ -207,7 +207,7 @@ def manipulate(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "p
     import numpy as np
     import pandas as pd
 
-    from analysis.logs.distributions import kolmogorov_smirnov
+    from workloadkit.analysis.logs.distributions import kolmogorov_smirnov
     from workloadkit.provenance import seed_of
     from workloadkit.resample.locality import enhance_locality, reduce_locality
     from workloadkit.resample.user_table import user_table
@@ -238,7 +238,7 @@ def manipulate(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "p
 
 
 def _jobs(log: Log) -> "Trace":
-    from analysis.resampling.measures import comparable
+    from workloadkit.analysis.resampling.measures import comparable
 
     return comparable(log.read())
 
@@ -266,7 +266,7 @@ def _look(
     trace: "Trace", distributions: Iterable[str], begin: float | None = None
 ) -> "ComparedLog":
     """Measure the distributions of a log, with days from its begin or first submission."""
-    from analysis.logs.comparison import extract
+    from workloadkit.analysis.logs.comparison import extract
 
     looked = extract(trace, distributions=distributions)
     if begin is None:
@@ -278,7 +278,7 @@ def _look(
 
 def _apart(original: "ComparedLog", new: "ComparedLog") -> dict[str, float]:
     """K-S distances of all distributions; number of users, relative; differences of means."""
-    from analysis.logs.distributions import kolmogorov_smirnov
+    from workloadkit.analysis.logs.distributions import kolmogorov_smirnov
 
     found: dict[str, float] = {}
     for name, values in new.samples.items():
@@ -337,7 +337,7 @@ def _overtaking(trace: "Trace", new: "Trace") -> float:
 
 
 def _depth(trace: "Trace") -> float:
-    from analysis.locality.stack import mean_depths
+    from workloadkit.analysis.locality.stack import mean_depths
 
     return mean_depths(trace)["run"]
 

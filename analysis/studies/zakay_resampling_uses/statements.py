@@ -5,7 +5,7 @@ from itertools import combinations
 from math import nan
 from typing import TYPE_CHECKING
 
-from analysis.reproduction import (
+from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
     Log,
@@ -17,7 +17,7 @@ from analysis.reproduction import (
     between,
     printed,
 )
-from analysis.studies.zakay_resampling_uses.measuring import (
+from workloadkit.analysis.studies.zakay_resampling_uses.measuring import (
     END,
     MIXED,
     PARTS,
@@ -31,7 +31,7 @@ from analysis.studies.zakay_resampling_uses.measuring import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.logs.comparison import ComparedLog
+    from workloadkit.analysis.logs.comparison import ComparedLog
 
 #: Largest K-S distance of distributions that are "very similar" and "generally similar".
 VERY_SIMILAR, SIMILAR = 0.1, 0.2
@@ -42,8 +42,8 @@ RATES = (0.0, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
 
 def figures_4_and_5(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Report the similarity of resampled logs to the original."""
-    from analysis.logs.distributions import DISTRIBUTIONS
-    from analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
 
     shown = log.name == "ANL-Intrepid"
     place = "Figure 4" if shown else "section 5.1"
@@ -64,7 +64,7 @@ def _very_similar(found: "Sequence[Likeness | None]") -> tuple[float, float, flo
     """Share of the distributions that are very similar, mean of the runs."""
     import numpy as np
 
-    from analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.validation import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
 
     here = [of.runs[list(FIGURE_4)].to_numpy() for of in found if of is not None]
@@ -77,8 +77,8 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
     """Report the share of cases in which resampled logs are similar, and the loss of locality."""
     import numpy as np
 
-    from analysis.logs.distributions import DISTRIBUTIONS, kolmogorov_smirnov
-    from analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, kolmogorov_smirnov
+    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
     from workloadkit.experiments.intervals import mean_interval
 
     if not found:
@@ -119,8 +119,8 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
 
 def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Report the similarity of parts of a longer log to the log, and to each other."""
-    from analysis.logs.distributions import DISTRIBUTIONS
-    from analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
+    from workloadkit.analysis.resampling.validation import FIGURE_4
 
     place, names = "Figure 10", list(FIGURE_4)
     by_run = None
