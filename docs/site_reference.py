@@ -39,7 +39,8 @@ from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 from workloadkit.simulation.replaying.policies import ANY, proofs
 
-PACKAGES = (workloadkit, analysis, queueing)
+#: Packages by the page that describes them.
+PACKAGES = {"analysis": analysis, "queueing": queueing, "workloadkit": workloadkit}
 
 OPERATIONS: tuple[tuple[str, str, type[Settings]], ...] = (
     ("wk.simulate", "simulate", settings.Simulate),
@@ -96,10 +97,10 @@ def pages() -> dict[str, str]:
         "studies.md": _table(("study", "title", "runs", "minutes"), map(_study_row, study_names())),
         "searches.md": "\n\n".join(map(_search, read_table(SEARCHES / "commands.csv"))),
         **{f"studies/{name}.md": _study(name) for name in study_names()},
-        **{f"api-{package.__name__}.md": "\n".join(_package(package)) for package in PACKAGES},
+        **{f"api-{page}.md": "\n".join(_package(package)) for page, package in PACKAGES.items()},
         **{
             f"api/{path}.{name}.rst": _described(path, name)
-            for package in PACKAGES
+            for package in PACKAGES.values()
             for path, name in public_names(package)
         },
     }
@@ -351,7 +352,8 @@ def public_names(package: ModuleType, path: str = "") -> Iterator[tuple[str, str
     for name in exports(package):
         thing = getattr(package, name)
         if isinstance(thing, ModuleType):
-            yield from public_names(thing, f"{path}.{name}")
+            if thing not in PACKAGES.values():  # these are described by themselves
+                yield from public_names(thing, f"{path}.{name}")
         else:
             yield path, name
 
@@ -389,9 +391,9 @@ def _listed(path: str, names: Iterable[str]) -> str:
 
 def _described(path: str, name: str) -> str:
     thing, full = _object(f"{path}.{name}"), f"{path}.{name}"
-    package = path.partition(".")[0]
+    page = next(page for page, package in PACKAGES.items() if path.startswith(package.__name__))
     text = (
-        f":orphan:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{package}`.\n\n"
+        f":orphan:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{page}`.\n\n"
         f".. currentmodule:: {path}\n\n"
     )
     if inspect.isclass(thing) and (first := _first_names()[thing]) != full:
@@ -404,7 +406,7 @@ def _described(path: str, name: str) -> str:
 @cache
 def _first_names() -> dict[type, str]:
     """Return the first public name of each class; some have two."""
-    names = [f"{path}.{name}" for package in PACKAGES for path, name in public_names(package)]
+    names = [f"{path}.{name}" for p in PACKAGES.values() for path, name in public_names(p)]
     return {cls: name for name in reversed(names) if inspect.isclass(cls := _object(name))}
 
 
