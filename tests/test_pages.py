@@ -27,8 +27,11 @@ PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(p
 LONG = (
     "add-utility-functions",
     "answers-for-a-site",
+    "benchmark",
     "choose-jobs",
     "compare-two-months",
+    "reserve-processors",
+    "step-a-simulation",
     "theory-against-simulation",
     "write-a-scheduler",
 )

@@ -97,6 +97,7 @@ def test_times_from_the_first_job_of_a_sequence(logs):
     assert (np.diff(moved) == np.diff(second.column("submit"))).all()
 
 
+@pytest.mark.slow
 def test_orders_are_those_of_a_program_of_its_own(logs):
     (jobs,) = sequences(None, 1)
     columns = (jobs.column(name).tolist() for name in ("submit", "run", "procs"))
@@ -107,6 +108,7 @@ def test_orders_are_those_of_a_program_of_its_own(logs):
         assert ours == pytest.approx(expected, rel=1e-12), name
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(logs):
     findings = run_study(studies.load_study("carastan"), logs, runs=2, rng=1)
     found = {(r.log.name, r.claim.quantity): r for r in findings.results}

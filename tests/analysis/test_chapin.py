@@ -72,6 +72,7 @@ def test_metrics_contradict_each_other_about_two_schedulers():
     assert chapin._against(values, "mean response", "mean wait") == []
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(tmp_path):
     sample = wk.load_sample()
     begin = sample.take(np.flatnonzero(sample.column("submit") < 3 * 86400))

@@ -212,6 +212,7 @@ def test_open_users_of_a_mixed_queue_submit_again_by_the_same_chance():
 # The check itself.
 
 
+@pytest.mark.slow
 def test_the_utilisation_is_that_of_a_server():
     found = crosscheck("mmc", lam=1.0, S=1.0, servers=4, **QUICK)
     row = found.table.set_index("measure").loc["U"]
@@ -220,6 +221,7 @@ def test_the_utilisation_is_that_of_a_server():
     assert row["error"] < 0.01 * 0.25  # of 1 for all four
 
 
+@pytest.mark.slow
 def test_sites_of_one_processor_serve_as_one_queue():
     """The least remaining work, of fresh information and exact run times."""
     tables = [

@@ -42,6 +42,7 @@ def test_the_published_tables_are_whole():
     )
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(tmp_path):
     sample = wk.load_sample()
     begin = sample.take(np.flatnonzero(sample.column("submit") < 3 * lawson.WEEK))

@@ -79,6 +79,7 @@ def small(tmp_path, rng, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(small):
     study = studies.load_study("lee")
     logs = reproduction.find_logs(study.logs, small)

@@ -119,6 +119,7 @@ def small_log(folder, name, n_jobs, faster=1):
     return Log(name, STUDY.logs[name], path)
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(tmp_path):
     log = small_log(tmp_path, "LANL-CM5", 700, faster=2)
     values = shapes_of_log(Part(log, 1, READING), np.random.default_rng(1))

@@ -236,6 +236,7 @@ def test_users_go_on_by_the_response_time():
     assert 1 <= found.count((0, 1900, 90_000)) <= 14
 
 
+@pytest.mark.slow
 def test_both_engines_let_users_go_on_alike():
     trace = busy(2, np.random.default_rng(8))
     pair = down_at([1])

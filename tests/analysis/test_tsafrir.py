@@ -83,6 +83,7 @@ def test_other_results_contradict():
     assert found["KTH-SP2", "mean wait, EASY++ over EASY (%)"].verdict == "too uncertain"
 
 
+@pytest.mark.slow
 def test_the_study_on_a_small_log(tmp_path):
     sample = wk.load_sample()
     wk.write_swf(sample.take(range(1500)), tmp_path / "KTH-SP2-1996-2.1-cln.swf")

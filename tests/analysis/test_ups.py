@@ -154,6 +154,7 @@ def test_of_a_log_that_is_not_here_there_is_no_input():
         assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}
 
 
+@pytest.mark.slow
 def test_all_schedulers_meet_the_same_users(tmp_path, monkeypatch):
     """Where nobody waits, nobody has an effect; an hour has so many jobs as the log has."""
     simulate, asked = wk.simulate, []

@@ -58,6 +58,7 @@ def test_without_criticality_this_is_easy(seed, overrun, passes, spare, strict):
         assert creasy.start.tolist() == easy.start.tolist()
 
 
+@pytest.mark.slow
 def test_no_job_starves_under_an_endless_stream_of_short_jobs():
     """A job as large as the machine waits until its seniority outweighs all criticality."""
     n_short, wide = 4000, 1

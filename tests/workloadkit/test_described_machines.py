@@ -182,6 +182,7 @@ def tiered(*tiers):
     )
 
 
+@pytest.mark.slow
 def test_scores_know_tiers_and_other_policies_say_that_they_do_not(log):
     equal = {"machine": tiered(2, 2), "claim": "amounts", "memory": "none"}
     machine = equal | {"machine": tiered(1, 2)}

@@ -362,6 +362,7 @@ def test_the_kernel_may_return_after_any_search(passes):
     assert found[1:] == found[:1] * 2
 
 
+@pytest.mark.slow
 def test_engines_agree_for_jobs_that_wait_for_others():
     trace = a_log(3, n_jobs=60, scales=[60])
     preceding = np.where(np.arange(60) % 3, np.arange(60), -1)

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-import analysis
 import workloadkit as wk
 from tests.data import format_path
+from workloadkit import analysis
 from workloadkit.executions import executions_of
 from workloadkit.io.lsf import looks_like
 from workloadkit.io.lsf.record import MalformedError, fields_of, parse

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import daily
 from tests.commands import program, run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces
 from workloadkit.following import follow_run
@@ -178,12 +179,13 @@ OWN_JOBS = ("generate jann97", "site", "metasystem", "benchmark workloads")
 COMPILE = ("OUTAGES", "RESERVATIONS", "conservative")
 
 
-DAILY = [None, *(path for path in TRACES if path.name.startswith(("KTH", "SDSC-SP2")))]
-REST = [pytest.param(path, marks=pytest.mark.slow) for path in TRACES if path not in DAILY]
+DAILY = [path for path in TRACES if path.name.startswith(("KTH", "SDSC-SP2"))]
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("path", [*DAILY, *REST], ids=lambda path: getattr(path, "name", "own"))
+@pytest.mark.parametrize(
+    "path", daily([None, *TRACES], DAILY or [None]), ids=lambda path: getattr(path, "name", "own")
+)
 def test_made_logs_violate_no_rule_that_their_log_satisfies(path, tmp_path, monkeypatch):
     log = first_jobs(path)
     monkeypatch.chdir(tmp_path)

@@ -69,7 +69,7 @@ def one_processor(submit, run, n_sites, every=0, **keywords):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "scheduler",
-    ["fcfs", "easy", "conservative", *(pytest.param(s, marks=pytest.mark.slow) for s in OTHERS)],
+    ["fcfs", "easy", *(pytest.param(s, marks=pytest.mark.slow) for s in ("conservative", *OTHERS))],
 )
 def test_one_site_is_an_ordinary_simulation(scheduler, engine):
     for seed in range(4):
@@ -646,6 +646,7 @@ def test_the_schema_of_the_file_describes_it(tmp_path):
     assert set(task["properties"]) == {field.name for field in fields(Task)}
 
 
+@pytest.mark.slow
 def test_the_command_writes_logs_jobs_and_events(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wk.write_swf(busy_log(1), "log.swf")

@@ -91,6 +91,7 @@ def starts(log, nodes, outages, **how):
     return [[start for start, *_ in runs] for runs in expected[0]]
 
 
+@pytest.mark.slow
 def test_where_too_few_cores_are_left_the_jobs_that_started_last_are_stopped():
     log, down = [(0, 9, 9), (1, 9, 9), (2, 9, 9)], Down(5, 7, None, {0: {0}})
     assert starts(log, [4], [down]) == [[0], [1], [2]]

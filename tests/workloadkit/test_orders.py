@@ -239,6 +239,7 @@ def test_a_policy_is_named_as_it_is_parsed():
         assert wk.simulate(trace, policy, procs=1).parameters["scheduler"] == text
 
 
+@pytest.mark.slow
 @given(
     logs(whole),
     fixed_orders,

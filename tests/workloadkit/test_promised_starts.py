@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, agree
+from tests.both_engines import ENGINES, agree, daily
 from tests.examples import examples
 from tests.oracles import promises as oracle
 from tests.small_logs import busy_log
@@ -117,7 +117,7 @@ def test_easy_promises_nothing_at_the_submission():
     assert np.isnan(found.measure("mean_promise_error"))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", daily(ENGINES, {"python"}))
 def test_jobs_inside_accepted_requests_are_promised_their_begin(engine):
     log = wk.Trace.from_columns({"submit": [0, 5], "run": [10, 10], "procs": [4, 4]})
     requests = wk.draw_reservations(log, share=1.0, rng=1)

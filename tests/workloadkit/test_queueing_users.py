@@ -271,6 +271,7 @@ def test_an_end_before_the_first_job():
             wk.simulate(None, "easy", Poisson(1.0, until=1e-9), rng=1, engine=engine)
 
 
+@pytest.mark.slow
 def test_engines_agree_where_much_happens_at_once():
     for users in (
         Poisson(0.8, law="fixed", procs=[1, 2, 5], jobs=300),

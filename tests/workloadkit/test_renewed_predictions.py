@@ -109,7 +109,7 @@ def test_engines_agree_under_every_policy(scheduler):
 @pytest.mark.parametrize(
     "score",
     [
-        "waiting_work",
+        pytest.param("waiting_work", marks=COMPILES),
         pytest.param("running_work+waiting_work,backfill=waiting_work", marks=COMPILES),
         pytest.param("usage+waiting_work,backfill=sjf", marks=COMPILES),
     ],

@@ -62,7 +62,7 @@ BY_ESTIMATE = ("sjf", "easy", lambda job: job[2])
     ("scheduler", "policy", "order"),
     [
         BY_ARRIVAL,
-        BY_ESTIMATE,
+        pytest.param(*BY_ESTIMATE, marks=COMPILES),
         pytest.param("fcfs", "fcfs", lambda job: 0, marks=COMPILES),
         pytest.param("conservative", "conservative", lambda job: 0, marks=COMPILES),
     ],

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.data import COMPILES
 from tests.workloadkit.test_engines_agree import (
     ENGINES,
     MACHINE,
@@ -89,7 +90,10 @@ def test_both_engines_show_and_do_the_same(jobs, overrun, passes, seed):
     [
         {"users": "fluid", "rng": 3},
         {"predictor": "last-two"},
-        {"outages": wk.Outages((wk.Outage(1, 90_000, 200_000, procs=40, announced=0),))},
+        pytest.param(
+            {"outages": wk.Outages((wk.Outage(1, 90_000, 200_000, procs=40, announced=0),))},
+            marks=COMPILES,
+        ),
         {"population": "resampled:weeks=1", "rng": 3},
     ],
     ids=lambda options: next(iter(options)),

@@ -158,7 +158,7 @@ def test_starts_scale_with_a_pass_after_each_event(seed, factor, estimates):
         assert all((found == one).all() for found in (other, *scaled))
 
 
-@pytest.mark.parametrize("users", ["closed", "dependent", "adjusted"])
+@pytest.mark.parametrize("users", daily(["closed", "dependent", "adjusted"], {"dependent"}))
 @given(st.integers(0, 2**20), st.sampled_from(FACTORS[:4]))
 @examples(8)
 def test_users_of_a_log_react_alike_in_all_units(users, seed, factor):
@@ -182,7 +182,7 @@ QUEUES = (
 )
 
 
-@pytest.mark.parametrize("users", QUEUES)
+@pytest.mark.parametrize("users", daily(QUEUES, QUEUES[2:3]))
 def test_queueing_users_have_no_unit(users):
     for policy in ("sjf", "easy:backfill=ljf", "conservative", "wfp3"):
         found = []

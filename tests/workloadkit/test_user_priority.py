@@ -61,6 +61,7 @@ def test_without_weight_of_users_the_heads_are_in_the_order_of_arrival(seed, by,
     assert np.array_equal(ups.start, wk.simulate(trace, "fcfs", **options).start)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_no_user_starves_while_the_wait_has_a_weight():
     # Users 1, 2, … each submit one short job that is ranked before the long one of user 10,000.
