@@ -11,7 +11,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=.
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest lint bench fuzz sample studies benchmark docs constraints clean
+.PHONY: demo test test-all test-lowest test-newest lint bench fuzz sample studies benchmark docs constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -45,6 +45,14 @@ WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hosti
 LOWEST := .venv-lowest
 test-lowest: $(LOWEST)/.dev
 	$(LOWEST)/bin/pytest -n 2 --dist loadfile \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+
+# Tests with the newest version of everything, also of numba beyond its bound.
+NEWEST := .venv-newest
+test-newest: $(NEWEST)/.dev
+	$(NEWEST)/bin/$(INSTALL) --upgrade --upgrade-strategy eager -e '.[dev]'
+	$(NEWEST)/bin/$(INSTALL) --upgrade numba
+	$(NEWEST)/bin/pytest -n 2 --dist loadfile \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
 lint: $(VENV)/.dev
@@ -89,7 +97,7 @@ docs: $(VENV)/.docs
 		-D nb_execution_mode=$(NOTEBOOKS) -d docs/_build/doctrees docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo docs/_build
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) demo docs/_build
 
 # The versions with which the tests pass, for each Python.
 constraints: $(VENV)/.dev
@@ -114,6 +122,12 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 $(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/$(INSTALL) -c constraints.txt -e '.[docs]'
 	touch $(VENV)/.run $(VENV)/.dev $@
+
+$(NEWEST)/.dev: pyproject.toml
+	@$(PYTHON) -c $(NEEDED)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/$(INSTALL) -e '.[dev]'
+	touch $@
 
 $(LOWEST)/.dev: pyproject.toml
 	@$(PYTHON) -c $(NEEDED)

@@ -14,6 +14,7 @@ import numba.core.config
 import numpy as np
 from numba.core import types
 from numba.core.ccallback import _CFuncCompiler  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload, register_jitable
@@ -39,6 +40,22 @@ _OPTIONS: dict[str, Any] = {
     "counting": {"_nrt": True, "pipeline_class": PartCompiler},
     "floats": {"error_model": "numpy", "pipeline_class": FloatsCompiler},
 }
+
+
+def check() -> None:
+    """Raise an AttributeError if the compiler lacks a private part, or has another layout."""
+    for name in ("_get_compiled_object", "_optimize_final_module", "_finalize_final_module"):
+        getattr(JITCodeLibrary, name)
+    context = cpu_target.target_context
+    context.refresh()
+    known = (
+        (types.int64[::1], FIELDS_OF_ARRAY),
+        (types.NumPyRandomGeneratorType("rng"), FIELDS_OF_GENERATOR),
+        (types.NumPyRandomBitGeneratorType("bits"), FIELDS_OF_BITS),
+    )
+    for kind, fields in known:
+        if tuple(context.data_model_manager[kind]._fields) != fields:
+            raise AttributeError(f"numba {numba.__version__} lays out {kind} otherwise")
 
 
 def part(function: Callable[..., Any], how: str) -> Any:
@@ -147,16 +164,9 @@ def _letter(kind: Any) -> str:
 
 
 def _check_layout(kind: Any, layout: Any) -> None:
-    """Check that numbers are laid out as this version of the compiler does."""
+    """Check that arguments are laid out as the compiler does."""
     context = cpu_target.target_context
     context.refresh()
-    models = context.data_model_manager
-    known = (
-        (types.int64[::1], FIELDS_OF_ARRAY),
-        (types.NumPyRandomGeneratorType("rng"), FIELDS_OF_GENERATOR),
-        (types.NumPyRandomBitGeneratorType("bits"), FIELDS_OF_BITS),
-    )
-    if any(tuple(models[kind]._fields) != fields for kind, fields in known):
-        raise LayoutError
-    if context.get_abi_sizeof(models[kind].get_data_type()) != struct_of(layout).size:
+    data = context.data_model_manager[kind].get_data_type()
+    if context.get_abi_sizeof(data) != struct_of(layout).size:
         raise LayoutError

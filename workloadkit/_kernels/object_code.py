@@ -125,7 +125,8 @@ def _module(name: str) -> Any:
 def _compiler() -> Path:
     """Return the directory of the compiler."""
     spec = importlib.util.find_spec("numba")
-    assert spec is not None and spec.submodule_search_locations
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError("numba is not installed")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -264,6 +265,21 @@ def _from_json(layout: Any) -> Any:
         head, *rest = layout
         return (tuple if head == "tuple" else head, *map(_from_json, rest))
     return layout
+
+
+def is_in_use() -> bool:
+    """Whether code was compiled by these versions before."""
+    with suppress(OSError, UntrustedError):
+        return any(path.suffix == _SUFFIX for path in _folder().iterdir())
+    return False
+
+
+def check_loader() -> None:
+    """Raise an AttributeError if llvmlite has not what loading requires, or an ImportError."""
+    import llvmlite.binding as llvm
+
+    for name in ("create_mcjit_compiler", "parse_assembly", "ObjectFileRef", "add_symbol"):
+        getattr(llvm, name)
 
 
 @cache

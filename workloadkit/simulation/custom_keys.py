@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import DISABLE_JIT, counting
+from workloadkit._kernels.compile import counting, interpreted
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen, class_number
@@ -60,7 +60,7 @@ def custom_key(policy: Any, workload: Workload, *, known: bool) -> Any:
         raise _cannot(policy)
     kind, given = _kinds(key, Source(key).digest, tuple(numbers))
     order = kind(np.empty(0, np.int64) if known_by is None else known_by, given(**numbers))
-    if not DISABLE_JIT:
+    if not interpreted():
         _check_compiles(policy, order, workload.submit.dtype)
     return order
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, in_python, kernel, native
+from workloadkit._kernels.compile import chosen_by_type, in_python, interpreted, kernel, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.agenda import Agenda
@@ -53,7 +53,7 @@ class ReactingUsers(NamedTuple):
 
 def reacting(users: Any, dtype: np.dtype) -> ReactingUsers:
     """Return users as a part of the state, with times of a given type."""
-    if DISABLE_JIT:
+    if interpreted():
         return ReactingUsers(users.agenda, users, 0, np.empty(0, np.uint8))
     memory = np.frombuffer(bytearray(pack(*lay_out(users))), np.uint8)
     function = _entry(users, dtype, is_cached=is_built_in(users))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, inline, native
+from workloadkit._kernels.compile import chosen_by_type, inline, interpreted, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.parts import by_part, functions_of, is_built_in
@@ -88,7 +88,7 @@ def predicting(predictor: Any, dtype: np.dtype) -> Predicting:
     corrects = hasattr(functions_of(type(predictor)), "correct")
     corrects = corrects and bool(getattr(predictor, "corrects", True))
     renews = bool(getattr(predictor, "renewed", False))
-    if DISABLE_JIT:
+    if interpreted():
         return Predicting(True, corrects, renews, predictor, 0, np.empty(0, np.uint8))
     layout, words = lay_out(predictor)
     memory = np.frombuffer(bytearray(pack(layout, words)), np.uint8)

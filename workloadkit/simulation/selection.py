@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from workloadkit._kernels.compile import lacks_compiler
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
@@ -106,7 +107,7 @@ def select_parts(
             "the compiled engine runs only parts that have a compiled form; take engine='python' "
             "for custom schedulers and users in plain Python"
         )
-    if site.is_plain:
+    if site.is_plain or (engine == "compiled" and lacks_compiler()):
         engine = "python"
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),

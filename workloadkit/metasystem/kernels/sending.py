@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import DISABLE_JIT, bare, chosen_by_type, inline, kernel, native
+from workloadkit._kernels.compile import bare, chosen_by_type, inline, interpreted, kernel, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit._kernels.reference import by_reference
 from workloadkit.fields import UNKNOWN
@@ -125,7 +125,7 @@ class Entry:
 
     def __init__(self, state: Any) -> None:
         self.state, self.function, self.memory = state, 0, id(self)
-        if DISABLE_JIT:
+        if interpreted():
             _interpreted[self.memory] = self
             return
         self._packed = np.frombuffer(bytearray(pack(*lay_out(state))), np.int8)

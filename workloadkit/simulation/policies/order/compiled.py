@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit._kernels.compile import DISABLE_JIT, in_python, native, of_floats
+from workloadkit._kernels.compile import in_python, interpreted, native, of_floats
 from workloadkit._kernels.floats import in_floats
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.custom import Source
@@ -125,7 +125,7 @@ def scoring(score: Score, memory: kernel.ScoreMemory, dtype: np.dtype) -> Scorin
     if score.function is not None:
         digest = Source(score.function).digest
         act = _act_of(score.function, digest, len(score.program.steps))
-    if DISABLE_JIT:
+    if interpreted():
         return Scoring(score.follows_users, memory, act, memory.value, np.empty(0, np.uint8))
     layout, words = lay_out(memory)
     kept = np.frombuffer(bytearray(pack(layout, words)), np.uint8)
@@ -158,7 +158,7 @@ def _native(score: Score, act: Callable[..., Any], examples: tuple[Any, ...]) ->
 def _act_of(function: Callable[..., Any], digest: str, n_arguments: int) -> Callable[..., Any]:
     """Make the native function of a score that is a function, once per process and source."""
     check_frozen(function)
-    compiled = (in_floats if DISABLE_JIT else of_floats)(in_python(function))
+    compiled = (in_floats if interpreted() else of_floats)(in_python(function))
     follow, run = kernel.follow, kernel.run
     arguments = _arguments(n_arguments)
 
@@ -177,7 +177,7 @@ def _act_of(function: Callable[..., Any], digest: str, n_arguments: int) -> Call
 
 def _arguments(count: int) -> Callable[..., Any]:
     """Return a function of an array that returns its first numbers as a tuple."""
-    if DISABLE_JIT:
+    if interpreted():
         return lambda stack: tuple(stack[:count].tolist())
     from numba import njit
     from numba.np.unsafe.ndarray import to_fixed_tuple

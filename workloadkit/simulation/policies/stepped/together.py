@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import DISABLE_JIT, chosen_by_type, kernel, native
+from workloadkit._kernels.compile import chosen_by_type, interpreted, kernel, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.loop import go_on, play
@@ -49,7 +49,7 @@ class Together:
             )
         ]
         self._show()
-        if not DISABLE_JIT:
+        if not interpreted():
             laid_out = [lay_out(state) for state in self.states]
             if len({layout for layout, _ in laid_out}) > 1:
                 raise ParameterError(
@@ -82,7 +82,7 @@ class Together:
         """Continue all simulations, each with a head."""
         self._places[:, 0] = places
         self._at[:, FOLLOWED], self._at[:, GIVEN] = 0, 1
-        if DISABLE_JIT:
+        if interpreted():
             for state in self.states:
                 play(state)
         else:
