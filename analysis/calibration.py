@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from analysis.formats import duration, share
+from workloadkit.analysis.formats import duration, share
 from workloadkit.errors import WorkloadWarning
 from workloadkit.simulation.as_recorded import distance
 

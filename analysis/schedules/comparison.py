@@ -11,8 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.calibration import warn_of_calibration
-from analysis.schedules.jackknife import (
+from workloadkit import __version__
+from workloadkit.analysis.calibration import warn_of_calibration
+from workloadkit.analysis.schedules.jackknife import (
     check_confidence,
     jackknifed,
     means_without_each,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from analysis.calibration import all_failed
+from workloadkit import analysis
+from workloadkit.analysis.calibration import all_failed
 from workloadkit.clock import DAY
 from workloadkit.experiments import tasks
 from workloadkit.experiments.experiment import Experiment

@@ -79,7 +79,7 @@ def metasystem(
     goes to stdout. A warning names each site whose simulation alone does not reproduce its log. By
     default the seed is that of the description.
     """
-    from analysis.calibration import failed_calibration
+    from workloadkit.analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import meta_scheduler_named
     from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem

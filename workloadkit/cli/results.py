@@ -21,7 +21,7 @@ Column = tuple[Callable[[float], str], str]
 
 def warn_of_calibration(results: "Results") -> None:
     """Warn of each log and reading whose recorded service no scheduler reproduces."""
-    from analysis.calibration import all_failed
+    from workloadkit.analysis.calibration import all_failed
 
     places: dict[str, dict[str, Any]] = {}
     for one in results.calibration:
@@ -85,7 +85,7 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
     from rich import box
     from rich.table import Table
 
-    from analysis.formats import of_runs
+    from workloadkit.analysis.formats import of_runs
 
     laid_out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for axis in axes:
