@@ -49,7 +49,7 @@ def users_in_order(site, by):
         return total
 
     def silence(user):
-        arrived = [*site.waiting, *site.start]
+        arrived = [*site.waiting, *site.start, *site.left]
         return -max(site.submit[job] for job in arrived if site.user[job] == user)
 
     value = {"load": load, "recency": silence}[by]

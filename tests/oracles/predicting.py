@@ -13,7 +13,8 @@ class Predictor:
     """
 
     def __init__(self, text, site, run, limit, request, least):
-        self.name, _, self.rule = text.partition(",correct=")
+        self.name, _, rules = text.partition(",correct=")
+        self.rule, _, self.renewed = rules.partition(",renewed=")
         self.site, self.run, self.limit, self.request = site, run, limit, request
         self.whole, self.ended, self.first = least == 1, [], {}
 
@@ -24,8 +25,8 @@ class Predictor:
 
     def expected(self, job):
         limit = self.limit[job]
-        if self.name == "requested":
-            return limit
+        if self.name == "requested" or (self.name == "exact" and job in self.site.leaves):
+            return limit  # the run time of a job that is cancelled is not known
         if self.name == "exact":
             return self.run[job]
         if self.name.startswith("factor:"):
@@ -43,6 +44,14 @@ class Predictor:
 
     def learn(self, job):
         self.ended.append(job)
+
+    def renew(self):
+        """Plan the waiting jobs again; whether a prediction has changed."""
+        waiting, estimate = self.site.waiting, self.site.estimate
+        before = [estimate[job] for job in waiting]
+        for job in waiting if self.renewed == "yes" else ():
+            self.plan(job)
+        return before != [estimate[job] for job in waiting]
 
     def correct(self):
         """Replace the predictions that running jobs have outlived; whether there are any."""

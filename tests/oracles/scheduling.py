@@ -30,11 +30,14 @@ def schedule(
     queues=None,
     waits=None,
     predictor=None,
+    leaves=None,
 ):
     """Simulate a log; a list of (start, end, killed), one a job, in the order of the input.
 
     `policy` and `predictor` are written as on the command line. `requested_time` and the recorded
-    `waits` may hold None or NaN for unknown. Without job numbers the place counts.
+    `waits` may hold None or NaN for unknown. Without job numbers the place counts. `leaves` holds
+    when jobs are cancelled, None for those that ran; one that left the queue has (None, time,
+    False).
     """
     n_jobs = len(submit)
     if policy == "recorded":
@@ -49,13 +52,15 @@ def schedule(
     if too_large:
         raise ValueError(f"jobs {too_large} are larger than the machine of {machine}")
 
-    run = list(run)
-    planned = run if estimates == "exact" else requested_time
-    least = shortest([*submit, *run, *planned])
-    estimate = [
-        max(estimate_of(run[job], requested_time[job], estimates=estimates), least)
+    leaves = [None] * n_jobs if leaves is None else leaves
+    gone = {job: time for job, time in enumerate(leaves) if time is not None}
+    planned = [
+        estimate_of(run[job], requested_time[job], estimates="user" if job in gone else estimates)
         for job in range(n_jobs)
     ]
+    least = shortest([*submit, *run, *planned, *leaves])
+    run = [least if job in gone else run[job] for job in range(n_jobs)]
+    estimate = [max(time, least) for time in planned]
     killed = [False] * n_jobs
     for job in range(n_jobs):
         if run[job] > estimate[job]:
@@ -66,10 +71,16 @@ def schedule(
 
     number = range(n_jobs) if passes == "event" or job_numbers is None else job_numbers
     arrivals = sorted(range(n_jobs), key=lambda job: (submit[job], number[job]))
-    site = Site(machine, submit, estimate, procs, users, queues)
+    arrivals = [job for job in arrivals if gone.get(job) != submit[job]]  # they never wait
+    site = Site(machine, submit, estimate, procs, users, queues, gone)
     plans = predictor and Predictor(predictor, site, run, list(estimate), requested_time, least)
     play(site, arrivals, run, make(policy, site), passes, plans)
-    return [(site.start[job], site.start[job] + run[job], killed[job]) for job in range(n_jobs)]
+    return [
+        (site.start[job], site.start[job] + run[job], killed[job])
+        if job in site.start
+        else (None, gone[job], False)
+        for job in range(n_jobs)
+    ]
 
 
 def unknown(time):
@@ -87,9 +98,10 @@ def shortest(times):
 
 
 def play(site, arrivals, run, allocate, passes, predictor=None):
-    """Let jobs arrive, start and end, until all have ended.
+    """Let jobs arrive, start and end, or leave the queue, until none is left.
 
-    Predictions are made at arrival, learned from at the end, and corrected before a pass.
+    Predictions are made at arrival, learned from at the end, and corrected before a pass; if some
+    have ended that teach, those of waiting jobs may be made again.
 
     A job of run time 0 ends at the second in which it starts: that opens another round of it.
     With a pass after each event, a job that ends as planned counts as ended in each pass of its
@@ -106,7 +118,8 @@ def play(site, arrivals, run, allocate, passes, predictor=None):
         promised = [time for time in site.promised.values() if time > site.now]
         if any(site.start[job] + site.estimate[job] < site.now for job in site.running):
             promised = []  # promises cannot be kept, and are made anew in the next pass
-        site.now = min([site.submit[job] for job in arrivals] + ends + promised)
+        leaving = [site.leaves[job] for job in site.waiting if job in site.leaves]
+        site.now = min([site.submit[job] for job in arrivals] + ends + promised + leaving)
         arriving = [job for job in arrivals if site.submit[job] <= site.now]
         ending = taken = [job for job in site.running if end_of(job) <= site.now]
         if passes == "event":  # one of them: submissions first, then in the order of the starts
@@ -126,20 +139,31 @@ def play(site, arrivals, run, allocate, passes, predictor=None):
         for job in arriving:
             arrivals.remove(job)
             site.waiting.append(job)
+        due = [job for job in site.waiting if site.leaves.get(job, math.inf) <= site.now]
+        due.sort(key=site.leaves.get)
+        if passes == "event":  # after all others
+            due = [] if arriving or taken else due[:1]
+        for job in due:
+            site.waiting.remove(job)
+            site.left.add(job)
         if predictor:
-            for job in taken:
+            ended = [job for job in taken if job not in site.leaves]
+            for job in ended:
                 predictor.learn(job)
             for job in arriving:
                 predictor.plan(job)
-            site.void = predictor.correct()
+            renewed = bool(ended) and predictor.renew()
+            site.void = predictor.correct() or renewed
         allocate()
 
 
 class Site:
     """What a scheduler sees. Jobs are numbers; what is known of each stands in lists."""
 
-    def __init__(self, machine, submit, estimate, procs, user=None, queue=None):
+    def __init__(self, machine, submit, estimate, procs, user=None, queue=None, leaves=None):
         self.machine = machine
+        self.leaves = leaves or {}  # when jobs are cancelled, unless they have started
+        self.left = set()  # jobs that were cancelled while they waited
         self.submit, self.estimate, self.procs = submit, estimate, procs
         self.user, self.queue = user, queue
         self.first_submit = min(submit)

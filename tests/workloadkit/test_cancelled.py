@@ -371,6 +371,38 @@ def test_predictors_learn_nothing_from_cancelled_jobs():
     assert schedule.jobs["estimate"].tolist() == [100, 10]
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"estimates": "exact"},
+        {"predictor": "exact"},
+        {"predictor": "f-model:0"},
+        {"predictor": "exact", "passes": "event"},
+    ],
+    ids=str,
+)
+def test_without_a_run_time_they_are_planned_with_their_requests(how):
+    # the head needs all 4 processors at 10; job 3 would delay it, and starts after it
+    columns = {
+        "submit": [0, 1, 2],
+        "wait": [0, 0, 50],
+        "run": [10, 5, -1],
+        "requested_procs": [3, 4, 1],
+        "requested_time": [10, 5, 100],
+        "status": [1, 1, 5],
+    }
+    for unit in (1, 0.25):
+        times = ("submit", "wait", "run", "requested_time")
+        scaled = columns | {name: np.multiply(columns[name], unit) for name in times}
+        trace = wk.Trace.from_columns(scaled | {"run": [10 * unit, 5 * unit, -1]})
+        schedule = both(trace, "easy", procs=4, **how)
+        assert schedule.start.tolist() == [0, 10 * unit]
+        assert schedule.cancelled_jobs["wait"].tolist() == [13 * unit]
+        assert schedule.cancelled_jobs["started"].tolist() == [True]
+        assert wk.check_schedule(trace, schedule).verdict == "proved"
+
+
 def test_they_count_in_the_length_of_the_queue_alone():
     trace = random_log(0, False)
     schedule = wk.simulate(trace, "easy", cancelled="keep")

@@ -51,6 +51,8 @@ PREDICTORS = (
         for name in ("factor:0.5", "last-two", "user-average", "quantile:q=0.5,window=4")
         for rule in ("requested", "increments", "double", "none")
     ),
+    "same-job,correct=double",
+    "same-job,correct=increments",
 )
 
 cases = st.fixed_dictionaries(
@@ -60,16 +62,20 @@ cases = st.fixed_dictionaries(
         "predictor": st.sampled_from(PREDICTORS),
         "overrun": st.sampled_from(["raise", "kill", "late"]),
         "passes": st.sampled_from(["instant", "event"]),
+        "cancelled": st.sampled_from([None, "leave-out", "keep"]),
         "unit": st.sampled_from([1, 60, 0.25, 15.25]),
     }
 )
 
 
 def random_jobs(seed, unit):
-    """Jobs that often tie and outlive their requests, some of 0 s; of three users and queues."""
+    """Jobs that often tie and outlive their requests, some of 0 s; of three users and queues.
+
+    Some are `cancelled` after their `wait`, others when they are submitted.
+    """
     rng = np.random.default_rng(seed)
     n_jobs, least = 30, rng.integers(0, 2)
-    return {
+    jobs = {
         "submit": np.sort(rng.integers(0, rng.choice([5, 40, 200]), n_jobs)) * unit,
         "run": rng.integers(least, 40, n_jobs) * unit,
         "requested_time": rng.integers(least, 40, n_jobs) * unit,
@@ -77,28 +83,67 @@ def random_jobs(seed, unit):
         "user": rng.integers(0, 3, n_jobs),
         "queue": rng.integers(0, 3, n_jobs),
     }
+    wait, cancelled = rng.integers(0, 60, n_jobs) * unit, rng.random(n_jobs) < 0.3
+    cancelled[0] = False
+    return jobs | {"wait": wait, "cancelled": cancelled}
 
 
-def disagreement(seed, policy, predictor, overrun, passes, unit, engines=ENGINES):
+def log_of(jobs):
+    """Return a log; of cancelled jobs neither run time nor used processors are known."""
+    cancelled = jobs["cancelled"]
+    columns = {name: column for name, column in jobs.items() if name != "cancelled"}
+    return wk.Trace.from_columns(
+        columns
+        | {
+            "run": np.where(cancelled, -1, jobs["run"]),
+            "procs": np.where(cancelled, -1, jobs["procs"]),
+            "requested_procs": jobs["procs"],
+            "status": np.where(cancelled, 5, 1),
+        }
+    )
+
+
+def by_the_words(jobs, cancelled, **how):
+    """Return start, end, and whether killed, of each job, or whether it left the queue."""
+    gone = jobs["cancelled"]
+    if cancelled != "keep":
+        jobs = {name: column[~gone] for name, column in jobs.items()}
+    submit, run, request, procs, user, queue, wait, gone = (c.tolist() for c in jobs.values())
+    run = [0 if gone[job] else run[job] for job in range(len(run))]
+    leaves = [submit[job] + wait[job] if gone[job] else None for job in range(len(run))]
+    found = schedule(
+        submit, run, request, procs, MACHINE, users=user, queues=queue, leaves=leaves, **how
+    )
+    ran = [row for row, time in zip(found, leaves, strict=True) if time is None]
+    left = [
+        (until if start is None else start, start is not None)
+        for (start, until, _), time in zip(found, leaves, strict=True)
+        if time is not None
+    ]
+    return ran, left
+
+
+def disagreement(seed, policy, predictor, unit, cancelled=None, engines=ENGINES, **how):
     """Return the engines that differ from the program, with the first job."""
     jobs = random_jobs(seed, unit)
-    submit, run, request, procs, user, queue = (column.tolist() for column in jobs.values())
-    how = {"overrun": overrun, "passes": passes}
-    expected = schedule(
-        submit, run, request, procs, MACHINE,
-        policy=policy, users=user, queues=queue, predictor=predictor, **how,
-    )  # fmt: skip
+    if cancelled is None:
+        jobs["cancelled"][:] = False
+    expected = by_the_words(jobs, cancelled, policy=policy, predictor=predictor, **how)
     if predictor is not None:
         how["predictor"] = predictor
+    if cancelled is not None:
+        how["cancelled"] = cancelled
     different = {}
     for engine in engines:
-        log = wk.Trace.from_columns(jobs)
-        table = wk.simulate(log, policy, procs=MACHINE, engine=engine, **how).jobs
-        found = table[["start", "end", "killed"]].itertuples(index=False, name=None)
-        for job, (one, other) in enumerate(zip(found, expected, strict=True)):
-            if one != other:
-                different[engine] = job, one, other
-                break
+        found = wk.simulate(log_of(jobs), policy, procs=MACHINE, engine=engine, **how)
+        ran = found.jobs[["start", "end", "killed"]]
+        left = found.cancelled_jobs.assign(until=lambda table: table["submit"] + table["wait"])
+        tables = ran, left[["until", "started"]]
+        for name, table, rows in zip(("ran", "left"), tables, expected, strict=True):
+            pairs = zip(table.itertuples(index=False, name=None), rows, strict=True)
+            differ = [(job, *pair) for job, pair in enumerate(pairs) if pair[0] != pair[1]]
+            if differ:
+                different.setdefault(engine, (name, *differ[0]))
     return different
 
 

@@ -457,14 +457,17 @@ def _times(
 ) -> tuple[NDArray, ...]:
     """Return submit, run, estimated and wait times, as whole numbers if possible.
 
-    Cancelled jobs, which have no run time, run as short as possible if they start.
+    Cancelled jobs, which have no run time, run as short as possible if they start, and are planned
+    with their requests.
     """
     submit, run = trace.column("submit")[row], trace.column("run")[row]
     requested_time, wait = trace.column("requested_time")[row], trace.column("wait")[row]
     wait = np.where(wait >= 0, wait, 0)  # also for NaN
     run = np.where(cancelled, 0, run)
-    known = requested_time >= 0  # False for NaN
-    estimate = run if estimates == "exact" else np.where(known, requested_time, run)
+    planned = requested_time >= 0  # False for NaN
+    if estimates == "exact":
+        planned &= cancelled
+    estimate = np.where(planned, requested_time, run)
     named = {"submit": submit, "wait": wait, "run": run, "requested_time": estimate}
     for name, times in named.items():
         absurd = ~(np.abs(times) <= MAX_TIME)

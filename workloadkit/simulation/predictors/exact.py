@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.predictors.predictor import BuiltIn
-from workloadkit.simulation.workload import shortest_estimate
+from workloadkit.simulation.predictors.predictor import BuiltIn, of_run_time
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Exact(BuiltIn):
 
     def of_all(self, workload: Any) -> NDArray:
         """Return the predictions for the jobs of a log."""
-        return np.maximum(workload.run, shortest_estimate(workload.run))
+        return of_run_time(workload, workload.run)
 
     def compiled(self, workload: Any, *_: Any) -> Any:
         """Return the part of the compiled state."""

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.predictors.predictor import BuiltIn
-from workloadkit.simulation.workload import shortest_estimate
+from workloadkit.simulation.predictors.predictor import BuiltIn, of_run_time
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,7 @@ class FModel(BuiltIn):
     def of_all(self, workload: Any, rng: np.random.Generator) -> NDArray:
         """Return the predictions for the jobs of a log."""
         run = workload.run
-        estimate = run * (1.0 + self.f * rng.random(run.size))
-        return np.maximum(estimate, shortest_estimate(run)).astype(run.dtype)
+        return of_run_time(workload, run * (1.0 + self.f * rng.random(run.size)))
 
     def compiled(self, workload: Any, rng: np.random.Generator, *_: Any) -> Any:
         """Return the part of the compiled state."""

@@ -46,7 +46,7 @@ class PlainForm:
 
 
 class OfRunTime(PlainForm):
-    """A function of the run time, which schedulers do not know."""
+    """A function of the run time, which schedulers do not know; the limit of cancelled jobs."""
 
     def __init__(self, expect: Callable[[Any], Any]) -> None:
         super().__init__("none")
@@ -54,7 +54,8 @@ class OfRunTime(PlainForm):
 
     def plan(self, job: JobView) -> Any:
         """Return the planned run time of a job that arrives."""
-        return type(job.limit)(self.expect(job._record.run))
+        expected = self.expect(job._record.run)  # also for cancelled jobs: one draw a job
+        return type(job.limit)(expected if job._record.leaves is None else job.limit)
 
 
 class OfLimit(PlainForm):

@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
+from workloadkit.simulation.cancelled import that_ran
+from workloadkit.simulation.workload import Workload, shortest_estimate
 
 #: What happens to a prediction that a job has outlived.
 Correction = Literal["requested", "increments", "double", "none"]
@@ -72,3 +77,13 @@ class BuiltIn:
                 raise ParameterError(
                     f"predictor {self.name}: {name} is {value:g}; it is above 0 and at most 1"
                 )
+
+
+def of_run_time(workload: Workload, expected: NDArray) -> NDArray:
+    """Return predictions that are functions of run times.
+
+    Jobs that were cancelled while they waited have none, and keep their requests.
+    """
+    ran, estimate = that_ran(workload), workload.estimate.copy()
+    estimate[ran] = np.maximum(expected, shortest_estimate(workload.run))[ran]
+    return estimate

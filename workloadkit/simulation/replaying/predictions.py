@@ -5,7 +5,7 @@ Nothing is shared with the forms of the engines, except the increments of correc
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -69,11 +69,12 @@ class Predictions:
 
     def _expected(self, job: Any) -> Any:
         predictor = self.predictor
-        if isinstance(predictor, predictors.Exact):
-            return job.run
-        if isinstance(predictor, predictors.FModel):
-            assert self.draws is not None
-            return job.run * (1.0 + predictor.f * self.draws.random())
+        if isinstance(predictor, predictors.Exact | predictors.FModel):
+            times = 1.0
+            if isinstance(predictor, predictors.FModel):
+                assert self.draws is not None
+                times += predictor.f * self.draws.random()
+            return job.run * times if job.leaves == inf else job.limit
         if isinstance(predictor, predictors.Factor):
             return job.limit * predictor.times
         least, window, value = _OF_PAST[type(predictor)](predictor)
