@@ -283,3 +283,18 @@ def not_accounting(rng: Random) -> Planted:
         refusal="recogni|not look like",
         read=lambda data: wk.read_log(io.BytesIO(data), **options),
     )
+
+
+@plant("quotes")
+def slurm_text_as_it_is_in_names(rng: Random) -> Planted:
+    """Quotes, delimiters and line ends, in any order, as `sacct` prints them: without quotes."""
+    pieces = ['"', '""', "|", "|", "\n", "a", "b c", ",", "x=1"]
+    words = ["".join(rng.choice(pieces) for _ in range(rng.randint(1, 5))) for _ in range(12)]
+    jobs, n = _named(rng, ['5" disk', *(f"j{word.strip()}" for word in words)])
+    style = slurm.dialect(rng, delimiter="|")
+    columns = sorted(style.columns, key="JobName".__eq__)
+    columns.insert(rng.randrange(1, len(columns)), columns.pop())
+    true = truth(jobs)
+    names = Counter(job.name.replace("\n", " ") for job in jobs)
+    data = slurm.export(jobs, replace(style, columns=tuple(columns)))
+    return Planted(data, "slurm", replace(true, names=names), says=_FIELDS, affected=3 * n)

@@ -440,3 +440,50 @@ def test_no_cell_takes_exponential_time():
         ):
             for end in (" ", "|", "\n", '"', "=,"):
                 assert patterns.fits(name, piece * 3000 + end) in (True, False)
+
+
+MIDDLE = ["JobID", "Submit", "Start", "End", "State", "AllocCPUS", "JobName", "NNodes", "QOS"]
+
+
+def raw(*names, order=MIDDLE):
+    """Return rows with these names as `sacct` prints them: quotes and line ends are characters."""
+    rows = [{**ROW, "QOS": "low", "JobID": str(i), "JobName": n} for i, n in enumerate(names, 1)]
+    return "".join("|".join(row) + "\n" for row in [order, *([r[n] for n in order] for r in rows)])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *('"a|b"', '"a"', '""', '""""', '"|', '|"', '"open|', 'x"y|z', '"a|b|c"'),
+        *("two\nlines", "a|b\nc", "a\nb|c", "a||\nb", '"\n"', 'a"|\n|"b', "|\n|", "a\n\n|b"),
+    ],
+)
+def test_quotes_delimiters_and_line_ends_are_of_the_names_that_sacct_prints(name):
+    names = ["first", name, 'say "hi"', name, "last"]
+    trace = read(raw(*names))
+    assert sidecar(trace, "executable") == [n.replace("\n", " ") for n in names]
+    assert column(trace, "procs") == [8] * 5
+    assert not left_out(trace)
+
+
+def test_an_open_quote_swallows_no_rows_where_no_other_name_has_quotes():
+    trace = read(raw('"', "a", "b", '"', "c"))
+    assert sidecar(trace, "executable") == ['"', "a", "b", '"', "c"]
+
+
+@pytest.mark.parametrize("name", ["a|b\n1|c|d|e|f|g|h|i|j", "a\nb|c|d|e"])
+def test_a_row_that_cannot_be_put_together_is_refused(name):
+    """What follows the name has too many fields, or a reading of its own."""
+    trace = read(raw("first", name, "last"))
+    assert set(sidecar(trace, "executable")) <= {"first", name.replace("\n", " "), "last", ""}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_name_at_the_edge_of_a_row_next_to_another_line_is_unknown(first):
+    rest = [name for name in MIDDLE if name != "JobName"]
+    order = ["JobName", *rest] if first else [*rest, "JobName"]
+    trace = read(raw("one", "two\nlines", "three", order=order))
+    assert sidecar(trace, "executable") == ["one", "", "three"]
+    assert left_out(trace) == {"wrong number of fields": 1}
+    kind = "free text next to an incomplete row, which may be a part of it: taken as unknown"
+    assert noted(trace) == {kind: 1}

@@ -13,7 +13,8 @@ from workloadkit.io.lines import Block
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, Columns, checked_columns, columns_at
 from workloadkit.io.slurm.patterns import fits
-from workloadkit.io.slurm.splitting import put_together, split_quoted
+from workloadkit.io.slurm.places import fields_of_lines, lines_with, without_returns
+from workloadkit.io.slurm.splitting import has_bare_quotes, put_together, split_quoted
 from workloadkit.io.slurm.values import is_id
 
 #: Maximum number of lines of a row, and before the names of columns.
@@ -26,6 +27,7 @@ _NAMED_STEPS = {"batch": "batch", "extern": "extern"}
 _WRONG_COUNT = "wrong number of fields"
 _STRAY = "lines before the names of the columns"
 _DELIMITER_IN_TEXT = "delimiter in free text: joined by the number of fields"
+_DOUBTFUL_TEXT = "free text next to an incomplete row, which may be a part of it: taken as unknown"
 _LINE_END_IN_TEXT = "end of line in free text: joined by the number of fields"
 
 
@@ -69,8 +71,10 @@ class RowReader:
         self.columns: Columns | None = None
         self.ids_are_floats: bool | None = None  # of these columns, when known
         self.last_job = 0  # number of the last job without an id
+        self.bare = False  # whether the quotes of the file are characters of its text
         self.held: list[tuple[str, int]] = []  # lines of a row with an open quote, and their places
-        self.broken: list[str] | None = None  # fields of an incomplete row
+        self.broken: str | None = None  # an incomplete row, and where line ends were in it
+        self.breaks: list[int] = []
         self.broken_places: list[int] = []
 
     def read(self, block: Block) -> Iterator[Rows]:
@@ -81,17 +85,17 @@ class RowReader:
         FormatError
             If a file does not start with the names of its columns.
         """
-        lines = Lines(_without_returns(block.text))
+        lines = Lines(without_returns(block.text))
         start, n_lines = 0, lines.end.size
         if block.first_line == 1:
             yield from self.finish()
-            self.columns = None
+            self.columns, self.bare = None, False
         if self.columns is None:
             start = self.find_columns(lines, block)
             if self.columns is None:
                 return
         # concatenated files repeat the names of columns
-        for i in _lines_with(self.columns.mark, lines, start):
+        for i in lines_with(self.columns.mark, lines, start):
             line = lines.text(i)
             if (columns := Columns.of(line)) is not None:
                 yield self.split(lines, range(start, i), block.place)
@@ -130,7 +134,10 @@ class RowReader:
     def split(self, lines: Lines, part: range, place: int) -> Rows:
         """Split some lines of a block into rows; `place` is that of its first line."""
         assert self.columns is not None
-        usual, first, bounds = _fields(lines, part, self.columns)
+        if not (self.columns.quotes or self.bare or self.held) and len(part):
+            text = lines.data[lines.begin[part[0]] : lines.end[part[-1]] + 1]
+            self.bare = b'"' in text and has_bare_quotes(text, self.columns.delimiter)
+        usual, first, bounds = fields_of_lines(lines, part, self.columns)
         rows: list[list[str]] = []
         places: list[int] = []
         others = np.flatnonzero(~usual)
@@ -212,7 +219,7 @@ class RowReader:
                 self.close_quote(rows, places)
                 return
             self.settle(rows, places)
-        if '"' in line and self.quoted(line)[1]:
+        if '"' in line and not self.bare and self.quoted(line)[1]:
             self.held = [(line, place)]
         else:
             self.split_plain(line, place, rows, places)
@@ -224,7 +231,11 @@ class RowReader:
         begins = self.whole_row(self.held[-1][0], checked=True) is not None
         if is_open and not begins and len(self.held) < _MOST_LINES:
             return
-        if not is_open and self.is_row(cells):
+        if (
+            not is_open
+            and self.is_row(cells)
+            and (self.columns.quotes or not self.holds_rows(cells))
+        ):
             self.records.rows += 1
             self.records.note(_LINE_END_IN_TEXT, self.held[0][1])
             rows.append([cell.replace("\n", " ") for cell in cells])
@@ -232,6 +243,12 @@ class RowReader:
             self.held = []
         else:
             self.settle(rows, places)
+
+    def holds_rows(self, cells: list[str]) -> bool:
+        """Return whether a cell has as many delimiters as a row, and so has other rows in it."""
+        assert self.columns is not None
+        most = self.columns.n_fields - 1
+        return any(cell.count(self.columns.delimiter) >= most for cell in cells)
 
     def settle(self, rows: list[list[str]], places: list[int]) -> None:
         """Read lines with an open quote as if it were a character of the text."""
@@ -251,31 +268,86 @@ class RowReader:
             self.broken = None
 
         row = line.split(delimiter)
-        if self.broken is not None:
-            joined = [*self.broken[:-1], f"{self.broken[-1]} {row[0]}", *row[1:]]
-            in_text = len(self.broken) - 1 in self.columns.free
-            if in_text and not self.begins_a_row(row) and len(joined) <= n_fields:
-                self.broken_places.append(place)
-                if len(joined) < n_fields and len(self.broken_places) < _MOST_LINES:
-                    self.broken = joined
-                    return
-                if self.is_row(joined):
-                    self.records.note(_LINE_END_IN_TEXT, self.broken_places[0])
-                    accept(joined, self.broken_places[0])
-                    return
-                self.broken_places.pop()
-            self.finish_broken()
+        new = self.begins_a_row(row)
+        if self.broken is not None and len(row) == n_fields:  # or by chance, and it is the rest
+            new = new and self.is_row(row)
+        if not new and 1 < len(row) < n_fields and self.broken is None:
+            self.reopen(line, place, rows, places)
+        if self.broken is not None and self.may_end_in(row, new=new):
+            text, self.breaks = f"{self.broken} {line}", [*self.breaks, len(self.broken)]
+            self.broken_places.append(place)
+            if (joined := self.joined(text)) is not None:
+                self.records.note(_LINE_END_IN_TEXT, self.broken_places[0])
+                accept(joined, self.broken_places[0])
+                return
+            if not new and len(row) < n_fields and self.may_go_on(text):
+                self.broken = text
+                return
+            self.broken_places.pop()
+        after_part = self.finish_broken() == place - 1
         if (whole := self.whole_row(line)) is not None:
             accept(whole, place)
-        elif len(row) > n_fields:
-            joined_cells = put_together(row, self.columns.names, delimiter)
-            if joined_cells is not None:
-                self.records.note(_DELIMITER_IN_TEXT, place)
-                accept(joined_cells, place)
-            else:
-                self.records.leave_out_row(_WRONG_COUNT, place)
+            if after_part:
+                self.doubt(rows, places, 0)
+        elif len(row) > n_fields and (whole := put_together(row, self.columns.names, delimiter)):
+            self.records.note(_DELIMITER_IN_TEXT, place)
+            accept(whole, place)
         elif row != [""]:
-            self.broken, self.broken_places = row, [place]
+            self.broken, self.breaks, self.broken_places = line, [], [place]
+            if places and places[-1] == place - 1 and not new and len(row) < n_fields:
+                self.doubt(rows, places, n_fields - 1)
+
+    def doubt(self, rows: list[list[str]], places: list[int], column: int) -> None:
+        """Leave out free text at the edge of the last row that may go on in a line next to it."""
+        assert self.columns is not None
+        if column in self.columns.free and rows[-1][column]:
+            rows[-1][column] = ""
+            self.records.note(_DOUBTFUL_TEXT, places[-1])
+
+    def reopen(self, line: str, place: int, rows: list[list[str]], places: list[int]) -> None:
+        """Take back the row before a part of a row, if the part may be its rest."""
+        assert self.columns is not None
+        if not places or places[-1] != place - 1:
+            return
+        text = self.columns.delimiter.join(rows[-1])
+        self.breaks = [len(text)]
+        in_text = self.columns.n_fields - 1 not in self.columns.free  # else it may be of any line
+        if not self.is_row(rows[-1]) or (in_text and self.joined(f"{text} {line}")):
+            rows.pop()
+            self.broken, self.breaks, self.broken_places = text, [], [places.pop()]
+            self.records.rows -= 1
+
+    def may_end_in(self, row: list[str], *, new: bool) -> bool:
+        """Return whether a line may be the rest of the incomplete row, or of a name before it."""
+        assert self.columns is not None
+        assert self.broken is not None
+        before = self.broken.split(self.columns.delimiter)
+        if min(len(before), len(row)) >= self.columns.n_fields:
+            return False
+        in_first = 0 in self.columns.free and len(before) > 1 and not self.begins_a_row(before)
+        return not new or in_first
+
+    def joined(self, text: str) -> list[str] | None:
+        """Return the cells of lines that are one row, if the line ends are in free text."""
+        assert self.columns is not None
+        names, delimiter = self.columns.names, self.columns.delimiter
+        row = text.split(delimiter)
+        cells = row if self.is_row(row) else None
+        if len(row) > len(names):
+            cells = put_together(row, names, delimiter)
+        if cells is None or self.holds_rows(cells):
+            return None
+        ends = np.cumsum([len(cell) + len(delimiter) for cell in cells])
+        within = np.searchsorted(ends, self.breaks, side="right")
+        return cells if np.isin(within, self.columns.free).all() else None
+
+    def may_go_on(self, text: str) -> bool:
+        """Return whether a row with a line end in its text may have further lines."""
+        assert self.columns is not None
+        n_before = text.count(self.columns.delimiter, 0, self.breaks[-1])
+        in_text = any(place <= n_before for place in self.columns.free)
+        few = text.count(self.columns.delimiter) < 2 * self.columns.n_fields
+        return in_text and few and len(self.broken_places) < _MOST_LINES
 
     def finish(self) -> Iterator[Rows]:
         """Yield the rows that an open quote held back, and count an incomplete row."""
@@ -286,11 +358,17 @@ class RowReader:
         if rows:
             yield self.as_rows(Cells.none(), np.empty(0, np.int64), rows, places)
 
-    def finish_broken(self) -> None:
-        """Count an incomplete row: each of its lines is a row with too few fields."""
-        if self.broken is not None:
-            self.records.leave_out_row(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
-            self.broken = None
+    def finish_broken(self) -> int:
+        """Count an incomplete row, each of its lines as one with too few fields.
+
+        Return the place of its last line if it is no row's beginning, else -1.
+        """
+        if self.broken is None or self.columns is None:
+            return -1
+        self.records.leave_out_row(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
+        row, self.broken = self.broken.split(self.columns.delimiter), None
+        whole = len(row) >= self.columns.n_fields or self.begins_a_row(row)
+        return -1 if whole else self.broken_places[-1]
 
     def quoted(self, text: str) -> tuple[list[str], bool]:
         """Split a row, some cells of which may be quoted; return whether the last one is open."""
@@ -305,7 +383,7 @@ class RowReader:
         assert self.columns is not None
         plain = line.split(self.columns.delimiter)
         ways = [plain]
-        if '"' in line and not (quoted := self.quoted(line))[1]:
+        if '"' in line and not self.bare and not (quoted := self.quoted(line))[1]:
             ways = [quoted[0], plain]
         ways = [cells for cells in ways if len(cells) == self.columns.n_fields]
         if len(ways) == 1 and not checked:
@@ -326,53 +404,6 @@ class RowReader:
         assert self.columns is not None
         names = self.columns.names
         return len(row) == len(names) and all(map(fits, names, row))
-
-
-def _fields(
-    lines: Lines, part: range, columns: Columns
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return which lines have the right number of fields, and where the fields are.
-
-    Returns
-    -------
-    usual : ndarray of bool, shape (n_lines,)
-        Lines with characters outside ASCII are left to the caller, too.
-    first : ndarray of int64, shape (n_lines,)
-        Place in `bounds` of what precedes each line.
-    bounds : ndarray of int64
-        The places before the first line, of delimiters, and of line ends.
-    """
-    mark = columns.delimiter.encode()
-    if len(mark) > 1 or not len(part):
-        nothing = np.zeros(len(part), np.int64)
-        return nothing > 0, nothing, nothing
-    begin, end = lines.begin[part.start : part.stop], lines.end[part.start : part.stop]
-    chars = lines.chars[begin[0] : end[-1] + 1]
-    bounds = np.flatnonzero((chars == mark[0]) | (chars == ord("\n"))) + begin[0]
-    bounds = np.append(begin[0] - 1, bounds)
-    last = np.searchsorted(bounds, end)
-    first = np.append(0, last[:-1])
-    usual = (last - first == columns.n_fields) & ~lines.odd()[part.start : part.stop]
-    if b'"' in lines.data:  # a cell that begins with a quote may be quoted
-        quoted = bounds[:-1][lines.chars[bounds[:-1] + 1] == ord('"')]
-        usual[np.searchsorted(end, quoted, side="right")] = False
-    return usual, first, bounds
-
-
-def _without_returns(text: bytes) -> bytes:
-    """Return lines without the carriage return before each line feed, if each has at most one."""
-    if b"\r" not in text or b"\r\r" in text:
-        return text
-    return text.replace(b"\r\n", b"\n")
-
-
-def _lines_with(word: bytes, lines: Lines, start: int) -> Iterator[int]:
-    """Yield the lines from one on that contain a word."""
-    at = lines.begin[start] if start < lines.end.size else len(lines.data)
-    while (at := lines.data.find(word, at)) >= 0:
-        line = int(np.searchsorted(lines.end, at))
-        yield line
-        at = int(lines.end[line])
 
 
 def check_read(reader: RowReader, path: str) -> None:

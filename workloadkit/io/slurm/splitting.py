@@ -16,6 +16,33 @@ def _quoted_cell(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf'"((?:[^"]|"")*+)(?:"(?={re.escape(delimiter)}|\Z)|(\Z))')
 
 
+@lru_cache
+def _csv(delimiter: bytes) -> re.Pattern[bytes]:
+    """Return a pattern of as many whole cells as RFC 4180 allows, and of an open one at the end."""
+    mark = re.escape(delimiter)
+    closed, plain = rb'"(?:[^"]|"")*+"', rb'[^"\n' + mark + rb"]*+"
+    return re.compile(
+        rb"(?:(?:" + closed + rb"|" + plain + rb")(?:" + mark + rb"|\n))*+"
+        rb'(?:"(?:[^"]|"")*+\Z)?+'
+    )
+
+
+def has_bare_quotes(text: bytes, delimiter: str) -> bool:
+    r"""Return whether lines contain quotes as no writer of CSV files writes them.
+
+    A quote is the first character of a cell, the last one, or doubled between them (RFC 4180);
+    `sacct` writes them as they are.
+
+    Examples
+    --------
+    >>> has_bare_quotes(b'7|5" disk\n', "|"), has_bare_quotes(b'7|"5"" disk"\n', "|")
+    (True, False)
+    """
+    begin = text.rfind(b"\n", 0, text.index(b'"')) + 1
+    match = _csv(delimiter.encode()).match(text, begin)
+    return match is not None and b'"' in text[match.end() :]
+
+
 def split_quoted(text: str, delimiter: str, *, always: bool) -> tuple[list[str], bool]:
     r"""Split a row at its delimiters, except in cells in quotes (RFC 4180).
 
