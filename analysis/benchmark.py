@@ -1,5 +1,6 @@
 """The results of the benchmark as a page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -9,6 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from analysis import style
+from analysis.formats import count, duration, metric, metric_title, number, of_runs, with_interval
+from analysis.page import Report
+from analysis.section import Figure, Section, Table, facts
 from workloadkit import __version__
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import (
@@ -31,9 +36,13 @@ from workloadkit.errors import plural
 MAIN = "mean_bounded_slowdown"
 
 _DRAWN = ("mean_wait", MAIN)
+_SUFFIXES = ("", "_others")  # of all runs, and of those that are not saturated
 _MOST_NAMES = 4  # entries named in a cell
 _MOST_REVERSALS = 20  # rows
-_TITLES = {"added_wait": "added wait of local jobs", "throughput_per_hour": "throughput"}
+_TITLES = {
+    "added_wait": "added wait of local jobs",
+    "throughput_per_hour": "throughput of the makespan",
+}
 _KINDS = {"machines": METRICS, "metasystems": META_METRICS}
 
 
@@ -136,13 +145,10 @@ def _scores(results: BenchmarkResults, kind: str, baseline: str) -> Section | No
     n_cases = scores.groupby("entry", sort=False)["cases"].max()
     values = scores.pivot(index="entry", columns="metric", values="score")
     order = values[MAIN].sort_values(kind="stable", na_position="last").index
-    rows = {}
-    for entry in order:
-        mine = scores[scores["entry"] == entry].set_index("metric")
-        rows[entry] = [count(n_cases[entry]), *(shown_score(mine.loc[name]) for name in metrics)]
-    titles = ["cases", *map(_title, metrics)]
+    by_entry = {name: scores[scores["entry"] == name].set_index("metric") for name in order}
+    rows = {name: shown_scores(mine, metrics) for name, mine in by_entry.items()}
+    titles = ["cases", "pairs saturated", *map(_title, metrics)]
     text = pd.DataFrame.from_dict(rows, orient="index", columns=titles)
-    text.index.name = None
     most = int(n_cases.max())
     # entries that play fewer cases are not compared with the others
     best = values.loc[n_cases == most, MAIN].dropna().sort_values(kind="stable")
@@ -170,20 +176,46 @@ def _scores(results: BenchmarkResults, kind: str, baseline: str) -> Section | No
         partial(_plot_scores, order=[entry for entry in order if entry in {*drawn["entry"]}]),
     )
     title = {"machines": "Schedulers", "metasystems": "Meta-schedulers"}[kind]
-    table = Table("scores", caption, values.loc[order, [*metrics]], text)
-    return Section(
-        kind, title, finding, tuple(notes), {}, (table,), (figure,) if len(drawn) else ()
-    )
+    tables = [Table("scores", caption, values.loc[order, [*metrics]], text)]
+    if (scores["saturated"] > 0).any():
+        notes.append(
+            f"A pair is saturated if the run of the entry or that of {baseline} is: its metrics "
+            "grow with its length. Runs of less than three weeks are too short to decide."
+        )
+        rest = {name: shown_scores(mine, metrics, "_others") for name, mine in by_entry.items()}
+        shown = pd.DataFrame.from_dict(rest, orient="index", columns=titles)
+        others = scores.pivot(index="entry", columns="metric", values="score_others")
+        caption = "The same over the cases without saturated pairs."
+        others = others.loc[order, [*metrics]]
+        tables.append(Table("others", caption, others, shown.drop(columns="pairs saturated")))
+    figures = (figure,) if len(drawn) else ()
+    return Section(kind, title, finding, tuple(notes), {}, tuple(tables), figures)
 
 
 def _title(name: str) -> str:
     return _TITLES.get(name, metric_title(name))
 
 
-def shown_score(row: Any) -> str:
+def shown_scores(mine: pd.DataFrame, metrics: Sequence[str], suffix: str = "") -> list[str]:
+    """Format the scores of an entry: cases, saturated pairs, and the scores with intervals.
+
+    Parameters
+    ----------
+    mine : DataFrame
+        Its rows of the scores, by metric.
+    metrics : sequence of str
+    suffix : {"", "_others"}
+        "_others" for those of the cases without saturated pairs.
+    """
+    numbers = (mine[f"cases{suffix}"].max(), mine["saturated"].max())
+    return [*map(count, numbers), *(shown_score(mine.loc[name], suffix) for name in metrics)]
+
+
+def shown_score(row: Any, suffix: str = "") -> str:
     """Format a row of the scores: the score with its interval."""
     form = _signed_duration if row.get("metric", row.name) == "added_wait" else number
-    return with_interval(row["score"], row["low"], row["high"], form)
+    score, low, high = (row[f"{name}{suffix}"] for name in ("score", "low", "high"))
+    return with_interval(score, low, high, form)
 
 
 def _signed_duration(seconds: float) -> str:
@@ -233,13 +265,16 @@ def _cases(results: BenchmarkResults) -> Section | None:
             for name in _DRAWN
         }
         for row in rows.sort_values(MAIN, kind="stable").to_dict("records"):
-            cells = {"case": ", ".join(place), "entry": row["entry"]}
-            for name in metrics:
-                form = _signed_duration if name == "added_wait" else partial(metric, name)
-                ends = (row[f"{name}_low"], row[f"{name}_high"])
-                cells[_title(name)] = with_interval(row[name], *ends, form)
+            named = of_runs(results.n_runs, row["saturated"])
             ranks = sorted({int(row[f"{MAIN}_best"]), int(row[f"{MAIN}_worst"])})
-            everything.append(cells | {"rank": "–".join(map(str, ranks))})
+            for runs, suffix in zip(named, _SUFFIXES[: 1 + (row["saturated"] > 0)], strict=False):
+                cells = {"case": ", ".join(place), "entry": row["entry"], "runs": runs}
+                for name in metrics:
+                    form = _signed_duration if name == "added_wait" else partial(metric, name)
+                    mean, low, high = (row[f"{name}{suffix}{x}"] for x in ("", "_low", "_high"))
+                    cells[_title(name)] = with_interval(mean, low, high, form)
+                rank = "" if suffix else "–".join(map(str, ranks))
+                everything.append(cells | {"rank": rank})
     text = pd.DataFrame.from_dict(best, orient="index").fillna("–")
     best_rows = table[table[f"{MAIN}_best"] == 1]
     in_front = best_rows["entry"].value_counts()
@@ -270,7 +305,7 @@ def _cases(results: BenchmarkResults) -> Section | None:
             Table(
                 "all",
                 f"All results: means with 95 % intervals, and the confidence set of the rank by "
-                f"{_title(MAIN)}.",
+                f"{_title(MAIN)}. Where runs saturate, a second row is of the others.",
                 table,
                 shown,
                 folded=True,

@@ -62,7 +62,7 @@ def _good(number: int) -> dict[str, Any]:
                 if name in refused or is_grid != entry["kind"].startswith("meta"):
                     continue
                 metrics = {x: rng.exponential(100) for x in (META_METRICS if is_grid else METRICS)}
-                metrics |= {"schedule": _digest(rng)}
+                metrics |= {"saturated": None, "schedule": _digest(rng)}
                 rows.append({**place, "run": run, "entry": name, **metrics})
     made = BenchmarkResults(pd.DataFrame(rows), pd.DataFrame(workloads), entries, refused, 1999)
     return json.loads(json.dumps(certificate(made)))

@@ -4,12 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import workloadkit as wk
+from analysis.benchmark import report_benchmark
 from tests.data import needs_traces, trace_path
 from tests.small_logs import random_log
 from workloadkit.benchmark import (
@@ -298,18 +300,48 @@ def test_what_a_metasystem_violates_is_refused(small_grid, monkeypatch):
         play(Entry("home", "meta-policy", "home"), small_grid, made, 0)
 
 
-def results_of(values):
-    """Results of one case: by entry and metric one value for each run."""
+def results_of(values, saturated=()):
+    """Results of one case: by entry and metric one value for each run; which runs saturate."""
     rows = [
         {"workload": "w", "system": "busy", "users": "open", "run": i, "entry": entry}
         | {name: numbers[i] for name, numbers in metrics.items()}
-        | {"schedule": ""}
+        | {"schedule": "", "saturated": (entry, i) in saturated}
         for entry, metrics in values.items()
         for i in range(4)
     ]
     runs = pd.DataFrame(rows)
     workloads = runs[runs["entry"] == "easy"][["workload", "system", "users", "run"]]
     return BenchmarkResults(runs, workloads.assign(digest=""), {name: {} for name in values}, {}, 1)
+
+
+def test_saturated_runs_of_the_benchmark_are_counted_and_hide_nothing():
+    values = {
+        name: {metric: np.array(numbers) for metric in entries.METRICS}
+        for name, numbers in (("easy", [1.0, 1, 1, 1]), ("slow", [2.0, 2, 2, 16]))
+    }
+    found, usual = results_of(values, {("slow", 3)}), results_of(values)
+    table = found.table.set_index("entry")
+    assert table["saturated"].tolist() == [0, 1]
+    assert table["mean_wait"].tolist() == [1, 5.5]
+    assert table["mean_wait_others"].tolist() == [1, 2]
+    scores = found.scores.set_index(["entry", "metric"])
+    row = scores.loc[("slow", "mean_wait")]
+    assert row["score"] == pytest.approx(2 * 2**0.75)
+    assert (row["cases"], row["saturated"], row["cases_others"]) == (1, 1, 0)
+    assert np.isnan(row["score_others"])
+    assert usual.scores["cases_others"].tolist() == [1] * len(scores)
+    assert certificate(found) == certificate(usual)  # it has the results of all runs
+    kinds = {name: {"kind": "policy", "policy": name} for name in values}
+    pages = [report_benchmark(replace(x, entries=kinds)).to_html() for x in (found, usual)]
+    for text in ("all 4 (1 saturated)", "3 not saturated", "5.5 s", "A pair is saturated if"):
+        assert text in pages[0]
+    assert "saturated)" not in pages[1]
+
+
+def test_a_busy_machine_saturates_where_a_larger_one_does_not():
+    for system, saturates in (("busy", True), ("roomy", False)):
+        (case,) = cases(chosen=["lublin", system])
+        assert play(Entry("fcfs", "policy", "fcfs"), case, case.run(0), 0).saturated is saturates
 
 
 def test_ranks_scores_and_reversals_of_a_case_worked_out_by_hand():

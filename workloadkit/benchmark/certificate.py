@@ -57,7 +57,7 @@ def certificate(results: BenchmarkResults) -> dict[str, Any]:
                 "refused": results.refused,
                 "workloads": workloads,
                 "results": rows,
-                "scores": results.scores.to_dict("records"),
+                "scores": results.scores.reindex(columns=[*OF_SCORE]).to_dict("records"),
                 "reversals": results.reversal_counts.to_dict("records"),
             }
         )
@@ -66,6 +66,9 @@ def certificate(results: BenchmarkResults) -> dict[str, Any]:
 
 
 _OF_METRIC = ("", "_low", "_high", "_best", "_worst")
+
+#: Columns of a score.
+OF_SCORE = ("kind", "entry", "metric", "baseline", "cases", "score", "low", "high")
 
 
 def _rounded(value: Any) -> Any:

@@ -126,10 +126,14 @@ def is_misnamed(kind: Kind, policy: str | None, name: str) -> bool:
 
 
 class Played(NamedTuple):
-    """The result of an entry in a run: its metrics, and the digest of its schedule."""
+    """The result of an entry in a run: its metrics, the digest of its schedule, and saturation.
+
+    `saturated` is None if the run is too short to decide, and of metasystems.
+    """
 
     metrics: Mapping[str, float]
     digest: str
+    saturated: bool | None
 
 
 def play(entry: Entry, case: Case, made: Trace | Metasystem, i: int, seed: int = SEED) -> Played:
@@ -145,7 +149,7 @@ def play(entry: Entry, case: Case, made: Trace | Metasystem, i: int, seed: int =
     schedule = scheduled(entry, case, made, i, seed)
     metrics = {name: schedule.measure(_MEASURED.get(name, name)) for name in METRICS}
     jobs = (schedule.workload.job, schedule.workload.submit, schedule.start, schedule.end)
-    return Played(metrics, digest_of(*jobs))
+    return Played(metrics, digest_of(*jobs), schedule.saturated)
 
 
 def scheduled(entry: Entry, case: Case, trace: Trace, i: int, seed: int = SEED) -> Schedule:
@@ -223,7 +227,7 @@ def _play_grid(entry: Entry, case: Case, system: Metasystem, i: int) -> Played:
     sites = {site.name: place for place, site in enumerate(schedule.prepared.system.sites)}
     columns = [jobs[name].to_numpy() for name in ("job", "submit", "start", "end")]
     digest = digest_of(*columns, jobs["site"].map(sites).to_numpy())
-    return Played({name: float(metrics[name]) for name in META_METRICS}, digest)
+    return Played({name: float(metrics[name]) for name in META_METRICS}, digest, None)
 
 
 class _Sent(MetaPolicy):

@@ -6,7 +6,7 @@ from importlib.resources import as_file, files
 from itertools import combinations
 from typing import Any, get_args
 
-from workloadkit.benchmark.certificate import seal
+from workloadkit.benchmark.certificate import OF_SCORE, seal
 from workloadkit.benchmark.entries import META_METRICS, METRICS, Entry, Kind, is_misnamed
 from workloadkit.benchmark.features import FEATURES
 from workloadkit.benchmark.grids import GRIDS
@@ -199,7 +199,7 @@ def _check_scores(part: Part, played: Mapping[str, list[str]], runs: int) -> Non
                 expected[place] = expected.get(place, 0) + (baseline in entries)
     left = dict(expected)
     for row in part.items():
-        parts = row.members(_OF_SCORE)
+        parts = row.members(OF_SCORE)
         kind, entry, metric = (parts[name].text() for name in ("kind", "entry", "metric"))
         if (kind, entry, metric) not in left:
             row.refuse("is there twice, or of no entry and metric")
@@ -217,9 +217,6 @@ def _of_metrics(metrics: tuple[str, ...]) -> tuple[str, str]:
     """Return the kind of systems with these metrics, and its baseline."""
     place = (METRICS, META_METRICS).index(metrics)
     return KINDS[place], BASELINES[place]
-
-
-_OF_SCORE = ("kind", "entry", "metric", "baseline", "cases", "score", "low", "high")
 
 
 def _check_reversals(part: Part) -> None:

@@ -1,6 +1,6 @@
 """Results of the benchmark: means with intervals, ranks, scores, and reversals between metrics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,8 +37,9 @@ class BenchmarkResults(Displayed):
     Parameters
     ----------
     runs : DataFrame
-        One row per case, run and entry: `workload system users run entry`, the metrics, and the
-        digest of its `schedule`.
+        One row per case, run and entry: `workload system users run entry`; whether the machine
+        was `saturated` (None if the run is too short to decide, and of metasystems); the metrics,
+        and the digest of its `schedule`.
     workloads : DataFrame
         One row per case and run: `workload system users run`, the `digest` of the jobs, and the
         features of the workload on the machine.
@@ -77,12 +78,13 @@ class BenchmarkResults(Displayed):
     def table(self) -> pd.DataFrame:
         """One row per case and entry.
 
-        Columns: `workload system users entry`; each metric's mean over the runs under its own name,
-        the ends of its interval as `_low` and `_high`, and its rank among the entries of the case,
-        from `_best` to `_worst`: the rank is 1 more than the number of entries that are better, and
-        these are the ends of its 95 % confidence set [1]_. An entry counts as better or worse only
-        if the interval of the difference over the runs, which are pairs, does not contain 0, at a
-        level of 5 % divided by the number of other entries.
+        Columns: `workload system users entry`; the number of `saturated` runs; each metric's mean
+        over all runs under its own name, the ends of its interval as `_low` and `_high`, the same
+        of the runs that are not saturated as `_others`; and its rank among the entries of the case,
+        from `_best` to `_worst`, by all runs: the rank is 1 more than the number of entries that
+        are better, and these are the ends of its 95 % confidence set [1]_. An entry counts as
+        better or worse only if the interval of the difference over the runs, which are pairs, does
+        not contain 0, at a level of 5 % divided by the number of other entries.
 
         References
         ----------
@@ -109,7 +111,9 @@ class BenchmarkResults(Displayed):
         `score`, the geometric mean over the cases of the ratio to the baseline in the same run,
         with the ends of its interval over the runs as `low` and `high`. Below 1 is better, except
         for throughput. Cases in which a value of any entry is 0 are left out. `added_wait` may be
-        negative; its score is the mean difference from the baseline [s].
+        negative; its score is the mean difference from the baseline [s]. Saturated runs count:
+        `saturated` is the number of pairs in which a run of either saturates, and `cases_others`,
+        `score_others`, … are the same over the cases without such pairs.
         """
         found = []
         for kind, baseline, metrics in zip(KINDS, BASELINES, (METRICS, META_METRICS), strict=True):
@@ -117,16 +121,14 @@ class BenchmarkResults(Displayed):
             for entry in dict.fromkeys(name for case in of_kind for name in case.entries):
                 both = [case for case in of_kind if {entry, baseline} <= {*case.entries}]
                 for metric in metrics:
-                    row = {"kind": kind, "entry": entry, "metric": metric, "baseline": baseline}
+                    row: dict[str, Any] = {"kind": kind, "entry": entry, "metric": metric}
+                    row |= {"baseline": baseline}
                     compared = [case for case in both if case.has_ratios(metric)]
-                    logs = [case.relative(metric, entry, baseline) for case in compared]
-                    mean = np.mean(logs, axis=0) if logs else np.empty(0)
-                    ends = mean_interval(mean, confidence=CONFIDENCE)
-                    if metric not in SIGNED:
-                        ends = tuple(np.exp(ends))
-                    found.append(
-                        {**row, "cases": len(compared), **dict(zip(_ENDS, ends, strict=True))}
-                    )
+                    pairs = [case.saturated_pairs(entry, baseline) for case in compared]
+                    others = [case for case, n in zip(compared, pairs, strict=True) if not n]
+                    row |= _score(compared, metric, entry, baseline) | {"saturated": sum(pairs)}
+                    rest = _score(others, metric, entry, baseline)
+                    found.append(row | {f"{name}_others": x for name, x in rest.items()})
         return pd.DataFrame(found)
 
     @cached_property
@@ -154,8 +156,22 @@ class BenchmarkResults(Displayed):
         return certificate(self)
 
 
-_ENDS = ("score", "low", "high")
 _ALL_METRICS = tuple(dict.fromkeys((*METRICS, *META_METRICS)))
+
+
+def _score(
+    cases: "Sequence[_CaseResults]", metric: str, entry: str, baseline: str
+) -> dict[str, float]:
+    """Return the score of an entry over some cases, with its interval over the runs."""
+    logs = [case.relative(metric, entry, baseline) for case in cases]
+    mean = np.mean(logs, axis=0) if logs else np.empty(0)
+    ends = mean_interval(mean, confidence=CONFIDENCE)
+    if metric not in SIGNED:
+        ends = tuple(np.exp(ends))
+    return {"cases": len(cases), **dict(zip(("score", "low", "high"), ends, strict=True))}
+
+
+_ENDS = ("", "_low", "_high")
 
 
 class _CaseResults:
@@ -171,6 +187,8 @@ class _CaseResults:
             .to_numpy(np.float64)
             for name in self.metrics
         }
+        known = rows.pivot(index="entry", columns="run", values="saturated").loc[self.entries]
+        self.saturated = known.eq(True).to_numpy()  # a run that is too short counts as it is
 
     def better(self, metric: str) -> NDArray[np.bool_]:
         """Return whether each entry, a row, is significantly better than each other, a column."""
@@ -187,16 +205,25 @@ class _CaseResults:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of the table."""
-        found: list[dict[str, Any]] = [{**self.place, "entry": x} for x in self.entries]
+        found: list[dict[str, Any]] = [
+            {**self.place, "entry": entry, "saturated": int(saturated.sum())}
+            for entry, saturated in zip(self.entries, self.saturated, strict=True)
+        ]
         for metric, values in self.values.items():
             better = self.better(metric)
             best, worst = 1 + better.sum(axis=0), len(self.entries) - better.sum(axis=1)
             for i, row in enumerate(found):
-                positive = metric not in SIGNED
-                ends = mean_interval(values[i], confidence=CONFIDENCE, positive=positive)
-                row |= zip((metric, f"{metric}_low", f"{metric}_high"), ends, strict=True)
+                of_runs = {"": values[i], "_others": values[i, ~self.saturated[i]]}
+                for suffix, some in of_runs.items():
+                    ends = mean_interval(some, confidence=CONFIDENCE, positive=metric not in SIGNED)
+                    row |= zip((f"{metric}{suffix}{x}" for x in _ENDS), ends, strict=True)
                 row |= {f"{metric}_best": int(best[i]), f"{metric}_worst": int(worst[i])}
         return found
+
+    def saturated_pairs(self, entry: str, baseline: str) -> int:
+        """Return the number of runs in which either saturates."""
+        ours, its = (self.saturated[self.entries.index(name)] for name in (entry, baseline))
+        return int((ours | its).sum())
 
     def has_ratios(self, metric: str) -> bool:
         """Whether all values are positive, or compared by differences."""

@@ -151,8 +151,8 @@ def _run(placed: tuple[int, _Task]) -> _Done:
         except RefusedError as error:
             found.refused[entry.name] = str(error)
         else:
-            row = {"entry": entry.name, **played.metrics, "schedule": played.digest}
-            found.rows.append(row)
+            row = {"entry": entry.name, "saturated": played.saturated, **played.metrics}
+            found.rows.append(row | {"schedule": played.digest})
     return found
 
 

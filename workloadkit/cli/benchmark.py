@@ -112,8 +112,8 @@ def run(
 
 def _show(results: "BenchmarkResults") -> None:
     """Print the scores on stdout, and why entries are refused."""
-    from workloadkit.analysis.benchmark import MAIN, shown_score
-    from workloadkit.analysis.formats import metric_title
+    from analysis.benchmark import MAIN, shown_scores
+    from analysis.formats import metric_title
 
     scores, texts = results.scores, []
     for _, rows in scores.groupby("kind", sort=False) if len(scores) else ():
@@ -123,8 +123,12 @@ def _show(results: "BenchmarkResults") -> None:
         cells = [["Entry", "Cases", *(f"{metric_title(name)} / {baseline}" for name in shown)]]
         for entry in table[MAIN].sort_values(kind="stable").index:
             mine = rows[rows["entry"] == entry].set_index("metric")
-            values = [shown_score(mine.loc[name]) for name in shown]
-            cells.append([entry, str(mine["cases"].max()), *values])
+            n_cases, saturated, *values = shown_scores(mine, shown)
+            cells.append([entry, n_cases, *values])
+            if mine["saturated"].max():
+                cells[-1][1] += f" ({saturated} runs saturated)"
+                n_cases, _, *values = shown_scores(mine, shown, "_others")
+                cells.append(["", f"{n_cases} without these", *values])
         texts.append(aligned(cells, words={0}))
     texts += [f"refused: {name}: {why}" for name, why in results.refused.items()]
     typer.echo("\n\n".join(texts))
