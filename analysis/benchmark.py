@@ -10,10 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from analysis import style
-from analysis.formats import count, duration, metric, metric_title, number, of_runs, with_interval
-from analysis.page import Report
-from analysis.section import Figure, Section, Table, facts
 from workloadkit import __version__
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import (
@@ -22,6 +18,7 @@ from workloadkit.analysis.formats import (
     metric,
     metric_title,
     number,
+    of_runs,
     with_interval,
 )
 from workloadkit.analysis.page import Report

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from analysis.benchmark import report_benchmark
 from tests.data import needs_traces, trace_path
 from tests.small_logs import random_log
+from workloadkit.analysis.benchmark import report_benchmark
 from workloadkit.benchmark import (
     BenchmarkResults,
     Case,

@@ -112,8 +112,8 @@ def run(
 
 def _show(results: "BenchmarkResults") -> None:
     """Print the scores on stdout, and why entries are refused."""
-    from analysis.benchmark import MAIN, shown_scores
-    from analysis.formats import metric_title
+    from workloadkit.analysis.benchmark import MAIN, shown_scores
+    from workloadkit.analysis.formats import metric_title
 
     scores, texts = results.scores, []
     for _, rows in scores.groupby("kind", sort=False) if len(scores) else ():
