@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -128,10 +128,10 @@ def _fitting(some: Sequence[Part], whole: pd.Series, lasted: float) -> list[Part
     follow = all(part.begins == bound for part, bound in zip(changes, bounds, strict=False))
     if not (follow and bounds == sorted(bounds) and bounds[-1] <= lasted):
         return None
-    size = last or whole
+    size: Any = whole if last is None else last
     if not all(part.procs > 0 for part in (*changes, size)):
         return None
-    at_end = {name: size[name] if last is None else getattr(size, name) for name in _SIZE}
+    at_end = {name: getattr(size, name) for name in _SIZE}
     end = changes[-1]._replace(place=int(whole["place"]), begins=bounds[-1], ends=inf, **at_end)
     return [*changes, end]
 

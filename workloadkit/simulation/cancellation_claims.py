@@ -49,7 +49,7 @@ def listed_cancelled(schedule: Schedule | Trace, machine: int | None) -> Cancell
         columns = job, submit, unknown, unknown, needed[rows], unknown
         leaves = submit + wait
     no = np.zeros(leaves.size, bool)
-    return Cancelled(Listed(*columns, no, no), leaves)
+    return Cancelled(Listed._make((*columns, no, no)), leaves)
 
 
 def cancelled_jobs_are_the_logs(

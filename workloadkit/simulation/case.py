@@ -191,7 +191,8 @@ def make_case(
     submit = workload.submit.astype(np.result_type(workload.submit, listed.submit))
     start = np.full(job.size, np.nan) if began is None else began.copy()
     submit[ran], start[ran] = listed.submit[at], listed.start[at]
-    run, lost = workload.run.astype(np.float64), np.zeros(job.size, bool)
+    run: NDArray = workload.run.astype(np.float64)
+    lost = np.zeros(job.size, bool)
     lost[ran] = listed.lost[at] & (listed.run[at] < run[ran] - INSTANT)
     run[lost] = listed.run[at][lost[ran]]
     recorded_start = submit + workload.wait
