@@ -9,7 +9,7 @@ import pytest
 from workloadkit.analysis import studies
 
 FOLDER = Path(studies.__file__).parent
-ROOT = FOLDER.parents[1]
+ROOT = Path(__file__).parents[2]
 
 #: What the reason begins with where no study shows an item.
 REASONS = ("definition: ", "setting: ", "background: ", "log not available: ", "not measured")

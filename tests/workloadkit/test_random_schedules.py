@@ -51,8 +51,14 @@ PREDICTORS = (
         for name in ("factor:0.5", "last-two", "user-average", "quantile:q=0.5,window=4")
         for rule in ("requested", "increments", "double", "none")
     ),
+    *(
+        f"{name},correct={rule},renewed=yes"
+        for name in ("last-two", "user-average:decay=0.5")
+        for rule in ("requested", "increments")
+    ),
     "same-job,correct=double",
     "same-job,correct=increments",
+    "same-job,correct=increments,renewed=yes",
 )
 
 cases = st.fixed_dictionaries(
