@@ -51,9 +51,12 @@ def test_the_reference_has_each_command_with_its_options(pages):
 
 @pytest.mark.parametrize("package", [workloadkit, analysis, queueing])
 def test_the_reference_has_each_public_name(package, pages):
-    listed = pages[f"api-{package.__name__}.md"].split()
+    page = package.__name__.rpartition(".")[2]
+    listed = pages[f"api-{page}.md"].split()
     for name in package.__all__:
         thing = getattr(package, name)
+        if thing in (analysis, queueing):  # they have pages of their own
+            continue
         full = f"{package.__name__}.{name}"
         for public in (
             [f"{full}.{inner}" for inner in getattr(thing, "__all__", [])]

@@ -27,7 +27,6 @@ from workloadkit.simulation.workload import Workload, are_whole, shortest_estima
 from workloadkit.trace import Trace
 
 
-@takes(Simulate)
 def calibrate(
     trace: Trace, scheduler: str | Policy | Scheduler, settings: Simulate
 ) -> dict[str, Any]:
@@ -38,6 +37,7 @@ def calibrate(
     return simulate(trace, scheduler, settings=settings).calibration
 
 
+@takes(Simulate)
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
