@@ -5,18 +5,13 @@ cached object code, which is loaded without the compiler, else the compiler make
 `compiler`.
 """
 
-import os
-import warnings
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any
 
 from workloadkit._kernels import object_code
+from workloadkit._kernels.interpreted import DISABLE_JIT, interpreted
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
-from workloadkit.errors import WorkloadWarning
-
-#: Whether everything stays plain Python.
-DISABLE_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
 _waiting: list[Callable[[], object]] = []
 
@@ -33,30 +28,6 @@ def start_compiler() -> Any:
             _waiting.insert(0, prepare)
             raise
     return compiler
-
-
-@cache
-def lacks_compiler() -> bool:
-    """Whether this is another compiler than those that are known here; one line says so."""
-    if DISABLE_JIT:
-        return False
-    try:
-        object_code.check_loader()
-        if not object_code.is_in_use():
-            start_compiler().check()
-    except (ImportError, AttributeError) as problem:
-        warnings.warn(
-            f"kernels are not compiled, and all runs in slow plain Python: {problem}",
-            WorkloadWarning,
-            stacklevel=2,
-        )
-        return True
-    return False
-
-
-def interpreted() -> bool:
-    """Whether kernels are plain Python, on request or for lack of the compiler."""
-    return DISABLE_JIT or lacks_compiler()
 
 
 def when_compiling(prepare: Callable[[], object]) -> None:

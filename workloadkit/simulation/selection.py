@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit._kernels.compile import lacks_compiler
+from workloadkit._kernels.interpreted import lacks_compiler
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
