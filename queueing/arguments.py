@@ -93,7 +93,7 @@ def points(rules: Iterable[Condition], **values: ArrayLike) -> dict[str, Floats]
     {'lam': array([0.1, 0.2]), 'S': array([1., 1.])}
     >>> points([not_negative("S")], S=-1)
     Traceback (most recent call last):
-    queueing.errors.QueueingError: S is -1; it must be finite, 0 or more
+    workloadkit.queueing.errors.QueueingError: S is -1; it must be finite, 0 or more
     """
     parameters = _broadcast({name: numbers(name, value) for name, value in values.items()})
     shape = next(iter(parameters.values())).shape
@@ -171,7 +171,7 @@ def numbers(name: str, value: Any) -> Floats:
     --------
     >>> numbers("N", "ten")
     Traceback (most recent call last):
-    queueing.errors.QueueingError: N is 'ten'; it must be a number, or an array of numbers
+    workloadkit.queueing.errors.QueueingError: N is 'ten'; it must be a number, or an array of numbers
     """
     try:
         given = np.asarray(value)
