@@ -169,9 +169,9 @@ def numbers(name: str, value: Any) -> Floats:
 
     Examples
     --------
-    >>> numbers("N", "ten")
+    >>> numbers("N", "x")
     Traceback (most recent call last):
-    workloadkit.queueing.errors.QueueingError: N is 'ten'; it must be a number, or an array of numbers
+    workloadkit.queueing.errors.QueueingError: N is 'x'; it must be a number, or an array of numbers
     """
     try:
         given = np.asarray(value)
