@@ -231,6 +231,7 @@ def test_sites_of_one_processor_serve_as_one_queue():
     assert tables[0]["simulation"].to_numpy() == pytest.approx(tables[1]["simulation"].to_numpy())
 
 
+@pytest.mark.slow
 def test_users_who_never_go_on_have_first_jobs_too():
     found = crosscheck("mixed", lam=0.3, N=2, Z=1, S=1, p=0, **QUICK)
     rows = found.table.set_index("measure")

@@ -104,6 +104,7 @@ def measured(small, **reading):
     return lee.measure(task, np.random.default_rng(1))
 
 
+@pytest.mark.slow
 def test_readings_change_what_they_say(small):
     by_default = measured(small)
     first = measured(small, clock="first")

@@ -136,6 +136,7 @@ def test_the_study_on_a_small_log(tmp_path):
     assert values[LOAD, FIXED] == pytest.approx(loads.max())
 
 
+@pytest.mark.slow
 def test_runs_compare_the_shapes_on_the_same_resampled_jobs(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_shape, "WEEKS", 3)
     log = small_log(tmp_path, "SDSC-BLUE", 2500)

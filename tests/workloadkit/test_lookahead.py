@@ -90,6 +90,7 @@ def test_the_set_fits_before_and_beside_announced_outages():
     assert starts(trace, "lookahead", procs=5, outages=outage) == [0, 100, 21, 1, 150]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_engines_agree_with_outages(seed):
     rng = np.random.default_rng(seed)

@@ -100,6 +100,7 @@ def test_where_too_few_cores_are_left_the_jobs_that_started_last_are_stopped():
     assert starts(log, [3], [down._replace(cores={0: {0, 2}})]) == [[0], [1, 7], [2, 7]]
 
 
+@pytest.mark.slow
 def test_outages_of_one_second_begin_one_after_another():
     # The first job holds node 0 and a core of node 1, the second the other core of node 1.
     log = [(0, 9, 9, {"procs": 3}), (1, 9, 9)]
