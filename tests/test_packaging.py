@@ -45,16 +45,12 @@ def build(kind, source, folder):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """The files of a clone."""
-    folder = tmp_path_factory.mktemp("checkout")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("not a clone")
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
-    return folder
+    """The files of a checkout, without what tools have made there."""
+    made = shutil.ignore_patterns(
+        ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "_build"
+    )
+    folder = tmp_path_factory.mktemp("checkout") / "workloadkit"
+    return shutil.copytree(ROOT, folder, symlinks=True, ignore=made)
 
 
 @pytest.fixture(scope="module", params=daily(["sources", "checkout", "links"], {"sources"}))

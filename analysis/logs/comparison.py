@@ -23,25 +23,25 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
 
-#: The compared sections: module of each, and the tables with rows that are measures, too.
+#: The compared sections: module of each in `analysis`; tables with rows that are measures, too.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "load": ("workloadkit.analysis.load.over_time", ()),
-    "cycles": ("workloadkit.analysis.load.cycles", ("days",)),
-    "marginals": ("workloadkit.analysis.distributions.marginals", ()),
-    "fits": ("workloadkit.analysis.fits.summary", ("distances",)),
-    "accuracy": ("workloadkit.analysis.distributions.accuracy", ()),
-    "users": ("workloadkit.analysis.users.shares", ()),
-    "sessions": ("workloadkit.analysis.sessions.description", ()),
-    "session_methods": ("workloadkit.analysis.sessions.methods", ("ways",)),
+    "load": ("load.over_time", ()),
+    "cycles": ("load.cycles", ("days",)),
+    "marginals": ("distributions.marginals", ()),
+    "fits": ("fits.summary", ("distances",)),
+    "accuracy": ("distributions.accuracy", ()),
+    "users": ("users.shares", ()),
+    "sessions": ("sessions.description", ()),
+    "session_methods": ("sessions.methods", ("ways",)),
     "reactions": (
-        "workloadkit.analysis.reactions.summary",
+        "reactions.summary",
         ("response_bins", "slowdown_bins", "predictors"),
     ),
-    "signature": ("workloadkit.analysis.reactions.signature", ()),
-    "correlation": ("workloadkit.analysis.distributions.correlation", ()),
-    "site": ("workloadkit.analysis.site.summary", ()),
-    "locality": ("workloadkit.analysis.locality.summary", ("similarity", "stack_depths", "days")),
-    "long_memory": ("workloadkit.analysis.memory.summary", ("estimates",)),
+    "signature": ("reactions.signature", ()),
+    "correlation": ("distributions.correlation", ()),
+    "site": ("site.summary", ()),
+    "locality": ("locality.summary", ("similarity", "stack_depths", "days")),
+    "long_memory": ("memory.summary", ("estimates",)),
 }
 
 _MOST_POINTS = 500  # of a drawn curve
@@ -237,7 +237,7 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
         if not trace.n_jobs:
             continue
         of = trace if name == "load" else inside  # the section of load treats the window itself
-        section = import_module(SECTIONS[name][0]).section(of)
+        section = import_module(f"workloadkit.analysis.{SECTIONS[name][0]}").section(of)
         numbers = _flat(section.values)
         for table in section.tables:
             if table.name in SECTIONS[name][1]:

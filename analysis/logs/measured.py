@@ -54,7 +54,7 @@ BY_JOB = {
     "lost": Changing("{hours} without a result", share, is_share=True),
     "cpu": Changing("CPU efficiency", share, is_share=True),
     "limit": Changing("used part of the requested time", share, is_share=True),
-    "promise_error": Changing("distance of the start from the promised one, mean", duration),
+    "promise_error": Changing("promise error, mean", duration),
     "late": Changing("jobs that start later than promised", share, is_share=True),
 }
 

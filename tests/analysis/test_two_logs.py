@@ -12,7 +12,7 @@ import pytest
 import workloadkit as wk
 from tests.commands import run_command
 from workloadkit import analysis
-from workloadkit.analysis.logs.measured import BY_DAY, BY_JOB
+from workloadkit.analysis.logs.measured import BY_DAY, BY_JOB, MeasuredLog
 from workloadkit.clock import DAY
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
@@ -50,6 +50,21 @@ def months(year):
     first = year.where(until="2024-03")
     second = year.where(since="2024-03", until="2024-03-31")
     return replace(first, name="february"), replace(second, name="march")
+
+
+def test_promised_starts_are_compared_with_actual_ones():
+    # all need the machine: planned for 20 s each, the jobs are promised 0, 20 and 40
+    columns = {"submit": [0, 1, 2], "run": [10, 5, 5], "requested_time": [20] * 3, "procs": [4] * 3}
+    log = wk.Trace.from_columns(columns)
+    kept = wk.simulate(log, "conservative", procs=4).trace()
+    assert (kept.column("submit") + kept.column("wait")).tolist() == [0, 10, 15]
+    found = MeasuredLog(kept).of_jobs()
+    assert found["promise_error"] == (pytest.approx((0 + 10 + 25) / 3), 3)
+    assert found["late"] == (0, 3)
+    late = kept.sidecar.assign(promised_start=[0, 8, 15.5])
+    assert MeasuredLog(replace(kept, sidecar=late)).of_jobs()["late"] == (pytest.approx(1 / 3), 3)
+    found = MeasuredLog(log).of_jobs()
+    assert np.isnan(found["late"][0]) and found["late"][1] == 0
 
 
 @pytest.fixture(scope="module")

@@ -32,14 +32,13 @@ def jobs_read(trace, *, wait):
     by_row = executions.groupby("row").indices
     last = executions["last"].to_numpy(bool)
     found = []
-    for row, beside in enumerate(trace.sidecar.itertuples()):
+    for row, job in enumerate(trace.sidecar.itertuples()):
         some = by_row.get(row, [])
         total = used[some].sum() if len(some) else ran[row]
         lost = sum(used[i] for i in some if not last[i])
         waited = trace.column("wait")[row] if wait else 0
         waited = None if np.isnan(waited) else waited
-        attempts = beside.attempts
-        found.append((beside.id, beside.submit, waited, round(total), round(lost), attempts))
+        found.append((job.id, job.submit, waited, round(total), round(lost), job.attempts))
     return sorted(found, key=str)
 
 
