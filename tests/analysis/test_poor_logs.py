@@ -77,7 +77,8 @@ def test_a_log_that_lacks_something_is_measured_or_refused(logs):
                     MEASURES[measure](trace)
                 continue
             found = MEASURES[measure](trace)
-            group = importlib.import_module(".".join(type(found).__module__.split(".")[:2]))
+            parts = type(found).__module__.split(".")
+            group = importlib.import_module(".".join(parts[: 3 if "analysis" in parts else 2]))
             assert type(found).__name__ in group.__all__
             json.dumps(found.to_dict(), allow_nan=False)
             if measure == "compare" and not found.curves:

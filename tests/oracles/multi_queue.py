@@ -91,13 +91,13 @@ class MultiQueue:
         """Processors that a job takes of each partition if it can start now, else None."""
         site = self.site
         own = self.reserved.pop(job, None)  # nobody is in one's own way
-        until = site.now + site.estimate[job]
-        room = [
-            max(min(self.idle(p), self.least_free(p, site.now, until)), 0) for p in self.partitions
-        ]
-        fits = site.procs[job] <= min(
-            sum(room), site.idle(), self.least_free_of_all(site.now, until)
-        )
+        room, most = [max(self.idle(p), 0) for p in self.partitions], site.idle()
+        if site.estimate[job] > 0:  # else it ends as it starts, and delays nobody
+            until = site.now + site.estimate[job]
+            left = [max(self.least_free(p, site.now, until), 0) for p in self.partitions]
+            room = [min(pair) for pair in zip(room, left, strict=True)]
+            most = min(most, self.least_free_of_all(site.now, until))
+        fits = site.procs[job] <= min(sum(room), most)
         if own:
             self.reserved[job] = own
         return self.share_out(job, room) if fits else None
