@@ -91,10 +91,17 @@ def test_schedules_of_the_simulator_are_proved(
     schedule = wk.simulate(trace, policy, engine=engine, **options)
     report = wk.check_schedule(trace, schedule)
     assert_proved(report)
-    written = wk.check_schedule(trace, schedule.trace(), policy=policy, **options)
+    log = schedule.trace()
+    written = wk.check_schedule(trace, log, policy=policy, **options)
     expected = verdicts(report)
     expected.pop(SLACKS_KEPT, None)  # a log contains no promises
-    assert verdicts(written) == expected
+    found = verdicts(written)
+    starts = log.column("submit") + log.column("wait")
+    if (starts != schedule.jobs["start"]).any():  # a sum of decimals that rounds decides nothing
+        assert found.keys() == expected.keys()
+        expected = {text: v for text, v in expected.items() if found[text] != "not applicable"}
+        found = {text: found[text] for text in expected}
+    assert found == expected
 
 
 @examples(100)

@@ -96,3 +96,13 @@ def test_overdue_jobs_count_as_ending_now_but_keep_their_processors():
         requested_time=[10, 10, 5, 3],
     )
     assert plain(trace, "easy", procs=2, overrun="late") == [0, 30, 5, 40]
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "reservations:2"])
+def test_more_jobs_may_end_in_a_second_than_run_at_once(policy):
+    log = wk.Trace.from_columns(
+        {"submit": [0] * 30, "run": [0] * 30, "requested_time": [0] * 30, "procs": [1, 3] * 15}
+    )
+    for engine in ("python", "compiled"):
+        schedule = wk.simulate(log, policy, procs=4, passes="event", engine=engine)
+        assert not schedule.jobs["start"].any(), engine

@@ -140,20 +140,21 @@ def check_schedule(
     - multi-queue, genetic: no job waits while the machine is empty. The order of jobs is not
       checked, nor that of self-adaptive or of custom schedulers.
     - slack: no job starts later than its promised start plus its slack, if the schedule contains
-      these and estimates hold.
+      these and estimates hold; a job planned with 0 s may, as a reservation of 0 s holds nothing.
     - recorded: each job starts its recorded wait after its submission; jobs may use more processors
       than the machine has.
 
     Where a schedule does not contain what decides a pass, a different pass is no violation, and
     the verdict is "consistent" at best. This concerns users who react and submit in the second in
     which jobs of run time 0 start, or (with passes by event) jobs end, as the order of these events
-    is unknown. Times with decimals are repeated as they are: the schedule is proved if that gives
-    it. If it does not, and sums of the times or predictions round, times that may differ only by
-    rounding decide nothing, and kept reservations are not checked. With outages, no more processors
-    may be in use than work, and jobs may end early, failed (status 0). Passes are repeated if a
-    Schedule contains the runs that outages stopped, in whole seconds. Not checked are the choice of
-    these runs, passes while an outage is announced, as these plan with individual processors, and
-    any where there are outages of users; but no job of theirs may run during one.
+    is unknown. Times with decimals are repeated as they are (a log contains no starts, so they are
+    the sums of submit times and waits): the schedule is proved if that gives it. If it does not,
+    and sums of the times or predictions round, times that may differ only by rounding decide
+    nothing, and kept reservations are not checked. With outages, no more processors may be in use
+    than work, and jobs may end early, failed (status 0). Passes are repeated if a Schedule contains
+    the runs that outages stopped, in whole seconds. Not checked are the choice of these runs,
+    passes while an outage is announced, as these plan with individual processors, and any where
+    there are outages of users; but no job of theirs may run during one.
 
     Parameters
     ----------

@@ -129,7 +129,8 @@ def slacks_are_kept(schedule: Schedule) -> ScheduleClaim:
         why = "promises hold only if no job outlives what is planned with, and without outages"
         return ScheduleClaim(text, "not applicable", why)
     latest = (jobs["promised_start"] + jobs["slack"]).to_numpy()
-    late = np.flatnonzero(schedule.start > latest + INSTANT)
+    reserves = (jobs["estimate"] > 0).to_numpy()  # a reservation of 0 s holds nothing
+    late = np.flatnonzero((schedule.start > latest + INSTANT) & reserves)
     if late.size:
         i = late[0]
         why = f"job {jobs['job'].iloc[i]} starts at {seconds(schedule.start[i])}"
@@ -140,6 +141,8 @@ def slacks_are_kept(schedule: Schedule) -> ScheduleClaim:
 
 def _not_empty(case: ScheduleCase) -> ScheduleClaim:
     text = NOT_EMPTY
+    if not case.whole and not case.exact:  # a job may start a rounding after the end before it
+        case = case.rounded()
     start, end = case.start, case.end
     if case.leaves is not None:  # those that leave hold no processors
         left = start == never(start.dtype)

@@ -69,8 +69,9 @@ class State(NamedTuple):
         Ends of the running jobs, real and as planned, descending. [s]
     end_jobs, planned_jobs : ndarray of int64, shape (capacity,)
         The jobs that end then.
-    due : ndarray of int64, shape (capacity,)
-        The jobs whose ends are due, see `events.free_what_ends`.
+    due : ndarray of int64
+        The jobs whose ends are due, see `events.free_what_ends`: with passes after each event, all
+        that end in one second, which can be more than run at once.
     clock : ndarray, shape (1,)
         The present second. [s]
     never : scalar
@@ -146,7 +147,7 @@ def new_state(
         end_jobs=running,
         planned_ends=np.empty(capacity, dtype),
         planned_jobs=np.empty(capacity, np.int64),
-        due=np.empty(capacity, np.int64),
+        due=np.empty(n_jobs + capacity if by_event else 0, np.int64),
         clock=np.zeros(1, dtype),
         never=never(dtype),
         at=at,
