@@ -133,9 +133,9 @@ def _in_order(jobs, rule, state, waiting, now):
 @bare
 def _compare(state, keys):
     """Record that rounding may decide which of two jobs comes first; infinite keys do not round."""
-    finite = keys[np.isfinite(keys)]
-    for i in range(1, finite.size):
-        if finite[i] - finite[i - 1] <= _ALIKE * abs(finite[i]):
+    for i in range(1, keys.size):
+        finite = abs(keys[i - 1]) < np.inf and abs(keys[i]) < np.inf
+        if finite and keys[i] - keys[i - 1] <= _ALIKE * abs(keys[i]):
             state.at[UNCLEAR] = True
 
 
