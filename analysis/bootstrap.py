@@ -182,7 +182,7 @@ def resampled_medians(
     >>> resampled_medians([3, 1, 8], np.array([0, 0, 1]), weights).tolist()
     [3.0, 2.0, 8.0]
     """
-    from workloadkit._kernels.bootstrap import weighted_medians
+    from workloadkit._kernels.statistics import weighted_medians
 
     values = np.asarray(values, dtype=np.float64)
     order = np.argsort(values)

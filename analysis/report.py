@@ -21,9 +21,9 @@ from workloadkit.analysis.operations import (
     capacity,
     efficient,
     failures,
-    oddities,
     read_shares,
     requesting,
+    unusual_periods,
     using,
     waiting,
 )
@@ -39,7 +39,7 @@ from workloadkit.analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.mapped import Mapped
 from workloadkit.settings import Characterize
-from workloadkit.settings.characterizing import Profile
+from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 
@@ -78,7 +78,7 @@ OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
     "usage": using.section,
     "shares": using.shares_section,
     "capacity": capacity.section,
-    "unusual": oddities.section,
+    "unusual": unusual_periods.section,
 }
 
 # These sections get all jobs of the log, also those outside its window.

@@ -37,7 +37,7 @@ from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
-from workloadkit.simulation.replaying.policies import ANY, proofs
+from workloadkit.simulation.replaying.predictions import ANY, proofs
 
 #: Packages by the page that describes them.
 PACKAGES = {"analysis": analysis, "queueing": queueing, "workloadkit": workloadkit}

@@ -9,8 +9,8 @@ import numpy as np
 from workloadkit.queueing import one_server, response_law
 from workloadkit.queueing.arguments import Flags, Floats, Value, plain
 from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.one_server import idle_share
 from workloadkit.queueing.result import ModelResult, Places
-from workloadkit.queueing.spare_capacity import idle_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,8 +22,8 @@ from workloadkit.queueing.closed_users import MixedResult
 from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
 from workloadkit.queueing.probability import Probability, as_probability
 from workloadkit.queueing.product_form import EXACT, USERS, mixed
-from workloadkit.queueing.reopening.responses import moment, phases, survival
-from workloadkit.queueing.reopening.stability import stability_rules
+from workloadkit.queueing.reopening.laws import moment, phases, survival
+from workloadkit.queueing.reopening.thinkers import stability_rules
 from workloadkit.queueing.result import Exactness, ModelResult, Places
 
 if TYPE_CHECKING:

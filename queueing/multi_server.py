@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from workloadkit.queueing.arguments import Condition, Floats
 from workloadkit.queueing.complex_step import steps
-from workloadkit.queueing.spare_capacity import idle_share
+from workloadkit.queueing.one_server import idle_share
 
 Kind = Literal["closed", "open"]
 

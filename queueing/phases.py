@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.queueing.arguments import Value, not_negative, plain, points, positive
 from workloadkit.queueing.display import DisplayedResult
-from workloadkit.queueing.spare_capacity import idle_share, stable
+from workloadkit.queueing.one_server import idle_share, stable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

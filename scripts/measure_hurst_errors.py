@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workloadkit.analysis.memory.estimators import sampling
+from workloadkit.analysis.memory.arrivals import fractional_gaussian_noise
+from workloadkit.analysis.memory.estimators import methods
 from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
-from workloadkit.analysis.memory.fractional_noise import fractional_gaussian_noise
 
 SEED = 1951
 N_SERIES = {256: 1000, 1024: 1000, 4096: 1000, 16384: 800, 65536: 300}
@@ -20,13 +20,13 @@ N_SERIES = {256: 1000, 1024: 1000, 4096: 1000, 16384: 800, 65536: 300}
 
 def main() -> int:
     """Write the table."""
-    path = Path(sampling.__file__).with_suffix(".csv")
+    path = Path(methods.__file__).with_suffix(".csv")
     rng = np.random.default_rng(SEED)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["method", "n", "H", "n_series", "bias", "sd"])
-        for n in sampling.LENGTHS:
-            for H in sampling.PARAMETERS:
+        for n in methods.LENGTHS:
+            for H in methods.PARAMETERS:
                 results: dict[str, list[float]] = {method: [] for method in METHODS}
                 for _ in range(N_SERIES[n]):
                     series = check_series(fractional_gaussian_noise(n, H, rng))

@@ -177,7 +177,7 @@ def _draw(
     law: _Law, decay: Mapping[str, float], n_inner: int, rng: np.random.Generator
 ) -> Utilities:
     """Draw functions from the model."""
-    from workloadkit._kernels.augment import draw_functions
+    from workloadkit._kernels.utility import draw_functions
 
     kinds = np.array([DECAYS.index(name) for name in decay])
     passed = np.cumsum(np.array(list(decay.values()), dtype=np.float64))
@@ -188,7 +188,7 @@ def _stretch(
     law: _Law, shapes: Shapes, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> Utilities:
     """Draw a shape and a start value for the job at each row, and scale the shape."""
-    from workloadkit._kernels.augment import draw_shapes
+    from workloadkit._kernels.utility import draw_shapes
 
     place, normal = draw_shapes(rng, shapes.n_shapes[rows])
     start = np.maximum(law.mean + law.sd * normal, 0) * law.size

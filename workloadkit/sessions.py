@@ -125,7 +125,7 @@ def label_jobs(
     cut: float | None = None,
 ) -> tuple[NDArray[np.int64], dict[str, NDArray]]:
     """Return the rows of the jobs that ran, and the columns of `delimit_sessions`."""
-    from workloadkit._kernels.sessions import label_sessions
+    from workloadkit._kernels.statistics import label_sessions
 
     check_trace(trace)
     if method not in THRESHOLDS:

@@ -104,7 +104,7 @@ def daily_concentration(
     >>> daily_concentration(Trace.from_columns(log), "run", rng=1).days["concentration"].tolist()
     [1.0, 0.5]
     """
-    from workloadkit._kernels.locality import largest_counts, shuffle_within
+    from workloadkit._kernels.statistics import largest_counts, shuffle_within
 
     check_shuffles(n_shuffles)
     seed = seed_of(rng)
@@ -140,7 +140,7 @@ def concentrations(trace: Trace, attribute: str) -> NDArray[np.float64]:
     >>> concentrations(Trace.from_columns(log), "run").tolist()
     [0.5, 1.0]
     """
-    from workloadkit._kernels.locality import largest_counts
+    from workloadkit._kernels.statistics import largest_counts
 
     _, code, _, day, jobs = _binned_by_day(trace, attribute)
     return np.sort(largest_counts(code, day, jobs.size, N_BINS) / jobs)

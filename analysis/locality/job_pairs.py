@@ -135,7 +135,7 @@ def ratios(
     medians: bool = True,
 ) -> Ratios:
     """Compare the jobs of each user at some distances, optionally in other sessions."""
-    from workloadkit._kernels.locality import similarity_sums
+    from workloadkit._kernels.statistics import similarity_sums
 
     session = jobs.session if session is None else session
     gap = distances.max()  # separates the sessions of different users
@@ -162,7 +162,7 @@ def upper_medians(
     session: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
     """Return upper medians of the ratios by group (first users, and the end) and distance."""
-    from workloadkit._kernels.locality import similarity_medians
+    from workloadkit._kernels.statistics import similarity_medians
 
     session = jobs.session if session is None else session
     known = jobs.known[attribute]

@@ -382,7 +382,7 @@ def shuffled_of(
     rng: np.random.Generator | int | None = None,
 ) -> ShuffledSimilarity:
     """Compute `shuffled_similarity` from extracted jobs."""
-    from workloadkit._kernels.locality import shuffle_within
+    from workloadkit._kernels.statistics import shuffle_within
 
     if unknown := set(measures) - set(MEASURES):
         raise ParameterError(

@@ -160,7 +160,7 @@ def stack_depths(
     procs         2       2    0.0
     run           2       2    0.5
     """
-    from workloadkit._kernels.locality import shuffle_within
+    from workloadkit._kernels.statistics import shuffle_within
 
     check_trace(trace)
     check_shuffles(n_shuffles)
@@ -210,7 +210,7 @@ def _searched(
     values: NDArray[np.float64], tolerance: float
 ) -> tuple[NDArray, Callable[[NDArray], tuple[NDArray[np.int64], int]]]:
     """Return the values, and a function for their depths (-1: new) and the size of the stack."""
-    from workloadkit._kernels.locality import exact_depths, near_depths
+    from workloadkit._kernels.statistics import exact_depths, near_depths
 
     if not tolerance >= 0:  # also rejects NaN
         raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")

@@ -15,10 +15,10 @@ from workloadkit.analysis.logs.distributions import (
     DISTRIBUTIONS,
     LogParts,
     kolmogorov_smirnov,
+    plot_overlaid,
     sorted_sample,
     wasserstein,
 )
-from workloadkit.analysis.logs.plots import plot_overlaid
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.analysis.formats import count, day, duration, number, share, signed_share
-from workloadkit.analysis.logs.changes import changes_section, notable
+from workloadkit.analysis.logs.changes import changes_section, groups_section, notable
 from workloadkit.analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
@@ -17,10 +17,8 @@ from workloadkit.analysis.logs.comparison import (
     extract,
     numbered_names,
 )
-from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-from workloadkit.analysis.logs.groups import groups_section
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
 from workloadkit.analysis.logs.measured import MeasuredLog, change_of, without_days
-from workloadkit.analysis.logs.plots import plot_overlaid
 from workloadkit.analysis.page import Progress, Report, each_named
 from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock

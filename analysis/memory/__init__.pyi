@@ -1,5 +1,5 @@
 from .arrivals import arrivals_per_unit as arrivals_per_unit
-from .fractional_noise import fractional_gaussian_noise as fractional_gaussian_noise
+from .arrivals import fractional_gaussian_noise as fractional_gaussian_noise
 from .hurst_parameter import Hurst as Hurst
 from .hurst_parameter import hurst as hurst
 from .of_log import LongRangeDependence as LongRangeDependence

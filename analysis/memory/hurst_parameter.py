@@ -15,8 +15,8 @@ from workloadkit.analysis.memory.estimators.methods import (
     Method,
     check_series,
     find_method,
+    interval,
 )
-from workloadkit.analysis.memory.estimators.sampling import interval
 from workloadkit.analysis.memory.estimators.spectral import BOUNDS
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted

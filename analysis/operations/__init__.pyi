@@ -2,6 +2,8 @@ from .accounting import accounted_jobs as accounted_jobs
 from .accounting import outcomes_of as outcomes_of
 from .causes import reasons as reasons
 from .causes import wait_causes as wait_causes
+from .groups import fair_share as fair_share
+from .groups import read_shares as read_shares
 from .machine import LargerMachine as LargerMachine
 from .machine import full_days as full_days
 from .machine import full_hours as full_hours
@@ -9,8 +11,6 @@ from .machine import larger_machine as larger_machine
 from .machine import of_hours as of_hours
 from .needs import partitions as partitions
 from .needs import requested as requested
-from .shares import fair_share as fair_share
-from .shares import read_shares as read_shares
 from .tables import efficiency as efficiency
 from .tables import outcomes as outcomes
 from .tables import usage as usage

@@ -11,7 +11,7 @@ from workloadkit.analysis.load.overview import choices
 from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
 from workloadkit.executions import executions_of
-from workloadkit.machine.threads import threads_of_jobs
+from workloadkit.machine.requests import threads_of_jobs
 from workloadkit.outcomes import WITHOUT_RESULT, outcomes_by
 from workloadkit.trace import Trace, check_trace
 

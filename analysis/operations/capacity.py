@@ -17,9 +17,8 @@ from workloadkit.analysis.operations.machine import (
     larger_machine,
     of_hours,
 )
-from workloadkit.analysis.operations.parts import listed, shorter
-from workloadkit.analysis.operations.rules import judged
-from workloadkit.analysis.operations.use_of_parts import recorded_use
+from workloadkit.analysis.operations.needs import recorded_use
+from workloadkit.analysis.operations.parts import judged, listed, shorter
 from workloadkit.analysis.section import Columns, Figure, Section, Table
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, plural

@@ -8,8 +8,15 @@ import pandas as pd
 from workloadkit.analysis.formats import count, share
 from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
 from workloadkit.analysis.operations.groups import everyone
-from workloadkit.analysis.operations.parts import groupings, hours, kind, listed, titled, with_main
-from workloadkit.analysis.operations.rules import judged
+from workloadkit.analysis.operations.parts import (
+    groupings,
+    hours,
+    judged,
+    kind,
+    listed,
+    titled,
+    with_main,
+)
 from workloadkit.analysis.operations.tables import efficiency, efficiency_of
 from workloadkit.analysis.section import Columns, Section
 from workloadkit.trace import Trace

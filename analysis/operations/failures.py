@@ -21,6 +21,7 @@ from workloadkit.analysis.operations.parts import (
     Unit,
     groupings,
     hours,
+    judged,
     kind,
     listed,
     of_jobs,
@@ -30,7 +31,6 @@ from workloadkit.analysis.operations.parts import (
     upper,
     with_main,
 )
-from workloadkit.analysis.operations.rules import judged
 from workloadkit.analysis.operations.tables import outcomes
 from workloadkit.analysis.section import Columns, Figure, Section, shown
 from workloadkit.analysis.section import Table as Shown

@@ -19,11 +19,13 @@ from workloadkit.analysis.operations.accounting import (
     hours_unit,
     is_part,
 )
+from workloadkit.analysis.operations.groups import fair_share
 from workloadkit.analysis.operations.machine import full_days
 from workloadkit.analysis.operations.parts import (
     WAITS,
     groupings,
     hours,
+    judged,
     kind,
     listed,
     of_requeued,
@@ -33,8 +35,6 @@ from workloadkit.analysis.operations.parts import (
     upper,
     with_main,
 )
-from workloadkit.analysis.operations.rules import judged
-from workloadkit.analysis.operations.shares import fair_share
 from workloadkit.analysis.operations.tables import usage
 from workloadkit.analysis.section import Columns, Figure, Section
 from workloadkit.clock import DAY, Clock

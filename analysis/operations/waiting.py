@@ -26,16 +26,15 @@ from workloadkit.analysis.operations.parts import (
     WAITS,
     groupings,
     hours,
+    judged,
     kind,
     listed,
     series,
     titled,
 )
-from workloadkit.analysis.operations.rules import judged
 from workloadkit.analysis.operations.tables import WaitsBy, usage, waits_by
 from workloadkit.analysis.section import Columns, Figure, Section, Table
-from workloadkit.analysis.waits.measures import FEWEST_BEYOND, enough, waits_over_time
-from workloadkit.analysis.waits.plots import plot_waits
+from workloadkit.analysis.waits.measures import FEWEST_BEYOND, enough, plot_waits, waits_over_time
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 

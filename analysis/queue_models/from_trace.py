@@ -8,9 +8,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis.bootstrap import N_RESAMPLES
-from workloadkit.analysis.queue_models.assumptions import Assumption, check_assumptions
 from workloadkit.analysis.queue_models.going_on import GoingOn, measure_going_on
-from workloadkit.analysis.queue_models.predictions import COLUMNS, log_itself, predict
+from workloadkit.analysis.queue_models.predictions import (
+    COLUMNS,
+    Assumption,
+    check_assumptions,
+    log_itself,
+    predict,
+    simulate_users,
+)
 from workloadkit.analysis.queue_models.tables import (
     describe_waits,
     plot_predictions,
@@ -18,7 +24,6 @@ from workloadkit.analysis.queue_models.tables import (
     table_of_parameters,
     table_of_predictions,
 )
-from workloadkit.analysis.queue_models.user_simulation import simulate_users
 from workloadkit.analysis.queue_models.users_of_log import (
     ModelledJobs,
     Parameters,

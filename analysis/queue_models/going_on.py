@@ -19,10 +19,10 @@ from workloadkit.analysis.bootstrap import (
 )
 from workloadkit.analysis.queue_models.users_of_log import ModelledJobs
 from workloadkit.analysis.reactions.continuation import curve
-from workloadkit.analysis.reactions.figures import plot_points, probability_axes
 from workloadkit.analysis.reactions.followed import RESPONSE_BINS
+from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
 from workloadkit.analysis.section import AnalysisResult
-from workloadkit.site.going_on import (
+from workloadkit.site.empirical import (
     PUBLISHED_A,
     PUBLISHED_B,
     RESPONSE_EDGES,

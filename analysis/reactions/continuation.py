@@ -16,16 +16,16 @@ from workloadkit.analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from workloadkit.analysis.reactions.figures import plot_points, probability_axes
 from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     answered,
     draw_users,
     followed_jobs,
 )
+from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
-from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B, fit_curve
+from workloadkit.site.empirical import PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
 
 _MINUTE, _DAY = 60.0, 86400.0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.analysis.bootstrap import N_RESAMPLES, resample_users
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, think_times
-from workloadkit.site.going_on import RESPONSE_EDGES
+from workloadkit.site.empirical import RESPONSE_EDGES
 from workloadkit.trace import Trace, list_of_logs
 
 _MINUTE = 60.0

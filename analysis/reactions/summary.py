@@ -15,11 +15,6 @@ from workloadkit.analysis.reactions.continuation import (
     continuation_of,
     plot_continuation,
 )
-from workloadkit.analysis.reactions.figures import (
-    plot_expectations,
-    plot_medians,
-    plot_think_time_bins,
-)
 from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     RESPONSE_TITLES,
@@ -36,11 +31,17 @@ from workloadkit.analysis.reactions.predictors import (
     plot_predictors,
     predictors_of,
 )
-from workloadkit.analysis.reactions.service_bins import Reactions, reactions_of
+from workloadkit.analysis.reactions.service_bins import (
+    Reactions,
+    plot_expectations,
+    plot_medians,
+    plot_think_time_bins,
+    reactions_of,
+)
 from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
-from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
+from workloadkit.site.empirical import PUBLISHED_A, PUBLISHED_B
 from workloadkit.trace import Trace
 
 _TITLE = "User reactions to response times"

@@ -13,16 +13,35 @@ from workloadkit.analysis.reproduction.claims import (
     between,
     printed,
 )
-from workloadkit.analysis.reproduction.drawings import plot_by_group
-from workloadkit.analysis.reproduction.fairness import FAIRNESS, FAIRNESS_MEASURES, Measure
 from workloadkit.analysis.reproduction.findings import Findings, scorecard
 from workloadkit.analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
-from workloadkit.analysis.reproduction.readings import Axis, Reading, choose
-from workloadkit.analysis.reproduction.reference import differences, kept_findings, reference_of
-from workloadkit.analysis.reproduction.running import Together, run_study
-from workloadkit.analysis.reproduction.runs import Part, percent_more, runs_of_logs, sizes_of_parts
+from workloadkit.analysis.reproduction.running import (
+    Together,
+    differences,
+    kept_findings,
+    reference_of,
+    run_study,
+)
+from workloadkit.analysis.reproduction.runs import (
+    FAIRNESS,
+    FAIRNESS_MEASURES,
+    Measure,
+    Part,
+    percent_more,
+    plot_by_group,
+    runs_of_logs,
+    sizes_of_parts,
+)
 from workloadkit.analysis.reproduction.search import Ranking, ReadingFit, search
-from workloadkit.analysis.reproduction.study import Drawing, Each, Plan, Study
+from workloadkit.analysis.reproduction.study import (
+    Axis,
+    Drawing,
+    Each,
+    Plan,
+    Reading,
+    Study,
+    choose,
+)
 
 __all__ = [
     "ALL_LOGS",

@@ -1,16 +1,18 @@
 """Random runs, split into tasks."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.readings import Reading
-from workloadkit.analysis.reproduction.study import Each, Plan
+from workloadkit.analysis.reproduction.study import Each, Plan, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from workloadkit.simulation import Schedule
 
 
 class Part(NamedTuple):
@@ -109,3 +111,92 @@ def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, 
 
     ratio, low, high = (100 * (x - 1) for x in ratio_interval(ours, others))
     return ratio, low, high
+
+
+# How fairly a scheduler treats users, by their mean bounded slowdowns and by overtaking.
+
+#: A measure of a schedule, given the begin and end of the period in which its users submit.
+Measure = Callable[["Schedule", tuple[float, float]], float]
+
+#: Measures of fairness by name; larger values of the first are fairer, smaller of the others.
+FAIRNESS = {
+    "jain": "Jain's index of the users' mean bounded slowdowns",
+    "worst tenth": "90th percentile of the users' mean bounded slowdowns over their median",
+    "later": "share of jobs that start later than by FCFS (points)",
+}
+
+
+def jain_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Jain's index of the users' mean bounded slowdowns."""
+    from workloadkit.metrics import jain_fairness
+
+    return jain_fairness(_slowdowns(schedule))
+
+
+def worst_tenth_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """90th percentile of the users' mean bounded slowdowns over their median."""
+    import numpy as np
+
+    slowdowns = _slowdowns(schedule)
+    return float(np.quantile(slowdowns, 0.9) / np.median(slowdowns))
+
+
+def later_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Share of the jobs that start later than under FCFS. [%]."""
+    from workloadkit.experiments.measuring import later_than_fcfs
+
+    return 100 * later_than_fcfs(schedule)
+
+
+FAIRNESS_MEASURES: Mapping[str, Measure] = dict(
+    zip(FAIRNESS, (jain_of, worst_tenth_of, later_of), strict=True)
+)
+
+
+def _slowdowns(schedule: "Schedule") -> "NDArray[np.float64]":
+    """Return the mean bounded slowdown of each user."""
+    import numpy as np
+
+    from workloadkit.metrics import bounded_slowdown
+
+    jobs = schedule.served
+    _, user = np.unique(jobs.user, return_inverse=True)
+    return np.bincount(user, bounded_slowdown(jobs.wait, jobs.run)) / np.bincount(user)
+
+
+# Figures that several studies draw.
+
+
+def plot_by_group(
+    data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str, log: bool = False
+) -> "Axes":
+    """Plot values with their intervals: a line for each row, a color for each group.
+
+    Parameters
+    ----------
+    data : DataFrame
+        With columns row, group, value, low and high.
+    ax : Axes, optional
+        Default: the current Axes.
+    label : str
+        Of the values, with their unit.
+    log : bool
+        Whether their axis is logarithmic.
+    """
+    from workloadkit.analysis import style
+
+    ax = style.current_axes(ax)
+    rows, groups = list(dict.fromkeys(data["row"])), data.groupby("group", sort=False)
+    for i, (line, (group, of)) in enumerate(zip(style.LINES, groups, strict=False)):
+        at = [rows.index(row) + 0.15 * (i - (len(groups) - 1) / 2) for row in of["row"]]
+        errors = [of["value"] - of["low"], of["high"] - of["value"]]
+        ax.errorbar(of["value"], at, xerr=errors, fmt="o", color=line["color"], label=group)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.invert_yaxis()
+    if log:
+        style.log_axis(ax.xaxis)
+        ends = data[["value", "low", "high"]]
+        ax.set_xlim(ends.min(axis=None) / 1.05, ends.max(axis=None) * 1.05)
+    ax.set_xlabel(label)
+    style.legend_above(ax)
+    return ax

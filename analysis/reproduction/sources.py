@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.readings import Axis, Reading
-from workloadkit.analysis.reproduction.study import Plan
+from workloadkit.analysis.reproduction.study import Axis, Plan, Reading
 from workloadkit.clock import DAY
 
 if TYPE_CHECKING:

@@ -10,8 +10,12 @@ from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import UNKNOWN, number
-from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-from workloadkit.analysis.logs.plots import overlay, plot_measures, plot_overlaid
+from workloadkit.analysis.logs.distributions import (
+    DISTRIBUTIONS,
+    overlay,
+    plot_measures,
+    plot_overlaid,
+)
 from workloadkit.analysis.memory.hurst_parameter import logarithmic_axes
 from workloadkit.analysis.page import Report
 from workloadkit.analysis.resampling.measures import ESTIMATORS, MEASURES

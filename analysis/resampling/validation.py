@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis.logs.comparison import LogComparison, combine, extract
-from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-from workloadkit.analysis.logs.plots import plot_overlaid
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
 from workloadkit.analysis.resampling.measures import (
     comparable,
     measure_log,

@@ -5,6 +5,8 @@ from .comparison_plots import plot_distributions as plot_distributions
 from .comparison_plots import plot_gantts as plot_gantts
 from .comparison_plots import plot_objective as plot_objective
 from .comparison_plots import plot_queue_lengths as plot_queue_lengths
+from .comparison_plots import plot_sweep as plot_sweep
+from .comparison_plots import plot_sweeps as plot_sweeps
 from .measures import busiest_week as busiest_week
 from .measures import by_run_class as by_run_class
 from .measures import by_size_class as by_size_class
@@ -27,7 +29,5 @@ from .productivity import plot_weekly_cycles as plot_weekly_cycles
 from .relative_slowdown import SlowdownRatio as SlowdownRatio
 from .relative_slowdown import plot_slowdown_ratio as plot_slowdown_ratio
 from .relative_slowdown import slowdown_ratio as slowdown_ratio
-from .sweeps import plot_sweep as plot_sweep
-from .sweeps import plot_sweeps as plot_sweeps
 from .use_of_machine import MachineUse as MachineUse
 from .use_of_machine import machine_use as machine_use

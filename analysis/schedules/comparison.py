@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
 from workloadkit.analysis.calibration import warn_of_calibration
-from workloadkit.analysis.schedules.jackknife import (
+from workloadkit.analysis.schedules.relative_slowdown import (
     check_confidence,
+    check_same_jobs,
     jackknifed,
     means_without_each,
     percentiles_without_each,
+    same_order,
+    served_in_order,
 )
-from workloadkit.analysis.schedules.same_jobs import check_same_jobs, same_order, served_in_order
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadWarning, plural, quoted

@@ -1,22 +1,104 @@
 """Slowdown ratio of Lawson and Smirni: a job-by-job comparison of two schedules."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.schedules.jackknife import (
-    check_confidence,
-    jackknifed,
-    means_without_each,
-)
-from workloadkit.analysis.schedules.same_jobs import check_same_jobs, served_in_order
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.experiments.intervals import student_t
 from workloadkit.simulation import Schedule
+from workloadkit.simulation.measures import ServedJobs
+
+# Jackknife intervals: leave out one block of jobs after another (Quenouille, 1949).
+
+
+def means_without_each(values: NDArray, block: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the mean of the values without each block; NaN values do not count."""
+    known = ~np.isnan(np.asarray(values, dtype=np.float64))
+    total, number = np.bincount(block, np.where(known, values, 0)), np.bincount(block, known)
+    rest = number.sum() - number
+    return np.divide(total.sum() - total, rest, out=np.full(rest.size, np.nan), where=rest > 0)
+
+
+def percentiles_without_each(
+    values: NDArray, block: NDArray[np.integer], percent: int
+) -> NDArray[np.float64]:
+    """Return the percentile of the values without each block."""
+    ascending = np.argsort(values, kind="stable")
+    result = []
+    for places in _members(block[ascending]):
+        place = metrics.rank(values.size - places.size, percent) - 1
+        # number of the block's values below, by which the others move down
+        below = np.searchsorted(places - np.arange(places.size), place, side="right")
+        result.append(float(values[ascending[place + below]]))
+    return np.array(result)
+
+
+def _members(block: NDArray[np.integer]) -> list[NDArray[np.intp]]:
+    """Return the ascending positions of each block's members."""
+    order = np.argsort(block, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(block))[:-1])
+
+
+def check_confidence(confidence: float) -> None:
+    """Check that a confidence level lies between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence is {confidence:g}; it must lie between 0 and 1")
+
+
+def jackknifed(values: NDArray[np.float64], confidence: float) -> float:
+    """Return the half-width of the jackknife interval from leave-one-block-out values."""
+    n = values.size
+    if n < 2:
+        return np.nan
+    error = np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum())
+    return student_t(confidence, n - 1) * float(error)
+
+
+# Pairing of the jobs of several schedules in one common order.
+
+
+def same_order(schedule: Schedule) -> NDArray[np.intp]:
+    """Order the jobs by (submit, job number, row in the log), equal in every schedule."""
+    w = schedule.workload
+    return np.lexsort((w.row, w.job, w.submit))
+
+
+def served_in_order(schedule: Schedule) -> ServedJobs:
+    """Return the counted jobs in that order."""
+    order = same_order(schedule)
+    place = np.cumsum(schedule.counted) - 1  # index among the counted jobs
+    return schedule.served.take(place[order[schedule.counted[order]]])
+
+
+def check_same_jobs(named: Mapping[str, Schedule]) -> None:
+    """Check that schedules have the same jobs and count the same ones."""
+    (name, first), *others = named.items()
+    mine = same_order(first)
+    for other_name, other in others:
+        theirs = same_order(other)
+        who = f"{name} and {other_name} have different jobs: "
+        if mine.size != theirs.size:
+            raise WorkloadError(f"{who}{mine.size:,} and {theirs.size:,}")
+        for what, unit in (("job", ""), ("submit", " s"), ("procs", "")):
+            one, two = getattr(first.workload, what)[mine], getattr(other.workload, what)[theirs]
+            if (differs := one != two).any():
+                i = int(np.argmax(differs))
+                job = "" if what == "job" else f", of job {first.workload.job[mine[i]]}"
+                raise WorkloadError(f"{who}{what} {one[i]}{unit} and {two[i]}{unit}{job}")
+        if (first.counted[mine] != other.counted[theirs]).any():
+            raise WorkloadError(
+                f"{name} and {other_name} count different jobs: warm-up or cool-down differ"
+            )
+
 
 _SHORT_RUN, _LONG_REQUEST = 10.0, 60.0  # jobs excluded in the source [s]
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.operations.use_of_parts import (
+from workloadkit.analysis.operations.needs import (
     amounts_requested,
     by_partition,
     by_resource,
@@ -23,8 +23,7 @@ from workloadkit.machine.requests import Requests
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.machine.described import Part
-from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
-from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY, Shape
+from workloadkit.simulation.machine.shapes import CONTIGUOUS, CORES, GPUS, MEMORY, Shape, find_place
 from workloadkit.simulation.machine.site import Nodes
 
 #: Causes of waits, without pools, which have their own names.

@@ -1,8 +1,8 @@
 from .batches import BatchAgreement as BatchAgreement
 from .batches import compare_batches as compare_batches
 from .batches import plot_batch_agreement as plot_batch_agreement
-from .curves import plot_session_lengths as plot_session_lengths
-from .curves import plot_session_survival as plot_session_survival
+from .batches import plot_session_lengths as plot_session_lengths
+from .batches import plot_session_survival as plot_session_survival
 from .description import plot_size_shares as plot_size_shares
 from .description import session_lengths as session_lengths
 from .description import session_table as session_table

@@ -30,17 +30,23 @@ from workloadkit.analysis.section import (
 from workloadkit.analysis.sessions.batches import (
     BatchAgreement,
     compare_batches,
-    plot_batch_agreement,
-)
-from workloadkit.analysis.sessions.choice import OVERLONG, judge, reasons, recommend
-from workloadkit.analysis.sessions.curves import (
     histogram,
+    plot_batch_agreement,
     plot_session_lengths,
     plot_session_survival,
     survival,
 )
+from workloadkit.analysis.sessions.choice import (
+    OVERLONG,
+    UNCUT,
+    WAYS,
+    Way,
+    judge,
+    jump_at_limit,
+    reasons,
+    recommend,
+)
 from workloadkit.analysis.sessions.description import lengths_of
-from workloadkit.analysis.sessions.jumps import jump_at_limit
 from workloadkit.analysis.sessions.threshold import (
     LEVEL,
     ThresholdSuggestion,
@@ -48,7 +54,6 @@ from workloadkit.analysis.sessions.threshold import (
     plot_inter_arrivals,
     suggest_threshold,
 )
-from workloadkit.analysis.sessions.ways import UNCUT, WAYS, Way
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions

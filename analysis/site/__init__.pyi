@@ -1,2 +1,2 @@
-from .plots import plot_site as plot_site
-from .plots import plot_site_cycle as plot_site_cycle
+from .summary import plot_site as plot_site
+from .summary import plot_site_cycle as plot_site_cycle

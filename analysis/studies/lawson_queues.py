@@ -80,8 +80,7 @@ def simulate(task: _Task, rng: Any) -> QueueRatios:
 
     import workloadkit as wk
     from workloadkit import metrics
-    from workloadkit.analysis.schedules.relative_slowdown import slowdown_ratio
-    from workloadkit.analysis.schedules.same_jobs import served_in_order
+    from workloadkit.analysis.schedules.relative_slowdown import served_in_order, slowdown_ratio
 
     trace = first_weeks(task.log)
 

@@ -125,7 +125,7 @@ def look(log: Log, rng: Any) -> _Found:
     """Delimit the sessions of a log by every method."""
     import workloadkit as wk
     from workloadkit.analysis.sessions import compare_session_methods, session_lengths
-    from workloadkit.analysis.sessions.ways import WAYS
+    from workloadkit.analysis.sessions.choice import WAYS
 
     trace = log.read()
     sessions = wk.delimit_sessions(trace, method="arrival", threshold=3600)
@@ -188,7 +188,7 @@ def _shapes(trace: "Trace", method: str) -> float:
 
     from workloadkit.analysis.sessions import session_lengths
     from workloadkit.analysis.sessions.batches import distance
-    from workloadkit.analysis.sessions.ways import TRIED
+    from workloadkit.analysis.sessions.choice import TRIED
 
     lengths = (session_lengths(trace, method=method, threshold=x).to_numpy() for x in TRIED)
     samples = [np.sort(of[of > SHORT]) for of in lengths]

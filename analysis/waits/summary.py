@@ -17,10 +17,10 @@ from workloadkit.analysis.waits.measures import (
     grouped_waits,
     names_of,
     period_of,
+    plot_waits,
     ranked,
     wait_intervals,
 )
-from workloadkit.analysis.waits.plots import plot_waits
 from workloadkit.clock import DAY
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace

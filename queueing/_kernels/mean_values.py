@@ -1,6 +1,6 @@
 """Mean value analysis of one server and thinking users."""
 
-from workloadkit.queueing._kernels.compile import kernel
+from workloadkit.queueing._kernels import kernel
 
 
 @kernel

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from workloadkit.queueing._kernels.compile import helper, kernel
+from workloadkit.queueing._kernels import helper, kernel
 
 #: Odds beyond which the binomial variable equals its maximum in double precision.
 SURE = 1e100

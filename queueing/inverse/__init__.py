@@ -5,8 +5,12 @@ problem has at most one solution, between known bounds.
 """
 
 from workloadkit.queueing.inverse.limits import most_jobs, most_users, users_for_response
-from workloadkit.queueing.inverse.measured import UserTimes, service_of_jobs, times_of_users
-from workloadkit.queueing.inverse.session_rule import kind_of_users
+from workloadkit.queueing.inverse.measured import (
+    UserTimes,
+    kind_of_users,
+    service_of_jobs,
+    times_of_users,
+)
 
 __all__ = [
     "UserTimes",

@@ -6,16 +6,16 @@ from workloadkit.queueing.networks.checking import CheckedLaw, CheckedLaws, chec
 from workloadkit.queueing.networks.convolving import convolution
 from workloadkit.queueing.networks.laws import (
     Bottleneck,
+    Observation,
     bottleneck,
     forced_flow_law,
     interactive_response_time,
     littles_law,
+    observe,
     utilization_law,
 )
-from workloadkit.queueing.networks.mean_values import mva
-from workloadkit.queueing.networks.mixing import mixed_mva
-from workloadkit.queueing.networks.observing import Observation, observe
-from workloadkit.queueing.networks.result import NetworkResult
+from workloadkit.queueing.networks.mean_values import mixed_mva, mva
+from workloadkit.queueing.networks.model import NetworkResult
 
 __all__ = [
     "Bottleneck",

@@ -7,8 +7,13 @@ from numpy.typing import ArrayLike
 
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.networks.model import NetworkPoint, Speeds, read_network
-from workloadkit.queueing.networks.result import NetworkResult, solved
+from workloadkit.queueing.networks.model import (
+    NetworkPoint,
+    NetworkResult,
+    Speeds,
+    read_network,
+    solved,
+)
 from workloadkit.queueing.result import Exactness
 
 #: From the model and the numbers (R, K) at full population: the numbers seen by each class r.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workloadkit.queueing.arguments import numbers
 from workloadkit.queueing.display import DisplayedResult
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.networks.observing import Observation
+from workloadkit.queueing.networks.laws import Observation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,13 @@ from numpy.typing import ArrayLike
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.networks.approximate import approximate_rates
-from workloadkit.queueing.networks.model import NetworkPoint, Speeds, read_network
-from workloadkit.queueing.networks.result import NetworkResult, solved
+from workloadkit.queueing.networks.model import (
+    NetworkPoint,
+    NetworkResult,
+    Speeds,
+    read_network,
+    solved,
+)
 from workloadkit.queueing.result import Exactness
 
 #: Largest number of populations, and of products in all convolutions.

@@ -7,21 +7,25 @@ import numpy as np
 
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.one_server import idle_share
 from workloadkit.queueing.probability import Probability
 from workloadkit.queueing.reopening.chain import ChainState, solve_chain
-from workloadkit.queueing.reopening.fluid import solve_fluid
 from workloadkit.queueing.reopening.laws import (
     Mixture,
     MixtureLaw,
     ResponseTimes,
     StationLaw,
     SwingLaw,
+    phases,
 )
 from workloadkit.queueing.reopening.marks import solve_marks
-from workloadkit.queueing.reopening.responses import phases
-from workloadkit.queueing.reopening.total_rate import Average, RateStation, solve_total_rate
+from workloadkit.queueing.reopening.total_rate import (
+    Average,
+    RateStation,
+    solve_fluid,
+    solve_total_rate,
+)
 from workloadkit.queueing.response_function import Form
-from workloadkit.queueing.spare_capacity import idle_share
 
 
 class ReopenPoints(NamedTuple):

@@ -22,7 +22,7 @@ from workloadkit.queueing.reopening.answers import (
 )
 from workloadkit.queueing.reopening.laws import Placed, Places
 from workloadkit.queueing.reopening.result import ReopenResult
-from workloadkit.queueing.reopening.stability import most_load, stability_rules
+from workloadkit.queueing.reopening.thinkers import most_load, stability_rules
 from workloadkit.queueing.response_function import Form, averaged
 from workloadkit.queueing.result import Exactness
 from workloadkit.queueing.think_time import as_think

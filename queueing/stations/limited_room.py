@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from workloadkit.queueing.arguments import Condition, Floats, Value, count
 from workloadkit.queueing.result import Places
-from workloadkit.queueing.stations.model import Open, bearable
+from workloadkit.queueing.stations.exponential_service import Open, bearable
 
 
 @dataclass(frozen=True, eq=False)

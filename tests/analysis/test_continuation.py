@@ -13,7 +13,7 @@ from workloadkit.analysis.reactions import compare_predictors, fit_continuation,
 from workloadkit.analysis.reactions.continuation import continuation_of, curve
 from workloadkit.analysis.reactions.followed import answered, draw_users
 from workloadkit.analysis.reactions.predictors import predictors_of
-from workloadkit.site.going_on import fit_curve, least_on_grid
+from workloadkit.site.empirical import fit_curve, least_on_grid
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.8, 0.05), (1.0, 2.0), (0.3, 0.0004), (0.62, 0.17)])

@@ -26,32 +26,30 @@ from workloadkit.analysis.queue_models.cross_check.checking import (
 )
 from workloadkit.analysis.queue_models.cross_check.estimates import (
     Estimate,
+    GroupMeasures,
+    MeasuredRun,
     allowance,
     deviate,
     estimate,
     independent,
+    measure_run,
+    mser,
     quantile,
 )
-from workloadkit.analysis.queue_models.cross_check.measuring import (
-    GroupMeasures,
-    MeasuredRun,
-    measure_run,
-)
 from workloadkit.analysis.queue_models.cross_check.models import (
+    _solved,
     as_again,
     as_pause,
     find_model,
     in_words,
     simulated_users,
 )
-from workloadkit.analysis.queue_models.cross_check.points import _solved
 from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
-from workloadkit.analysis.queue_models.cross_check.warmup import mser
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.queueing.probability import as_probability
 from workloadkit.queueing.think_time import as_think
 from workloadkit.settings import Crosscheck
-from workloadkit.simulation.users.queueing import again, pauses
+from workloadkit.simulation.users.queueing import again, customers
 
 QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
 
@@ -175,7 +173,7 @@ def test_own_functions_become_fine_tables():
     for r in (0.0, 1e-3, 0.77, 5.0, 40.0):
         assert table(r) == pytest.approx(p(r), abs=1e-6)
     pause = as_pause(as_think(lambda r: 1 + r), S=2.0)
-    assert isinstance(pause, pauses.PauseTable)
+    assert isinstance(pause, customers.PauseTable)
     assert pause(7.7) == pytest.approx(8.7)
 
 
@@ -205,7 +203,7 @@ def test_open_users_of_a_mixed_queue_submit_again_by_the_same_chance():
     made, processors = simulated_users(find_model("mixed"), point, 50)
     assert (made.rate, made.users, made.again) == (0.3, 2, again.ConstantAgain(0.25))
     assert (made.run, made.jobs, processors) == (2.0, 50, 3)
-    assert as_pause(queueing.breaks(1, 2, 3), 1.0) == pauses.BreakPause(1.0, 2.0, 3.0)
+    assert as_pause(queueing.breaks(1, 2, 3), 1.0) == customers.BreakPause(1.0, 2.0, 3.0)
     assert as_pause(5, 1.0) == 5.0
 
 

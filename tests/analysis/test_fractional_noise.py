@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 
 from workloadkit import ParameterError
 from workloadkit.analysis.memory import fractional_gaussian_noise
-from workloadkit.analysis.memory.fractional_noise import NoiseSpectrum, autocovariance
+from workloadkit.analysis.memory.arrivals import NoiseSpectrum, autocovariance
 
 
 class Unit:

@@ -20,9 +20,10 @@ from workloadkit.analysis.logs.distributions import (
     DISTRIBUTIONS,
     LogParts,
     kolmogorov_smirnov,
+    plot_measures,
+    plot_overlaid,
     wasserstein,
 )
-from workloadkit.analysis.logs.plots import plot_measures, plot_overlaid
 
 SAMPLES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
 FIGURE_4 = (

@@ -16,16 +16,10 @@ from workloadkit.analysis.memory import (
 )
 from workloadkit.analysis.memory import summary as long_memory
 from workloadkit.analysis.memory.arrivals import without_cycle, without_trend
-from workloadkit.analysis.memory.estimators import (
-    aggregation,
-    fluctuation,
-    rescaled_range,
-    sampling,
-    wavelet,
-)
-from workloadkit.analysis.memory.estimators.line import fit_line, sizes
+from workloadkit.analysis.memory.estimators import methods, time_domain
 from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
 from workloadkit.analysis.memory.estimators.spectral import periodogram
+from workloadkit.analysis.memory.estimators.time_domain import fit_line, sizes
 from workloadkit.analysis.memory.hurst_parameter import plot_slopes
 from workloadkit.analysis.memory.of_log import (
     TREATMENTS,
@@ -126,7 +120,7 @@ def test_sizes_lie_a_factor_apart():
 
 
 def test_rescaled_ranges_by_hand():
-    from workloadkit._kernels.long_memory import rescaled_ranges
+    from workloadkit._kernels.statistics import rescaled_ranges
 
     # Deviations of 1 2 6 from 3: -2 -1 3, summed -2 -3 0: range 3; S² = 14 / 3. Alike: unknown.
     series = np.array([1.0, 2, 6, 5, 5, 5, 5])
@@ -136,7 +130,7 @@ def test_rescaled_ranges_by_hand():
 
 
 def test_windows_are_spread_evenly_and_overlap_where_they_are_large():
-    begin, size = rescaled_range.windows(1000, 10)
+    begin, size = time_domain.windows(1000, 10)
     by_size = pd.Series(begin).groupby(size)
     assert by_size.size().max() == 10
     assert by_size.get_group(10).tolist() == [k * 990 // 9 for k in range(10)]
@@ -147,21 +141,21 @@ def test_windows_are_spread_evenly_and_overlap_where_they_are_large():
 
 
 def test_block_means_leave_out_what_is_no_whole_block():
-    assert aggregation.block_means(np.array([1.0, 2, 3, 4, 100]), 2).tolist() == [1.5, 3.5]
+    assert time_domain.block_means(np.array([1.0, 2, 3, 4, 100]), 2).tolist() == [1.5, 3.5]
 
 
 def test_fluctuations_by_hand():
-    from workloadkit._kernels.long_memory import fluctuations
+    from workloadkit._kernels.statistics import fluctuations
 
     # 0 1 0 around its line, which is level at 1/3: squares 1/9, 4/9, 1/9. A line leaves nothing.
     profile = np.array([0.0, 1, 0, 2, 4, 6, 99])
     found = fluctuations(profile, np.array([3]))
     assert found == pytest.approx([np.sqrt((6 / 9) / 6)])
-    assert fluctuation.detrended_fluctuation(np.tile([1.0, -1.0], 500), 10).estimate < 0.1
+    assert time_domain.detrended_fluctuation(np.tile([1.0, -1.0], 500), 10).estimate < 0.1
 
 
 def test_the_wavelet_filter_is_orthonormal_with_two_vanishing_moments():
-    smooth, detail = wavelet.SMOOTH, wavelet.DETAIL
+    smooth, detail = time_domain.SMOOTH, time_domain.DETAIL
     assert smooth @ smooth == pytest.approx(1)
     assert smooth[:2] @ smooth[2:] == pytest.approx(0)
     assert smooth @ detail == pytest.approx(0)
@@ -239,8 +233,8 @@ def test_a_series_that_wanders_off_is_at_a_bound():
 
 
 def test_the_table_of_errors_is_whole():
-    table = pd.read_csv(sampling.__file__.replace(".py", ".csv"))
-    assert len(table) == len(METHODS) * len(sampling.LENGTHS) * len(sampling.PARAMETERS)
+    table = pd.read_csv(methods.__file__.replace(".py", ".csv"))
+    assert len(table) == len(METHODS) * len(methods.LENGTHS) * len(methods.PARAMETERS)
     assert (table["sd"] > 0).all()
     assert (table["n_series"] >= 300).all()
     at = table[(table["n"] == 16384) & table["H"].between(0.5, 0.9)].set_index(["method", "H"])
@@ -266,14 +260,14 @@ def test_the_table_of_errors_is_whole():
 
 @every_method
 def test_intervals_narrow_with_the_length(method):
-    widths = [np.ptp(sampling.interval(method, 0.7, n)) for n in (256, 1000, 5000, 65536, 200_000)]
+    widths = [np.ptp(methods.interval(method, 0.7, n)) for n in (256, 1000, 5000, 65536, 200_000)]
     assert widths == sorted(widths, reverse=True)
 
 
 def test_an_interval_is_what_the_estimate_could_have_come_from():
     n, H, error = 16384, 0.9, 0.02
-    bias, sd = (x[9000] for x in sampling.errors("rs", n))
-    low, high = sampling.interval("rs", H + bias + error, n)
+    bias, sd = (x[9000] for x in methods.errors("rs", n))
+    low, high = methods.interval("rs", H + bias + error, n)
     assert low < H + error < high
     assert low > H + bias - error  # the estimate itself is too low
     # The estimates of different H lie closer together than these: the interval is the wider.
@@ -555,14 +549,14 @@ def test_a_real_log():
 @pytest.mark.parametrize("method", METHODS)
 def test_errors_of_longer_series_than_were_simulated(method):
     """The mean error stays that of the longest; the deviation falls on as between the last two."""
-    at = np.searchsorted(np.linspace(0, 1, 10001), sampling.PARAMETERS)
+    at = np.searchsorted(np.linspace(0, 1, 10001), methods.PARAMETERS)
     (_, before), (bias, sd), (same, beyond) = (
-        [errors[at] for errors in sampling.errors(method, n)] for n in (16384, 65536, 4 * 65536)
+        [errors[at] for errors in methods.errors(method, n)] for n in (16384, 65536, 4 * 65536)
     )
     assert same == pytest.approx(bias)
     assert beyond == pytest.approx(sd**2 / before, rel=1e-6)
-    estimate = 0.7 + float(np.interp(0.7, sampling.PARAMETERS, bias))
-    low, high = sampling.interval(method, estimate, 4 * 65536)
+    estimate = 0.7 + float(np.interp(0.7, methods.PARAMETERS, bias))
+    low, high = methods.interval(method, estimate, 4 * 65536)
     assert low < 0.7 < high
 
 
@@ -690,10 +684,10 @@ def test_the_estimators_at_a_bound_are_named_among_those_that_are_not():
 
 
 def test_an_estimate_beyond_the_table_is_compared_with_the_last_noise_of_it():
-    assert sampling.interval("local_whittle", 1.2, 512, 40) == pytest.approx(
+    assert methods.interval("local_whittle", 1.2, 512, 40) == pytest.approx(
         (np.nan,) * 2, nan_ok=True
     )
-    low, high = sampling.interval("local_whittle", 0.99, 512, 40)
+    low, high = methods.interval("local_whittle", 0.99, 512, 40)
     assert 0.5 < low < 0.98 < high <= 1
 
 

@@ -19,12 +19,11 @@ from workloadkit.analysis.operations import (
     capacity,
     efficient,
     failures,
-    oddities,
+    unusual_periods,
     using,
     waiting,
 )
-from workloadkit.analysis.operations.parts import series
-from workloadkit.analysis.operations.rules import RULES, judged
+from workloadkit.analysis.operations.parts import RULES, judged, series
 from workloadkit.analysis.report import OPERATIONS, Characterization
 from workloadkit.analysis.section import Section, Table
 
@@ -396,7 +395,7 @@ def test_unusual_periods_of_a_short_log():
     assert kinds.loc["failures", "jobs"] == 144
     gap = kinds.loc["standstill"]
     assert gap["end"] - gap["begin"] > 5 * HOUR
-    section = oddities.section(site(jobs, user=user, state=state))
+    section = unusual_periods.section(site(jobs, user=user, state=state))
     assert by_name(section.findings)["unusual"].severity == "medium"
     assert len(operations.unusual(site(calm))) == 0
 

@@ -12,8 +12,7 @@ from tests.examples import examples
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit.analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
-from workloadkit.analysis.memory.arrivals import without_cycle
-from workloadkit.analysis.memory.fractional_noise import autocovariance
+from workloadkit.analysis.memory.arrivals import autocovariance, without_cycle
 from workloadkit.clock import Clock
 
 PARAMETERS = [0.2, 0.5, 0.6, 0.75, 0.9, 0.99]

@@ -16,12 +16,13 @@ from tests.examples import examples
 from workloadkit import queueing
 from workloadkit.analysis import queueing_from_trace
 from workloadkit.analysis.queue_models import from_trace
-from workloadkit.analysis.queue_models.assumptions import check_assumptions
 from workloadkit.analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
 from workloadkit.analysis.queue_models.predictions import (
+    check_assumptions,
     closed_users,
     log_itself,
     predict,
+    simulate_users,
     stations,
 )
 from workloadkit.analysis.queue_models.tables import (
@@ -31,7 +32,6 @@ from workloadkit.analysis.queue_models.tables import (
     table_of_parameters,
     table_of_predictions,
 )
-from workloadkit.analysis.queue_models.user_simulation import simulate_users
 from workloadkit.analysis.queue_models.users_of_log import Parameters, jobs_of, measure
 
 DAY, WEEK = 86400, 7 * 86400

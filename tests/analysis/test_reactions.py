@@ -18,7 +18,6 @@ from workloadkit.analysis.reactions import (
 )
 from workloadkit.analysis.reactions import summary as reactions
 from workloadkit.analysis.reactions.continuation import plot_continuation
-from workloadkit.analysis.reactions.figures import plot_expectations, plot_medians
 from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     SLOWDOWN_BINS,
@@ -26,7 +25,11 @@ from workloadkit.analysis.reactions.followed import (
     draw_users,
 )
 from workloadkit.analysis.reactions.predictors import Predictors, plot_predictors
-from workloadkit.analysis.reactions.service_bins import reactions_of
+from workloadkit.analysis.reactions.service_bins import (
+    plot_expectations,
+    plot_medians,
+    reactions_of,
+)
 from workloadkit.analysis.section import SEED
 
 

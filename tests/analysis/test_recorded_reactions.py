@@ -22,19 +22,20 @@ from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     play,
     react,
 )
-from workloadkit.analysis.studies.recorded_reactions.scores import (
+from workloadkit.analysis.studies.recorded_reactions.measuring import (
     Played,
     fit_size,
     gains,
     log_score,
 )
-from workloadkit.analysis.studies.recorded_reactions.templates import (
+from workloadkit.analysis.studies.recorded_reactions.users import ByResponse, go_on
+from workloadkit.analysis.studies.recorded_reactions.windows import (
+    OutageWindow,
+    Pair,
     Template,
     down,
     one_after_another,
 )
-from workloadkit.analysis.studies.recorded_reactions.users import ByResponse, go_on
-from workloadkit.analysis.studies.recorded_reactions.windows import OutageWindow, Pair
 from workloadkit.clock import DAY, WEEK
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.io.outages import Outage, Outages

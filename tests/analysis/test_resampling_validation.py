@@ -13,9 +13,15 @@ from tests.data import needs_compiler, needs_traces, trace_path
 from workloadkit import analysis, cli
 from workloadkit.analysis.formats import number
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-from workloadkit.analysis.resampling.measures import MEASURES, comparable, measure_log, published
+from workloadkit.analysis.resampling.measures import (
+    MEASURES,
+    SIMILARITIES,
+    comparable,
+    measure_log,
+    plot_units,
+    published,
+)
 from workloadkit.analysis.resampling.page import plot_pox_lines
-from workloadkit.analysis.resampling.units import SIMILARITIES, plot_units
 from workloadkit.analysis.resampling.validation import (
     FIGURE_4,
     FIGURE_5,

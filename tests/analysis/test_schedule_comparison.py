@@ -16,7 +16,7 @@ import workloadkit as wk
 from tests.examples import examples
 from workloadkit import analysis
 from workloadkit.analysis.schedules.comparison import _contributions
-from workloadkit.analysis.schedules.jackknife import (
+from workloadkit.analysis.schedules.relative_slowdown import (
     jackknifed,
     means_without_each,
     percentiles_without_each,

@@ -16,16 +16,25 @@ from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from workloadkit import analysis
 from workloadkit.analysis.sessions import methods as session_methods
-from workloadkit.analysis.sessions.batches import compare_batches, distance, plot_batch_agreement
-from workloadkit.analysis.sessions.choice import judge, reasons, recommend
-from workloadkit.analysis.sessions.curves import plot_session_lengths, plot_session_survival
-from workloadkit.analysis.sessions.jumps import (
+from workloadkit.analysis.sessions.batches import (
+    compare_batches,
+    distance,
+    plot_batch_agreement,
+    plot_session_lengths,
+    plot_session_survival,
+)
+from workloadkit.analysis.sessions.choice import (
     PEAK_EDGES,
     STEP_EDGES,
+    WAYS,
+    Way,
     count_about,
     drop,
+    judge,
     jump_at_limit,
     peak,
+    reasons,
+    recommend,
 )
 from workloadkit.analysis.sessions.methods import compare_session_methods
 from workloadkit.analysis.sessions.threshold import (
@@ -34,7 +43,6 @@ from workloadkit.analysis.sessions.threshold import (
     plot_inter_arrivals,
     suggest_threshold,
 )
-from workloadkit.analysis.sessions.ways import WAYS, Way
 
 DAY = 86400
 MIN = 60

@@ -15,7 +15,7 @@ from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
 from workloadkit.analysis.site import summary
-from workloadkit.analysis.site.plots import plot_empirical, plot_site, site_curves, site_cycle
+from workloadkit.analysis.site.summary import plot_empirical, plot_site, site_curves, site_cycle
 from workloadkit.site import Empirical, read_site_distributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, combine
 

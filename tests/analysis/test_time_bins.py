@@ -11,7 +11,7 @@ from workloadkit.analysis import operations
 from workloadkit.analysis.load.over_time import load_over_time
 from workloadkit.analysis.operations import failures
 from workloadkit.clock import DAY, Clock, enclosing, equal_parts, interval_of
-from workloadkit.inferred_outages.confidence import expected_submissions
+from workloadkit.inferred_outages.idle_periods import expected_submissions
 
 HOUR = 3600
 TIMES = st.lists(st.integers(0, 5 * DAY) | st.floats(0, 5 * DAY), min_size=1).map(sorted)

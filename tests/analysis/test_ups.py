@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit.analysis.reproduction import FAIRNESS, Log, Plan, choose
-from workloadkit.analysis.reproduction.fairness import jain_of, later_of, worst_tenth_of
+from workloadkit.analysis.reproduction.runs import jain_of, later_of, worst_tenth_of
 from workloadkit.analysis.studies import creasy_ups, zakay_ups
 from workloadkit.analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
 

@@ -11,7 +11,7 @@ import workloadkit as wk
 from tests.commands import run_command
 from tests.small_logs import random_log
 from workloadkit.analysis.operations.capacity import section
-from workloadkit.analysis.operations.use_of_parts import recorded_use
+from workloadkit.analysis.operations.needs import recorded_use
 from workloadkit.analysis.schedules import gantt, machine_use, plot_gantt
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 

@@ -11,7 +11,7 @@ import workloadkit as wk
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Trace, classify_users
 from workloadkit.analysis import reproduction, studies
-from workloadkit.analysis.users import periods as user_classes
+from workloadkit.analysis.users import shares as user_classes
 from workloadkit.analysis.users import shares as users
 
 WEEK = 7 * 86400

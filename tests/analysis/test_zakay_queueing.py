@@ -6,16 +6,18 @@ import pytest
 
 from workloadkit.analysis.reproduction import ALL_LOGS, run_study
 from workloadkit.analysis.studies import load_study
-from workloadkit.analysis.studies.zakay_queueing import points as at
 from workloadkit.analysis.studies.zakay_queueing import simulations
+from workloadkit.analysis.studies.zakay_queueing import theory as at
 from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     compare_closed,
     compare_growing,
     compare_relations,
     compare_think_time,
+    lies,
+    lies_far,
+    reaches,
 )
 from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
-from workloadkit.analysis.studies.zakay_queueing.statements import lies, lies_far, reaches
 from workloadkit.analysis.studies.zakay_queueing.theory import predict
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from tests.benchmarks.measure import Row, best_of
 from workloadkit.analysis.memory import fractional_gaussian_noise, hurst
-from workloadkit.analysis.memory.estimators.line import sizes
 from workloadkit.analysis.memory.estimators.methods import METHODS
+from workloadkit.analysis.memory.estimators.time_domain import sizes
 
 PARAMETERS = (0.5, 0.6, 0.7, 0.8, 0.9)
 N_SERIES, N_OF_PEERS = 120, 5

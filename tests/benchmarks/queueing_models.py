@@ -8,7 +8,7 @@ import pytest
 from tests.benchmarks.measure import Row, best_of, in_turn
 from workloadkit.queueing import breaks, closed, exponential, hyperbolic, mixed, reopen
 from workloadkit.queueing.networks import convolution, linearizer, mva
-from workloadkit.queueing.recursion import mean_values
+from workloadkit.queueing.product_form import mean_values
 
 ROUNDS = 5
 POINTS = 1_000_000

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar, NamedTuple
 
-from workloadkit.simulation import in_the_loop as loop
+from workloadkit.simulation import bases as loop
 from workloadkit.simulation.schedulers import Scheduler
 
 

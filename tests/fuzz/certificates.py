@@ -25,7 +25,7 @@ from workloadkit.benchmark import (
 )
 from workloadkit.benchmark.certificate import seal
 from workloadkit.benchmark.entries import META_METRICS, METRICS, POLICIES
-from workloadkit.benchmark.features import FEATURES
+from workloadkit.benchmark.nearest import FEATURES
 
 _N_GOOD = 6
 _CASES = ("device.busy.open", "sample.roomy.fluid", "mixed.grid.open", "kth.busy.open")

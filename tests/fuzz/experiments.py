@@ -20,11 +20,10 @@ from tests.fuzz import good, promises
 from tests.fuzz.trees import Table, toml_text
 from workloadkit.cli import app, configuration
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.experiments.as_data import decoded, encoded
 from workloadkit.experiments.grid import Grid
 from workloadkit.experiments.kept_tasks import read_kept
-from workloadkit.experiments.merging import merge_results
-from workloadkit.experiments.results_file import RESULTS, cell_of, write_results
+from workloadkit.experiments.results import merge_results
+from workloadkit.experiments.results_file import RESULTS, cell_of, decoded, encoded, write_results
 from workloadkit.experiments.specification import read_experiment
 
 _LOG = "first.swf"

@@ -17,7 +17,7 @@ from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
 from tests.fuzz.tables import OF_PARQUET
 from tests.fuzz.trees import OF_JSON, OF_TOML
-from workloadkit.analysis.operations.shares import read_shares
+from workloadkit.analysis.operations.groups import read_shares
 from workloadkit.cleaning.cleaned import read_filters
 from workloadkit.io.sidecar import read_sidecar
 from workloadkit.io.swf import reading

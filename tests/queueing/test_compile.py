@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from workloadkit.queueing._kernels.compile import kernel
+from workloadkit.queueing._kernels import kernel
 
 
 def double(x):

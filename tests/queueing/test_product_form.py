@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 
 from tests.examples import examples
 from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed
-from workloadkit.queueing.recursion import mean_values
+from workloadkit.queueing.product_form import mean_values
 
 MEASURES = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
 

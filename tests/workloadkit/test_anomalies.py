@@ -18,9 +18,8 @@ from matplotlib.patches import Rectangle, StepPatch
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from workloadkit import analysis
-from workloadkit.cleaning.activity import Activity
 from workloadkit.cleaning.anomalies import Anomalies
-from workloadkit.cleaning.anomaly import Anomaly
+from workloadkit.cleaning.anomaly import Activity, Anomaly
 from workloadkit.cleaning.changes import find_queue_changes, find_steps, pettitt
 from workloadkit.cleaning.flurries import FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.analysis.reproduction.claims import between
 from workloadkit.errors import WorkloadError
-from workloadkit.experiments.as_data import NotDataError, decoded, encoded
 from workloadkit.experiments.kept_tasks import kept_tasks
+from workloadkit.experiments.results_file import NotDataError, decoded, encoded
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 KEYS = LEAVES | st.tuples(LEAVES, LEAVES)
@@ -103,7 +103,7 @@ def test_what_is_no_data_is_not_written(value):
         '{"record": ["workloadkit.errors:os.system", {}]}',
         '{"record": ["workloadkit.errors:WorkloadError", {}]}',
         '{"record": ["workloadkit.analysis.nowhere:Thing", {}]}',
-        '{"record": ["workloadkit.analysis.reproduction.readings:Axis", {"name": 1}]}',
+        '{"record": ["workloadkit.analysis.reproduction.study:Axis", {"name": 1}]}',
         '{"words": [{"array": ["<i8", [1], "C", "CQAAAAAAAAA="]}, ["a"], false]}',
         '{"column": ["Int64", ["x"]]}',
     ],

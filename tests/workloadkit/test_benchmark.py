@@ -24,7 +24,7 @@ from workloadkit.benchmark import (
     certificate,
     differences,
     entries,
-    grids,
+    metasystems,
     nearest_cases,
     protocol,
     read_certificate,
@@ -236,7 +236,7 @@ for line in sys.stdin:
 @pytest.fixture
 def small_grid(monkeypatch):
     """A case with a metasystem of few jobs."""
-    monkeypatch.setattr(grids, "_JOBS", 60)
+    monkeypatch.setattr(metasystems, "_JOBS", 60)
     return next(case for case in cases(chosen=("mixed", "stale-grid")) if case.is_grid)
 
 

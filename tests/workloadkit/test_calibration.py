@@ -10,9 +10,9 @@ import workloadkit as wk
 from workloadkit import analysis
 from workloadkit.analysis.calibration import all_failed
 from workloadkit.clock import DAY
-from workloadkit.experiments import tasks
+from workloadkit.experiments import measuring
 from workloadkit.experiments.experiment import Experiment
-from workloadkit.experiments.merging import merge_results
+from workloadkit.experiments.results import merge_results
 from workloadkit.experiments.results_file import RESULTS, cell_of, read_file, write_results
 from workloadkit.metasystem import (
     JobSource,
@@ -86,7 +86,7 @@ def calibrated(monkeypatch):
     """Return the schedulers under which experiments simulate a log once more, as they do so."""
     found = []
     monkeypatch.setattr(
-        tasks, "calibrate", lambda *given: found.append(given[1]) or calibrate(*given)
+        measuring, "calibrate", lambda *given: found.append(given[1]) or calibrate(*given)
     )
     return found
 

@@ -14,10 +14,10 @@ from tests.data import COMPILES, FIRST_JOBS, TRACES, needs_traces, trace_path
 from tests.oracles import cancelled as oracle
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription, NodeType
-from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
-from workloadkit.simulation.policies.easy.compiled import CompiledEasy
-from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
-from workloadkit.simulation.policies.varying.compiled import CompiledVarying
+from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
+from workloadkit.simulation.policies.easy.trees import CompiledEasy
+from workloadkit.simulation.policies.user_priority.trees import CompiledUserPriority
+from workloadkit.simulation.policies.varying import CompiledVarying
 
 MACHINE = 8
 

@@ -14,7 +14,7 @@ from workloadkit.benchmark import (
     certificate,
     differences,
     entries_of,
-    grids,
+    metasystems,
     nearest_cases,
     not_verified,
     read_certificate,
@@ -42,7 +42,7 @@ def results(names, chosen=CASES, runs=2):
 def genuine():
     """Results on a machine and in a metasystem of few jobs; the program of the process is ours."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grids, "_JOBS", 60)
+        patch.setattr(metasystems, "_JOBS", 60)
         made = results(("easy", "sjf", "home", "random"))
     return signed(made)
 

@@ -20,7 +20,7 @@ from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.replaying import PlainRule, replay, rule_of
-from workloadkit.simulation.replaying.policies import EACH_PASS, passing_of, proof_of, proofs
+from workloadkit.simulation.replaying.predictions import EACH_PASS, passing_of, proof_of, proofs
 
 #: Policies that are repeated in plain Python, and others with predictions.
 PLAIN = (

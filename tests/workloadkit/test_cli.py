@@ -23,7 +23,7 @@ import workloadkit as wk
 from tests.commands import program
 from tests.data import trace_path
 from workloadkit import cli
-from workloadkit.cli import common, executors, messages, stopping
+from workloadkit.cli import common, executors, output, stopping
 from workloadkit.cli.topics import TOPICS
 
 COMMANDS = (
@@ -416,7 +416,7 @@ def test_other_warnings_stay_as_python_shows_them(capsys, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         monkeypatch.setattr(warnings, "showwarning", lambda *shown: others.append(shown[1]))
-        messages.warn_in_one_line()
+        output.warn_in_one_line()
         warnings.warn("odd but legal", wk.WorkloadWarning, stacklevel=1)
         warnings.warn("something of numpy's", RuntimeWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: odd but legal\n"

@@ -12,8 +12,7 @@ import pytest
 import workloadkit as wk
 from tests.fuzz import good
 from workloadkit.errors import plural
-from workloadkit.io.formats import written_format
-from workloadkit.io.known_formats import ACCOUNTING, TITLES
+from workloadkit.io.formats import ACCOUNTING, TITLES, written_format
 
 SACCT = """\
 JobID|User|Partition|Submit|Start|End|State|AllocCPUS|ReqCPUS

@@ -5,7 +5,7 @@ import pytest
 import workloadkit as wk
 from tests.workloadkit.test_experiment import LOGS, TOML
 from workloadkit.experiments import custom_parts
-from workloadkit.experiments.merging import merge_results
+from workloadkit.experiments.results import merge_results
 from workloadkit.experiments.specification import read_experiment
 
 FEW = TOML.replace("loads = [0.5, 0.8]", "loads = [0.5]").replace('b = "b.swf"', "")

@@ -17,7 +17,7 @@ import typer
 import workloadkit as wk
 from workloadkit import cli, errors
 from workloadkit.analysis.report import Characterization
-from workloadkit.cli import completion, configuration, messages
+from workloadkit.cli import configuration, output
 from workloadkit.cli.commands import in_options
 from workloadkit.cli.crosscheck import MODELS
 from workloadkit.cli.queueing import NAMES
@@ -116,11 +116,11 @@ def test_every_topic_is_listed_and_explained_within_80_columns(run):
 
 
 def test_completion_knows_the_names_without_loading_what_they_name():
-    assert completion.schedulers() == list(schedulers.known())
-    assert sorted(completion.users()) == sorted(users.known())
-    assert completion.models() == list(wk.models.known())
-    assert set(completion.listed(TOPICS["queueing-models"].text())) <= set(NAMES)
-    assert completion.listed(TOPICS["crosscheck-models"].text()) or MODELS
+    assert configuration.schedulers() == list(schedulers.known())
+    assert sorted(configuration.users()) == sorted(users.known())
+    assert configuration.models() == list(wk.models.known())
+    assert set(configuration.listed(TOPICS["queueing-models"].text())) <= set(NAMES)
+    assert configuration.listed(TOPICS["crosscheck-models"].text()) or MODELS
 
     def complete(*words):
         environment = os.environ | {
@@ -211,7 +211,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch):
     shown = []
     for stream in (Screen(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
-        with messages.progress("sweeping") as count:
+        with output.progress("sweeping") as count:
             count(3, 4, "locality")
         shown.append(stream.getvalue())
     assert "sweeping: locality" in shown[0]

@@ -11,8 +11,7 @@ import workloadkit as wk
 from tests.data import each_log_with, needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from tests.small_logs import head_of, size_of
-from workloadkit.simulation.policies.conservative import kernel
-from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
+from workloadkit.simulation.policies.conservative import ConservativeScheduler, kernel
 
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")

@@ -20,8 +20,8 @@ from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.ledger import FREE
-from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
-from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
+from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_jobs
 from workloadkit.simulation.workload import Rules, make_workload

@@ -16,7 +16,7 @@ from tests.oracles import nodes as by_definition
 from tests.oracles import partitions
 from workloadkit.errors import WorkloadWarning
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
-from workloadkit.simulation.machine.placement import PLACEMENTS
+from workloadkit.simulation.machine.shapes import PLACEMENTS
 
 #: Policies of one queue, of which `make test` compiles the first.
 POLICIES = (

@@ -19,7 +19,7 @@ from tests.workloadkit.parts import (
     submits,
 )
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.machine.pools import OnePool
 
 # The order of events
 

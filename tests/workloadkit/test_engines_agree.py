@@ -18,7 +18,7 @@ from workloadkit.fields import MAX_TIME
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.orders import settled
-from workloadkit.simulation.policies.overtaking import overtaking_of
+from workloadkit.simulation.policies.policy import overtaking_of
 from workloadkit.simulation.workload import Rules, make_workload
 
 POLICIES = ("fcfs", "easy")
@@ -91,7 +91,7 @@ def starts(policy, workload, rules, *, long_queue, patience=0):
 
     With more patience not at once.
     """
-    from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+    from workloadkit.simulation.policies.easy.trees import CompiledEasy
 
     how = (settled("arrival"), None)
     if policy != "fcfs":

@@ -27,8 +27,7 @@ from workloadkit.experiments import custom_parts
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.experiments.intervals import ratio_interval
 from workloadkit.experiments.mapped import Mapped
-from workloadkit.experiments.merging import merge_results
-from workloadkit.experiments.results import Results
+from workloadkit.experiments.results import Results, merge_results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
 from workloadkit.machine.description import MachineDescription, NodeType

@@ -337,7 +337,7 @@ def test_all_simulations_of_a_run_draw_by_its_seed(log, monkeypatch):
         seeds.setdefault((how["offered_load"], scheduler), []).append(how["rng"])
         return wk.simulate(trace, scheduler, **how)
 
-    monkeypatch.setattr("workloadkit.experiments.tasks.simulate", simulate)
+    monkeypatch.setattr("workloadkit.experiments.measuring.simulate", simulate)
     sweep(log, ["fcfs", "easy"], [0.5, 0.6], runs=2, rng=1, metrics=["mean_wait"])
     first, *others = seeds.values()
     assert len(others) == 3
@@ -473,7 +473,7 @@ def test_wrong_parameters_are_refused(log, arguments, message):
 
 
 def test_metrics_are_looked_at_before_anything_is_simulated(log, monkeypatch):
-    monkeypatch.setattr("workloadkit.experiments.tasks.simulate", None)
+    monkeypatch.setattr("workloadkit.experiments.measuring.simulate", None)
     with pytest.raises(ParameterError, match=r"unknown metric 'speed'; known: jobs, .* in all"):
         sweep(log, metrics=["mean_wait", "speed"])
 

@@ -13,15 +13,15 @@ from tests.examples import examples
 from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.populations.population import Recorded
 from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.simulation.users import parse
-from workloadkit.simulation.users.batches.session_times import (
+from workloadkit.simulation.users.batches.recorded_times import (
     Recycled,
     Reinserted,
     session_times,
+    times_between_batches,
 )
-from workloadkit.simulation.users.batches.times_between_batches import times_between_batches
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 

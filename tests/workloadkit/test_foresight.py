@@ -9,7 +9,7 @@ import pytest
 import workloadkit as wk
 from tests.both_engines import ENGINES, agree, daily
 from tests.small_logs import valued
-from workloadkit.simulation.policies.overtaking import BACKFILLS
+from workloadkit.simulation.policies.policy import BACKFILLS
 from workloadkit.simulation.predictors.kernel import MEAN, OF_RUN_TIME, QUANTILE, new_memory
 
 QUICK = {

@@ -20,7 +20,7 @@ from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
 from workloadkit.io.gwf import looks_like, reading, writing
-from workloadkit.io.gwf.columns import BESIDE, COLUMNS
+from workloadkit.io.gwf.reading import BESIDE, COLUMNS
 
 SHARED = [field.name for field in FIELDS[:16]]
 

@@ -8,7 +8,7 @@ import pytest
 import workloadkit as wk
 from tests.workloadkit.test_cli_hostile import workloadkit
 from workloadkit.errors import WorkloadError
-from workloadkit.experiments.merging import merge_results
+from workloadkit.experiments.results import merge_results
 from workloadkit.experiments.results_file import RESULTS
 from workloadkit.experiments.specification import read_experiment
 from workloadkit.io.toml import read_toml

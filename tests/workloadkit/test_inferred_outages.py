@@ -15,14 +15,15 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit import Outage, Outages, ParameterError, WorkloadError, cli
 from workloadkit.clock import Clock
-from workloadkit.inferred_outages.confidence import (
+from workloadkit.inferred_outages.idle_periods import (
     by_share,
     by_tail,
     confidence,
     expected_submissions,
+    jobs_of,
+    silences,
 )
 from workloadkit.inferred_outages.infer import most_used
-from workloadkit.inferred_outages.stillness import jobs_of, silences
 
 HOUR = 3600
 

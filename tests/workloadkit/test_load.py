@@ -10,8 +10,9 @@ import workloadkit as wk
 from tests.small_logs import as_read
 from workloadkit.analysis.load.over_time import summarize_load
 from workloadkit.clock import DAY, WEEK
+from workloadkit.models import load as load_by_users
 from workloadkit.models import load as module
-from workloadkit.models import load_by_users, offered_load, scale_load
+from workloadkit.models import offered_load, scale_load
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.workload import make_workload
 

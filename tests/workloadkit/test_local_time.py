@@ -3,8 +3,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workloadkit._kernels.local_time import local_time, seconds
-from workloadkit._kernels.shifts import DAY, draw_shift, is_active, next_beginning
+from workloadkit._kernels.local_time import (
+    DAY,
+    draw_shift,
+    is_active,
+    local_time,
+    next_beginning,
+    seconds,
+)
 from workloadkit.clock import WEEK, Clock
 from workloadkit.header import Header
 

@@ -7,7 +7,7 @@ import workloadkit as wk
 from tests.data import trace_path
 from workloadkit.models import SizeClass, fit_jann97, jann97
 from workloadkit.models.hyper_erlang import HyperErlang
-from workloadkit.models.jann97_ctc import CTC
+from workloadkit.models.jann97 import CTC
 
 EXPONENTIAL = HyperErlang((1.0,), (1,), (0.01,))
 

@@ -9,8 +9,8 @@ from scipy import integrate, stats
 import workloadkit as wk
 from tests.data import trace_path
 from workloadkit.clock import DAY
-from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.lublin import ALL_JOBS, BATCH, INTERACTIVE, lublin
+from workloadkit.models.made import DailyCycle
 
 # Of 400,000 jobs of the authors' program on 128 processors: shares of serial jobs and of powers of
 # two, mean size, mean and standard deviation of the logarithm of the run time.

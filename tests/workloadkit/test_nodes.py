@@ -13,8 +13,7 @@ from tests.oracles.orders import ORDERS
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engines import play_compiled, play_plain
 from workloadkit.simulation.machine.nodes_plain import NodeSite
-from workloadkit.simulation.machine.placement import PLACEMENTS
-from workloadkit.simulation.machine.shapes import UNLIMITED, Shape, Shapes
+from workloadkit.simulation.machine.shapes import PLACEMENTS, UNLIMITED, Shape, Shapes
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules, make_workload

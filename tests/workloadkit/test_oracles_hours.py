@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles.reacting import DAY, Hours
 from tests.reacting_logs import ZONES, trace_of, wall_of
-from workloadkit._kernels.local_time import local_time, seconds
-from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit._kernels.local_time import (
+    draw_shift,
+    is_active,
+    local_time,
+    next_beginning,
+    seconds,
+)
 from workloadkit.clock import Clock
 
 DAYS = 500

@@ -17,8 +17,8 @@ from tests.examples import examples
 from tests.workloadkit.parts import AnyThatFits, Diary, Fcfs, Script, small_trace, submits
 from workloadkit import Header, Outage, Outages, ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.machine.shutdowns import settle, what_stays_down
-from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.conservative import ConservativeScheduler
+from workloadkit.simulation.policies.easy import OrderedScheduler
 
 POLICIES = [
     "fcfs",

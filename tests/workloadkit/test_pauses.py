@@ -11,7 +11,7 @@ import workloadkit as wk
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.users import Mixed, Reopen, parse
 from workloadkit.simulation.users.queueing.again import HyperbolicAgain
-from workloadkit.simulation.users.queueing.pauses import (
+from workloadkit.simulation.users.queueing.customers import (
     BreakPause,
     CustomPause,
     PauseTable,

@@ -13,9 +13,9 @@ from tests.data import DATA, needs_formats
 from workloadkit import FormatError
 from workloadkit.executions import executions_of
 from workloadkit.io.pbs import looks_like
-from workloadkit.io.pbs.layouts import Layouts
 from workloadkit.io.pbs.requests import REQUEST_KEYS, request
 from workloadkit.io.pbs.values import (
+    Layouts,
     chunks,
     hosts,
     keys_and_values,

@@ -15,8 +15,8 @@ from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.engines import play_plain
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.plain import Machine, Pool
+from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules, make_workload
 

@@ -7,12 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloadkit._kernels.compile import kernel
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import by_reference, kernel
 from workloadkit.simulation import profile as compiled
+from workloadkit.simulation.machine.hardware import new_pool
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Pool
-from workloadkit.simulation.machine.pool import new_pool
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.predicting import NO_PREDICTOR
 from workloadkit.simulation.profile import N_STEPS, new_profile

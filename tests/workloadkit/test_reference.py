@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit._kernels.compile import bare, kernel
-from workloadkit._kernels.reference import by_reference
-from workloadkit._kernels.reference_type import Reference
+from workloadkit._kernels.compile import bare, by_reference, kernel
+from workloadkit._kernels.native_calls import Reference
 
 
 class Inner(NamedTuple):

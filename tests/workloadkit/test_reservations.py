@@ -22,8 +22,8 @@ from tests.workloadkit.test_conservative import (
 )
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import SETTLED, settled
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.overtaking import BACKFILLS
+from workloadkit.simulation.policies.easy import OrderedScheduler
+from workloadkit.simulation.policies.policy import BACKFILLS
 
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from(["none", *BACKFILLS])
@@ -57,8 +57,8 @@ class InOrders:
         return OrderedScheduler(lambda job: order(job, ()), self.backfill, self.reservations)
 
     def compiled(self, workload, rules):
-        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
-        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
+        from workloadkit.simulation.policies.easy.trees import CompiledEasy
+        from workloadkit.simulation.policies.reservations import CompiledReservations
 
         queue = settled(self.queue)
         if self.backfill == "none":

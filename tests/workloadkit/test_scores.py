@@ -15,8 +15,7 @@ from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.order.expression import FEATURES, falls_with_wait, read
 from workloadkit.simulation.policies.order.plain import UserWork, run
-from workloadkit.simulation.policies.varying import groups
-from workloadkit.simulation.policies.varying.compiled import CompiledVarying
+from workloadkit.simulation.policies.varying import CompiledVarying, groups
 
 VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
-from workloadkit.io.sge import jobs, looks_like
-from workloadkit.io.sge.lines import parted, requested
+from workloadkit.io.sge import looks_like, reader
+from workloadkit.io.sge.lexer import parted, requested
 
 ZERO = 1_425_513_600
 
@@ -351,7 +351,7 @@ def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
 
 @pytest.mark.parametrize("block", [1, 300, 1 << 20])  # in bytes: also before blocks with tasks
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch, block):
-    monkeypatch.setattr(jobs, "_HELD", 2)
+    monkeypatch.setattr(reader, "_HELD", 2)
     monkeypatch.setattr("workloadkit.io.lines.BLOCK", block)
     lines = [line(job_number=number, **MASTER) for number in range(5)]
     trace = read(*lines, task(1, job_number=0, **MASTER), task(1, job_number=4, **MASTER))
@@ -459,15 +459,15 @@ def test_grid_engine_and_univa():
     trace = wk.read_sge(DATA / "formats" / "sge_uge_xdmod.accounting")
     # three variants of one job, of the same submission, start and end
     assert left_out(trace) == {"repeated records": 2}
-    jobs, beside = trace.jobs, trace.sidecar
-    assert jobs[["wait", "run", "procs", "status"]].to_numpy().tolist() == [
+    reader, beside = trace.jobs, trace.sidecar
+    assert reader[["wait", "run", "procs", "status"]].to_numpy().tolist() == [
         [333_733, 60, 1, 1],
         [1, 12_838, 16, 1],
     ]
-    assert jobs.cpu.tolist() == [60.13, 198_790.352 / 16]
-    assert jobs.memory.tolist() == [104_188, round(668_106_752 / 1024 / 16)]
-    assert jobs.requested_time.fillna(-1).tolist() == [36_000, -1]
-    assert jobs.requested_memory.fillna(-1).tolist() == [-1, 1024**2]
+    assert reader.cpu.tolist() == [60.13, 198_790.352 / 16]
+    assert reader.memory.tolist() == [104_188, round(668_106_752 / 1024 / 16)]
+    assert reader.requested_time.fillna(-1).tolist() == [36_000, -1]
+    assert reader.requested_memory.fillna(-1).tolist() == [-1, 1024**2]
     assert beside.gpus.fillna(0).tolist() == [0, 1]
     assert beside.submit.tolist() == [1_310_761_621, 1_652_111_621]
 

@@ -7,7 +7,7 @@ from scipy import stats
 import workloadkit as wk
 from tests.data import needs_compiler, needs_traces, trace_path
 from tests.workloadkit.test_site_users import small_site
-from workloadkit._kernels.shifts import is_active
+from workloadkit._kernels.local_time import is_active
 from workloadkit.clock import WEEK
 from workloadkit.simulation.users import DynamicSite, StaticSite
 from workloadkit.site import built_in, site_distributions

@@ -19,7 +19,7 @@ from workloadkit.simulation.engine import Job, Simulation
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
-from workloadkit.simulation.users.sites.plain import SiteContext, overtaken
+from workloadkit.simulation.users.sites.simulated_users import SiteContext, overtaken
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period

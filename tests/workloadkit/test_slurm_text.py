@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from workloadkit.io.slurm import patterns
+from workloadkit.io.slurm import columns
 
 from .test_slurm import ROW, SECOND, column, export, left_out, noted, read, read_rows, sidecar
 
@@ -422,7 +422,7 @@ def test_ids_without_a_column_are_in_the_order_of_the_rows():
 
 def test_no_cell_takes_exponential_time():
     """A pattern that tries all ways to divide a text would not end here."""
-    for name in patterns.KNOWN:
+    for name in columns.KNOWN:
         for piece in (
             "n",
             "n1",
@@ -439,7 +439,7 @@ def test_no_cell_takes_exponential_time():
             "a&",
         ):
             for end in (" ", "|", "\n", '"', "=,"):
-                assert patterns.fits(name, piece * 3000 + end) in (True, False)
+                assert columns.fits(name, piece * 3000 + end) in (True, False)
 
 
 MIDDLE = ["JobID", "Submit", "Start", "End", "State", "AllocCPUS", "JobName", "NNodes", "QOS"]

@@ -334,7 +334,7 @@ WITH_WORKERS = """
     from multiprocessing import active_children, forkserver, resource_tracker
     from workloadkit import cli
     from workloadkit.cli.executors import executor
-    from workloadkit.cli.messages import write_message
+    from workloadkit.cli.output import write_message
     from workloadkit.errors import WorkloadError
     from workloadkit.executors import each_done
 

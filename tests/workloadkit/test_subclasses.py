@@ -10,7 +10,7 @@ from numba.core import config
 
 import workloadkit as wk
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.policies.easy.ordered import SettledOrder
+from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.schedulers import CustomOrder, SelfAdaptive, known
 
 MACHINE = 16

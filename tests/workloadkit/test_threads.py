@@ -13,7 +13,7 @@ from workloadkit.analysis import characterize, operations
 from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
 from workloadkit.io.machine import machine_text, read_machine
 from workloadkit.io.slurm.conf import read_slurm_conf
-from workloadkit.machine.threads import threads_of_jobs
+from workloadkit.machine.requests import threads_of_jobs
 
 HOUR = 3600
 TWO_SOCKETS = "Sockets=2 CoresPerSocket=16"

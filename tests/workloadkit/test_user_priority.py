@@ -17,8 +17,8 @@ from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.engines import play_compiled
-from workloadkit.simulation.policies.overtaking import overtaking_of
-from workloadkit.simulation.policies.user_priority.compiled import CompiledUserPriority
+from workloadkit.simulation.policies.policy import overtaking_of
+from workloadkit.simulation.policies.user_priority.trees import CompiledUserPriority
 from workloadkit.simulation.schedulers import UserPriority
 from workloadkit.simulation.workload import Rules, make_workload
 

@@ -10,9 +10,9 @@ import workloadkit as wk
 from tests.data import needs_traces, trace_path
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.resample.planning import weights_of
 from workloadkit.resample.pools import RARE_USER
 from workloadkit.resample.runs import prepare
-from workloadkit.resample.weights import weights_of
 
 
 def log_of(users, **columns):

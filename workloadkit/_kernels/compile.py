@@ -5,13 +5,47 @@ cached object code, which is loaded without the compiler, else the compiler make
 `compiler`.
 """
 
+import os
+import warnings
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from workloadkit._kernels import object_code
-from workloadkit._kernels.interpreted import DISABLE_JIT, interpreted
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
+from workloadkit.errors import WorkloadWarning
+
+# Whether kernels run as plain Python.
+
+#: Whether everything stays plain Python, on request.
+DISABLE_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
+
+
+@cache
+def lacks_compiler() -> bool:
+    """Whether this is another compiler than those that are known here; one line says so."""
+    if DISABLE_JIT:
+        return False
+    try:
+        object_code.check_loader()
+        if not object_code.is_in_use():
+            from workloadkit._kernels import compiler
+
+            compiler.check()
+    except (ImportError, AttributeError) as problem:
+        warnings.warn(
+            f"kernels are not compiled, and all runs in slow plain Python: {problem}",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+        return True
+    return False
+
+
+def interpreted() -> bool:
+    """Whether kernels are plain Python, on request or for lack of the compiler."""
+    return DISABLE_JIT or lacks_compiler()
+
 
 _waiting: list[Callable[[], object]] = []
 
@@ -195,3 +229,18 @@ def chosen_by_type(
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the Python function of a compiled one; others unchanged."""
     return getattr(function, "py_func", function)
+
+
+# Tuples that are passed by reference.
+#
+# The compiler passes a tuple by value, with all components of its arrays: one of dozens of arrays
+# becomes hundreds of arguments, at every call. A reference is one argument. Its fields are read by
+# name as those of the tuple; a tuple within it is a reference again.
+
+
+def by_reference(thing: Any) -> Any:
+    """Return a NamedTuple unchanged; within a kernel, a reference to it.
+
+    The reference is valid until the function that made it returns.
+    """
+    return thing

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import shared
-from workloadkit._kernels.shifts import DAY, DAY_BEGINS, DAY_LENGTH, WEEKDAYS
+from workloadkit._kernels.local_time import DAY, DAY_BEGINS, DAY_LENGTH, WEEKDAYS
 
 N_KINDS = 2  # interactive or not
 

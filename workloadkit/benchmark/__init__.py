@@ -3,13 +3,11 @@
 The suite is a fixed set of workloads, systems and users. See `run_benchmark`.
 """
 
-from workloadkit.benchmark.certificate import certificate
-from workloadkit.benchmark.comparing import differences, not_verified
+from workloadkit.benchmark.certificate import canonical, certificate, read_certificate
+from workloadkit.benchmark.comparing import differences, entries_of, not_verified
 from workloadkit.benchmark.entries import Entry, built_in
 from workloadkit.benchmark.nearest import nearest_cases
 from workloadkit.benchmark.protocol import RefusedError
-from workloadkit.benchmark.reading import canonical, read_certificate
-from workloadkit.benchmark.replaying import entries_of
 from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.running import run_benchmark
 from workloadkit.benchmark.suite import Case, cases

@@ -5,13 +5,23 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from importlib.resources import as_file, files
+from itertools import combinations
+from typing import Any, get_args
 
 from workloadkit import __version__
-from workloadkit.benchmark.results import BenchmarkResults
-from workloadkit.benchmark.suite import VERSION
+from workloadkit.benchmark.entries import META_METRICS, METRICS, Entry, Kind, is_misnamed
+from workloadkit.benchmark.metasystems import GRIDS
+from workloadkit.benchmark.nearest import FEATURES
+from workloadkit.benchmark.results import BASELINES, KINDS, SIGNED, BenchmarkResults
+from workloadkit.benchmark.suite import VERSION, Case, case_names
+from workloadkit.errors import FormatError, WorkloadError, quoted
+from workloadkit.io.strict_json import Part, cut, json_text, read_json
+from workloadkit.metasystem import policies as meta_policies
 from workloadkit.provenance import plain
+from workloadkit.simulation import schedulers
 
 _CASE = ("workload", "system", "users")
 
@@ -94,3 +104,218 @@ def seal(content: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in content.items() if name not in ("sha256", "provenance")}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+# Reading certificates, which are data of other people: every part is checked, no more is known.
+
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+_SOURCE = re.compile(r"[0-9a-f]{16}")
+_WHY = re.compile(r"(\S+), run (\d{1,9}): .+", re.DOTALL)
+_LARGEST_FEATURE = 1e9
+_MOST_RUNS = 10**6
+
+
+def canonical() -> dict[str, Any]:
+    """Return the certificate of the built-in policies, which is part of the toolkit."""
+    with as_file(files("workloadkit") / "data" / f"benchmark-{VERSION}.json.gz") as path:
+        return read_certificate(json_text(path), str(path))
+
+
+def read_certificate(text: str | bytes, name: str = "certificate") -> dict[str, Any]:
+    """Read a certificate.
+
+    What a certificate says of results is not verified by this: `differences` and `not_verified`
+    compare it with results that were made again. Nothing that it names is imported, opened or run.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Strict JSON, see `workloadkit.io.strict_json`.
+    name : str
+        Of the file, for messages.
+
+    Raises
+    ------
+    FormatError
+        If it is none, is of another version of the benchmark, has been changed, or a part is
+        unknown, missing, invalid or contradicts another one.
+    """
+    found = read_json(text, name)
+    if not isinstance(found, dict) or "benchmark" not in found or "sha256" not in found:
+        raise FormatError(name, "is not a certificate of the benchmark")
+    whole = Part(name, "", found)
+    parts = whole.members(_PARTS, optional=("provenance",))
+    version = parts["benchmark"].whole(least=1)
+    if version != VERSION:
+        raise FormatError(name, f"is of version {version:g} of the benchmark, not {VERSION}")
+    if seal(found) != found["sha256"]:
+        raise FormatError(name, "has been changed: its content does not have its sha256")
+    parts["workloadkit"].matching(_VERSION, "a version")
+    parts["seed"].whole(least=0)
+    runs = parts["runs"].whole(least=1, most=_MOST_RUNS)
+    entries = {name: _entry(name, part) for name, part in parts["entries"].named().items()}
+    cases = {name: _case(name, part, runs) for name, part in parts["workloads"].named().items()}
+    refused = _refused(parts["refused"], entries, cases, runs)
+    ranked = [entry for name, entry in entries.items() if name not in refused]
+    played = {
+        name: [entry.name for entry in ranked if entry.plays(case)] for name, case in cases.items()
+    }
+    _check_results(parts["results"], played, runs)
+    _check_scores(parts["scores"], played, runs)
+    _check_reversals(parts["reversals"])
+    if "provenance" in parts:
+        parts["provenance"].members(("configured",))["configured"].of(dict)
+    return found
+
+
+_PARTS = (
+    *("benchmark", "workloadkit", "seed", "runs", "entries", "refused", "workloads", "results"),
+    *("scores", "reversals", "sha256"),
+)
+
+
+def _entry(name: str, part: Part) -> Entry:
+    """Return an entry; what is neither a built-in policy nor given by the user is not made."""
+    Part(part.path, part.place, name).text()
+    kind: Any = part.member("kind").text(get_args(Kind))
+    if kind.endswith("policy"):
+        parts = part.members(("kind", "policy"), optional=("source",))
+        policy = parts["policy"].text()
+        if "source" in parts:
+            parts["source"].matching(_SOURCE, "a digest of 16 digits")
+        of_kind = schedulers if kind == "policy" else meta_policies
+        if "source" not in parts:
+            try:
+                of_kind.parse(policy)
+            except WorkloadError:
+                parts["policy"].refuse("is no built-in policy, and has no source")
+        elif policy.partition(":")[0] in of_kind.known():
+            parts["source"].refuse(f"{quoted(policy)} is built in, and has no source")
+        elif policy != name:
+            parts["policy"].refuse("is not the name of the entry, as of a custom policy")
+    elif kind.endswith("process"):
+        parts = part.members(("kind", "command", "files"))
+        parts["command"].of(str)
+        if parts["files"].of(dict):
+            for digest in parts["files"].named().values():
+                digest.digest()
+    else:
+        part.members(("kind",))
+    what = part.value.get("policy")
+    if is_misnamed(kind, what, name):
+        part.refuse("has the name of a built-in policy, which it is not")
+    return Entry(name, kind, what)
+
+
+def _case(name: str, part: Part, runs: int) -> Case:
+    """Return the place of a case, whose workloads have digests and features."""
+    if name not in case_names():
+        part.refuse("is not a case of the benchmark")
+    parts = part.members(("digests", "features"))
+    digests = parts["digests"].items()
+    if len(digests) != runs:
+        parts["digests"].refuse(f"has {len(digests):,} digests of {runs:,} runs")
+    for digest in digests:
+        digest.digest()
+    workload, system, users = name.split(".")
+    case = Case(workload, system, users, None)
+    features = parts["features"].members(() if case.is_grid else FEATURES)
+    for feature in features.values():
+        feature.number(least=-_LARGEST_FEATURE, most=_LARGEST_FEATURE)
+    return case
+
+
+def _refused(
+    part: Part, entries: Mapping[str, Entry], cases: Mapping[str, Case], runs: int
+) -> list[str]:
+    """Return the names of refused entries, each with a reason in a case that it plays."""
+    reasons = part.named() if part.of(dict) else {}
+    for name, why in reasons.items():
+        if name not in entries:
+            why.refuse("is no entry")
+        case, run = why.matching(_WHY, "a reason with its case and run").groups()
+        if case not in cases or not entries[name].plays(cases[case]) or int(run) >= runs:
+            why.refuse("is not of a run that it played")
+    return [*reasons]
+
+
+def _check_results(part: Part, played: Mapping[str, list[str]], runs: int) -> None:
+    """Check that each case and entry has one row, with all metrics."""
+    rows, found = part.items(), set()
+    for row in rows:
+        case = row.member("case").text(played)
+        entry = row.member("entry").text(played[case])
+        if (case, entry) in found:
+            row.refuse(f"{case}, {cut(entry)} is there twice")
+        found.add((case, entry))
+        metrics = metrics_of(case)
+        parts = row.members(("case", "entry", "schedules", *metrics))
+        parts["schedules"].digest()
+        for name in metrics:
+            _check_metric(parts[name], len(played[case]), runs, signed=name in SIGNED)
+    for case, entries in played.items():
+        for entry in entries:
+            if (case, entry) not in found:
+                part.refuse(f"the row of {case}, {cut(entry)} is missing")
+
+
+def metrics_of(case: str) -> tuple[str, ...]:
+    """Return the metrics of a case by its name."""
+    return META_METRICS if case.split(".")[1] in GRIDS else METRICS
+
+
+def _check_metric(part: Part, n_entries: int, runs: int, *, signed: bool) -> None:
+    """Check a mean, its interval, and the best and worst rank."""
+    values = part.items()
+    if len(values) != _N_OF_METRIC:
+        part.refuse(f"has {len(values):,} values, not {_N_OF_METRIC}")
+    Part(part.path, part.place, part.value[:3]).interval(runs, signed=signed)
+    best = values[3].whole(least=1, most=n_entries)
+    values[4].whole(least=best, most=n_entries)
+
+
+_N_OF_METRIC = 5
+
+
+def _check_scores(part: Part, played: Mapping[str, list[str]], runs: int) -> None:
+    """Check that each entry has one score for each metric of its kind."""
+    expected: dict[tuple[str, str, str], int] = {}  # and in how many cases, at most
+    for case, entries in played.items():
+        metrics = metrics_of(case)
+        kind, baseline = _of_metrics(metrics)
+        for entry in entries:
+            for metric in metrics:
+                place = kind, entry, metric
+                expected[place] = expected.get(place, 0) + (baseline in entries)
+    left = dict(expected)
+    for row in part.items():
+        parts = row.members(OF_SCORE)
+        kind, entry, metric = (parts[name].text() for name in ("kind", "entry", "metric"))
+        if (kind, entry, metric) not in left:
+            row.refuse("is there twice, or of no entry and metric")
+        most = left.pop((kind, entry, metric))
+        parts["baseline"].text((dict(zip(KINDS, BASELINES, strict=True))[kind],))
+        n_cases = parts["cases"].whole(least=0, most=most)
+        ends = Part(row.path, row.place, [row.value[name] for name in ("score", "low", "high")])
+        ends.interval(runs if n_cases else 0, signed=metric in SIGNED)
+    if left:
+        kind, entry, metric = next(iter(left))
+        part.refuse(f"{metric} of {cut(entry)} is missing")
+
+
+def _of_metrics(metrics: tuple[str, ...]) -> tuple[str, str]:
+    """Return the kind of systems with these metrics, and its baseline."""
+    place = (METRICS, META_METRICS).index(metrics)
+    return KINDS[place], BASELINES[place]
+
+
+def _check_reversals(part: Part) -> None:
+    """Check that each pair of metrics is there once."""
+    pairs = {*combinations(METRICS, 2), *combinations(META_METRICS, 2)}
+    for row in part.items():
+        parts = row.members(("metric", "other", "pairs"))
+        pair = parts["metric"].text(), parts["other"].text()
+        if pair not in pairs:
+            row.refuse("is there twice, or no pair of metrics")
+        pairs.remove(pair)
+        parts["pairs"].whole(least=1)

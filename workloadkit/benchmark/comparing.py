@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from workloadkit.benchmark.entries import META_METRICS
-from workloadkit.benchmark.reading import metrics_of
+from workloadkit.benchmark.certificate import metrics_of
+from workloadkit.benchmark.entries import META_METRICS, Entry
 from workloadkit.benchmark.results import KINDS
-from workloadkit.errors import plural, quoted
+from workloadkit.errors import ParameterError, among, plural, quoted
+from workloadkit.experiments.custom_parts import meta_scheduler_named, scheduler_named
 
 #: Relative difference up to which numbers of two machines are equal.
 TOLERANCE = 1e-6
@@ -244,3 +245,51 @@ def _listed(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = len(names) - _SHOWN
     return "; ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# The entries of a certificate that can be played again.
+
+
+def entries_of(
+    certificate: Mapping[str, Any], given: Iterable[Entry] = (), *, trust: bool = False
+) -> list[Entry]:
+    """Return the entries of a certificate that can be played again.
+
+    Parameters
+    ----------
+    certificate : mapping
+        As of `read_certificate`.
+    given : iterable of Entry
+        Its processes and schedules: commands and folders that a certificate names are not used.
+    trust : bool, default False
+        Whether custom policies take part. To import them runs code that the certificate chooses.
+
+    Raises
+    ------
+    ParameterError
+        If the certificate has no entry of a given name.
+
+    Examples
+    --------
+    >>> from workloadkit.benchmark import canonical
+    >>> entries_of(canonical())[0]
+    Entry(name='fcfs', kind='policy', what='fcfs')
+    """
+    by_name = {entry.name: entry for entry in given}
+    claimed = certificate["entries"]
+    for name in by_name:
+        if name not in claimed:
+            raise ParameterError(
+                f"the certificate has no entry {quoted(name)}; {among(name, [*claimed][:9])}"
+            )
+    found = []
+    for name, claim in claimed.items():
+        kind, policy = claim["kind"], claim.get("policy")
+        if name in by_name:
+            found.append(by_name[name])
+        elif "source" in claim and trust:
+            named = scheduler_named if kind == "policy" else meta_scheduler_named
+            found.append(Entry(name, kind, named(policy)))
+        elif policy is not None and "source" not in claim:
+            found.append(Entry(name, kind, policy))
+    return found

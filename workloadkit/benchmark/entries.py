@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workloadkit.benchmark.grids import META
+from workloadkit.benchmark.metasystems import META
 from workloadkit.benchmark.protocol import (
     ProcessMetaPolicy,
     ProcessScheduler,

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.benchmark.entries import LARGER_IS_BETTER, META_METRICS, METRICS
-from workloadkit.benchmark.grids import GRIDS
+from workloadkit.benchmark.metasystems import GRIDS
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.experiments.intervals import mean_interval, student_t

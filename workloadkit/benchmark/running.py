@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from workloadkit.benchmark.entries import Entry, built_in, digest_of, is_misnamed, play
-from workloadkit.benchmark.features import features_of
+from workloadkit.benchmark.nearest import features_of
 from workloadkit.benchmark.protocol import RefusedError
 from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.suite import RUNS, SEED, Case, cases

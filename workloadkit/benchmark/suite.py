@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit.benchmark.grids import GRIDS, META_WORKLOADS, grid
-from workloadkit.benchmark.micro import PROCS, TYPES, micro
+from workloadkit.benchmark.metasystems import GRIDS, META_WORKLOADS, PROCS, TYPES, grid, micro
 from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native

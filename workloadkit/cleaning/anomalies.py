@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workloadkit.cleaning.activity import FEWEST_WEEKS, MOST_WEEKS, Activity
-from workloadkit.cleaning.anomaly import FLURRY, START_UP, STRENGTHS, WIND_DOWN, Anomaly
+from workloadkit.cleaning.anomaly import (
+    FEWEST_WEEKS,
+    FLURRY,
+    MOST_WEEKS,
+    START_UP,
+    STRENGTHS,
+    WIND_DOWN,
+    Activity,
+    Anomaly,
+)
 from workloadkit.cleaning.changes import find_queue_changes, find_steps
-from workloadkit.cleaning.cleaned import removals
-from workloadkit.cleaning.filters import Filter
+from workloadkit.cleaning.cleaned import Filter, removals
 from workloadkit.cleaning.flurries import LIMITS, FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import find_dead_periods, find_quiet_ends
 from workloadkit.clock import DAY, interval_of

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
-from workloadkit.cleaning.filters import Filter
+from workloadkit.cleaning.cleaned import Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.select import FieldComparison
 from workloadkit.trace import Trace

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.cleaning.activity import day_of
-from workloadkit.cleaning.anomaly import FLURRY, Anomaly
-from workloadkit.cleaning.filters import Filter
+from workloadkit.cleaning.anomaly import FLURRY, Anomaly, day_of
+from workloadkit.cleaning.cleaned import Filter
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import plural
 from workloadkit.select import Condition, FieldComparison, Junction

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
-from workloadkit.cleaning.activity import Activity
-from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Anomaly
-from workloadkit.cleaning.filters import Filter
+from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Activity, Anomaly
+from workloadkit.cleaning.cleaned import Filter
 from workloadkit.clock import DAY, WEEK
 from workloadkit.select import FieldComparison
 from workloadkit.trace import Trace

@@ -15,20 +15,20 @@ import typer
 
 from workloadkit import __version__
 from workloadkit.cli.commands import Commands
-from workloadkit.cli.messages import write_message
-from workloadkit.cli.shared_options import (
+from workloadkit.cli.options import (
     ConfigOption,
     QuietOption,
     VerboseOption,
     add_command,
 )
+from workloadkit.cli.output import write_message
 from workloadkit.cli.stopping import (
     exit_code,
     ignore_signals,
     report_interrupt,
     stop_at_signals,
 )
-from workloadkit.io.standard_output import (
+from workloadkit.io.unfinished_files import (
     StandardOutput,
     StandardOutputError,
     name_errors_of_stdout,

@@ -19,7 +19,7 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.output import note, progress
 
 if TYPE_CHECKING:
     from workloadkit.cleaning.anomalies import Anomalies

@@ -12,8 +12,8 @@ from workloadkit.cli.common import (
     log_option,
     write_log,
 )
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.settings import Augment
 
 EXAMPLES = """

@@ -5,22 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.certificates import (
-    NEAREST_EXAMPLES,
-    VERIFY_EXAMPLES,
-    nearest,
-    verify,
-)
-from workloadkit.cli.commands import Commands
-from workloadkit.cli.common import JsonOption, aligned, check_outputs
-from workloadkit.cli.messages import note, progress
-from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
-from workloadkit.cli.shared_options import add_command
-from workloadkit.cli.suite_options import (
     MOST,
+    NEAREST_EXAMPLES,
     RUNS,
     SEED,
+    VERIFY_EXAMPLES,
     LogsOption,
     MetaOption,
     OnlyOption,
@@ -30,8 +21,15 @@ from workloadkit.cli.suite_options import (
     SuiteSeedOption,
     chosen_cases,
     named_entries,
+    nearest,
     played,
+    verify,
 )
+from workloadkit.cli.commands import Commands
+from workloadkit.cli.common import JsonOption, aligned, check_outputs
+from workloadkit.cli.options import add_command
+from workloadkit.cli.output import note, progress
+from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.errors import WorkloadError, plural
 
 if TYPE_CHECKING:
@@ -65,7 +63,7 @@ def run(
         typer.Argument(
             metavar="POLICY[:P=V,...]",
             show_default=False,
-            autocompletion=completion.schedulers,
+            autocompletion=configuration.schedulers,
             help="Schedulers and meta-schedulers, see `workloadkit help schedulers` and "
             "`meta-schedulers`. By default the built-in ones.",
         ),

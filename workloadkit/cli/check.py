@@ -12,8 +12,8 @@ from workloadkit.cli.common import (
     load,
     write_json,
 )
-from workloadkit.cli.messages import progress
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.output import progress
 from workloadkit.settings import Check
 
 EXAMPLES = """

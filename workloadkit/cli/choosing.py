@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.commands import CHOICE
-from workloadkit.cli.messages import note, write_message
+from workloadkit.cli.output import note, write_message
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
@@ -20,7 +20,7 @@ WhereOption = Annotated[
         "--where",
         metavar="EXPR",
         show_default=False,
-        autocompletion=completion.expression,
+        autocompletion=configuration.expression,
         rich_help_panel=CHOICE,
         help="Take only the jobs for which EXPR is true, such as 'user=3 and run>2h', see "
         "`workloadkit help where`.",

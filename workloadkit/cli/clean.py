@@ -13,7 +13,7 @@ from workloadkit.cli.common import (
     log_option,
     write_log,
 )
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError
 
 EXAMPLES = """

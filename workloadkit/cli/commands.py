@@ -15,7 +15,7 @@ import typer.core
 
 from workloadkit import __version__
 from workloadkit.cli.configuration import note_configured
-from workloadkit.cli.messages import detail, set_verbosity, warn_in_one_line, write_message
+from workloadkit.cli.output import detail, set_verbosity, warn_in_one_line, write_message
 from workloadkit.cli.topics import TOPICS
 from workloadkit.errors import ParameterError, WorkloadError, one_line, quoted
 

@@ -13,7 +13,7 @@ import typer
 from workloadkit.cli.choosing import chosen
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.configuration import as_words, configured
-from workloadkit.cli.messages import detail, note, progress
+from workloadkit.cli.output import detail, note, progress
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
 from workloadkit.parameters import read_duration
 
@@ -150,8 +150,7 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False, whole: bool 
 def _read(path: Path, *, strict: bool) -> "Trace":
     """Read a log; of a file in another format, report which."""
     from workloadkit.io.files import is_file
-    from workloadkit.io.formats import looks_like, read_native
-    from workloadkit.io.known_formats import TITLES
+    from workloadkit.io.formats import TITLES, looks_like, read_native
 
     try:
         return read_native(str(path), strict=strict)

@@ -16,9 +16,9 @@ from workloadkit.cli.common import (
     report_written,
     write_json,
 )
-from workloadkit.cli.messages import note, progress, write_message
+from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.io.known_formats import Format
+from workloadkit.io.formats import Format
 
 if TYPE_CHECKING:
     from workloadkit.machine.description import MachineDescription

@@ -11,10 +11,10 @@ from workloadkit.cli.common import (
     figure_option,
     write_json,
 )
-from workloadkit.cli.completion import words
+from workloadkit.cli.configuration import words
 from workloadkit.cli.executors import WorkersOption, executor
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.cli.queueing_parameters import read_grids
 from workloadkit.settings import Crosscheck
 
@@ -161,7 +161,7 @@ def _draw(found: "CrossCheck", path: Path) -> None:
     from functools import partial
 
     from workloadkit import analysis
-    from workloadkit.analysis.queue_models.cross_check.plots import plot_crosscheck, responses
+    from workloadkit.analysis.queue_models.cross_check.result import plot_crosscheck, responses
 
     size = (5 * (1 + len(responses(found))), 4)
     analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)

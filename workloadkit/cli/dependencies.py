@@ -13,7 +13,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.output import note, progress
 
 EXAMPLES = """
 workloadkit dependencies log.swf.gz -o dependent.swf.gz

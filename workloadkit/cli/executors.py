@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workloadkit.cli.commands import RARE
-from workloadkit.cli.messages import warn_in_one_line
+from workloadkit.cli.output import warn_in_one_line
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.experiments.custom_parts import IMPORTED, import_modules
 

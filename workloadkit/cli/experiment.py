@@ -13,9 +13,14 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
-from workloadkit.cli.messages import note, progress
-from workloadkit.cli.results import print_comparison, print_results, warn_of_calibration
-from workloadkit.cli.shared_options import add_command
+from workloadkit.cli.options import add_command
+from workloadkit.cli.output import (
+    note,
+    print_comparison,
+    print_results,
+    progress,
+    warn_of_calibration,
+)
 from workloadkit.errors import plural, quoted
 
 if TYPE_CHECKING:
@@ -119,7 +124,7 @@ def merge(
     json: JsonOption = None,
 ) -> None:
     """Merge the results of the parts of an experiment, and show them."""
-    from workloadkit.experiments.merging import merge_results
+    from workloadkit.experiments.results import merge_results
 
     check_outputs(json=json)
     results = merge_results(folders, out)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
@@ -14,8 +14,8 @@ from workloadkit.cli.common import (
     log_option,
     write_log,
 )
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Generate
 
@@ -36,7 +36,7 @@ def generate(
         str,
         typer.Argument(
             metavar="MODEL[:P=V,...]",
-            autocompletion=completion.models,
+            autocompletion=configuration.models,
             help="Model, see `workloadkit help models`.",
         ),
     ],

@@ -14,7 +14,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import progress, write_message
+from workloadkit.cli.output import progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from functools import wraps
 from inspect import Parameter, isclass, signature
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from workloadkit.cli.commands import RARE
-from workloadkit.cli.common import (
-    duration,
-)
-from workloadkit.cli.completion import words
+from workloadkit.cli import choosing
+from workloadkit.cli.commands import RARE, SHARED, Command, show_whole_help
+from workloadkit.cli.common import duration
+from workloadkit.cli.configuration import configure, words
+from workloadkit.cli.output import set_verbosity
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import processors
@@ -150,3 +150,155 @@ def _option(declared: Declared) -> tuple[Any, Any, Any]:
     if default is None:
         kind, how["show_default"] = kind | None, False
     return kind, default, typer.Option(flag, help=setting.help, **how)
+
+
+# The options of every command: how much it reports, its defaults, its whole help.
+
+
+def _report_less(ctx: typer.Context, quiet: bool) -> bool:
+    return _report(ctx, "quiet", given=quiet)
+
+
+def _report_more(ctx: typer.Context, verbose: bool) -> bool:
+    return _report(ctx, "verbose", given=verbose)
+
+
+def _report(ctx: typer.Context, name: str, *, given: bool) -> bool:
+    """Set how much is reported, by options of the program or of its command."""
+    chosen: set[str] = ctx.meta.setdefault("workloadkit.verbosity", set())
+    if given:
+        chosen.add(name)
+    if len(chosen) > 1:
+        raise ParameterError("--quiet and --verbose exclude each other")
+    set_verbosity(quiet="quiet" in chosen, verbose="verbose" in chosen)
+    return given
+
+
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        callback=_report_less,
+        is_eager=True,
+        rich_help_panel=SHARED,
+        help="Report errors and warnings only: no notes, no progress.",
+    ),
+]
+VerboseOption = Annotated[
+    bool,
+    typer.Option(
+        "-v",
+        "--verbose",
+        callback=_report_more,
+        is_eager=True,
+        rich_help_panel=SHARED,
+        help="Report versions, the digest of each log, and how long each step takes.",
+    ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE.toml",
+        readable=False,
+        callback=configure,
+        is_eager=True,
+        show_default=False,
+        rich_help_panel=SHARED,
+        help="Defaults of options, see `workloadkit help config`. By default config.toml in the "
+        "user's configuration folder.",
+    ),
+]
+HelpAllOption = Annotated[
+    bool,
+    typer.Option(
+        "--help-all",
+        callback=show_whole_help,
+        is_eager=True,
+        rich_help_panel=SHARED,
+        help="Show this command's help in full, and exit.",
+    ),
+]
+
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "quiet": (QuietOption, False),
+    "verbose": (VerboseOption, False),
+    "config": (ConfigOption, None),
+    "help_all": (HelpAllOption, False),
+}
+
+
+def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Callable[..., None]:
+    """Give a command the options of every command, and those that choose jobs of its logs."""
+    own = signature(command)
+    added = dict.fromkeys(choosing.OPTIONS if chooses else ())
+    options = {name: (choosing.OPTIONS[name], None) for name in added} | _SHARED
+    parameters = [
+        *own.parameters.values(),
+        *(
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
+            for name, (option, default) in options.items()
+        ),
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        with choosing.choosing(**{name: given[name] for name in added}):
+            command(**{name: value for name, value in given.items() if name not in options})
+
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def add_command(
+    app: typer.Typer,
+    command: Callable[..., None],
+    examples: str,
+    topics: tuple[str, ...] = (),
+    *,
+    name: str | None = None,
+    panel: str | None = None,
+    whole_logs: bool = False,
+) -> None:
+    """Add a command to the program, with its examples and the topics that explain more.
+
+    A command that reads logs, and may be strict about them, may choose jobs of them, unless it
+    requires whole logs.
+    """
+    chooses = "strict" in signature(command).parameters and not whole_logs
+    run: Any = with_shared_options(command, chooses=chooses)
+    run.examples, run.topics = examples, (*topics, *["where"] * chooses)
+    app.command(name, cls=Command, rich_help_panel=panel)(run)
+
+
+# The kinds of users that a command simulates.
+
+#: Users who submit by the timestamps of a log, who react to its service, and who need no log.
+Who = Literal["open", "reacting", "synthetic"]
+
+
+def kind_of_users(users: Any, trace: Path | None, *, resampled: bool = False) -> Who:
+    """Return the kind of users that a command simulates, by name or as an object.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, or a log with users who need none.
+    """
+    from workloadkit.simulation.users import OpenUsers, parse
+    from workloadkit.simulation.users.behaviour import Behaviour, LogBehaviour
+
+    behaviour = parse(users) if isinstance(users, str) else users
+    if isinstance(behaviour, OpenUsers):
+        return "open"
+    if isinstance(behaviour, Behaviour | LogBehaviour):
+        return "reacting"
+    if trace is not None or resampled:
+        what = f"the log {trace}" if trace is not None else "--resampled"
+        name = getattr(behaviour, "name", type(behaviour).__name__)
+        raise ParameterError(
+            f"users {name} submit their own jobs: {what} is for users who replay a log"
+        )
+    return "synthetic"

@@ -16,13 +16,13 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
-from workloadkit.cli.messages import progress
+from workloadkit.cli.output import progress
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     from workloadkit.inferred_outages.infer import InferredOutages
-from workloadkit.cli.messages import note
 from workloadkit.cli.options import procs_option
+from workloadkit.cli.output import note
 
 EXAMPLES = """
 workloadkit outages log.swf.gz

@@ -18,8 +18,8 @@ from workloadkit.cli.common import (
     load,
     write_json,
 )
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.cli.queueing_parameters import (
     as_our_errors,
     read_grids,

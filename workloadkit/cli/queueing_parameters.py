@@ -170,7 +170,7 @@ def _probability(text: str) -> Any:
 def _think_time(text: str) -> Any:
     """Return a think time that depends on the response, of `queueing`."""
     from workloadkit import queueing
-    from workloadkit.simulation.users.queueing.pauses import BreakPause, parse_pause
+    from workloadkit.simulation.users.queueing.customers import BreakPause, parse_pause
 
     form = parse_pause(text, name="Z")
     if isinstance(form, BreakPause):

@@ -10,7 +10,7 @@ import typer
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import output_option, write, write_json
 from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:

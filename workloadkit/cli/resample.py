@@ -17,8 +17,8 @@ from workloadkit.cli.common import (
     write_log,
 )
 from workloadkit.cli.executors import WorkersOption, executor
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.settings import Resample
 

@@ -15,8 +15,8 @@ from workloadkit.cli.common import (
     output_option,
     write,
 )
-from workloadkit.cli.completion import words
-from workloadkit.cli.messages import note, progress
+from workloadkit.cli.configuration import words
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import plural
 
 EXAMPLES = """

@@ -15,8 +15,8 @@ from workloadkit.cli.common import (
     log_option,
     write_log,
 )
-from workloadkit.cli.completion import words
-from workloadkit.cli.messages import progress
+from workloadkit.cli.configuration import words
+from workloadkit.cli.output import progress
 
 EXAMPLES = """
 workloadkit shake log.swf.gz -o shaken.swf.gz --seed 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -21,9 +21,8 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import note, progress, write_message
-from workloadkit.cli.options import with_settings
-from workloadkit.cli.users import kind_of_users
+from workloadkit.cli.options import kind_of_users, with_settings
+from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
@@ -48,7 +47,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME[:P=V,...]",
-            autocompletion=completion.schedulers,
+            autocompletion=configuration.schedulers,
             show_default=False,
             help="Scheduler, see `workloadkit help schedulers`. By default easy.",
         ),
@@ -57,7 +56,7 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME[:P=V,...]",
-            autocompletion=completion.users,
+            autocompletion=configuration.users,
             help="Users of the log, or users who need no TRACE, see `workloadkit help users`.",
         ),
     ] = "open",

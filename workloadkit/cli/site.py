@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
@@ -17,8 +17,8 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.messages import note, progress
 from workloadkit.cli.options import procs_option, with_settings
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.settings import Kinds, Site, StaticSiteSettings
 from workloadkit.settings.setting import settings_of
@@ -71,7 +71,7 @@ def site(
         list[str] | None,
         typer.Option(
             metavar="NAME[:P=V,...]",
-            autocompletion=completion.schedulers,
+            autocompletion=configuration.schedulers,
             show_default=False,
             help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
             "easy.",

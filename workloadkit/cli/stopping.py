@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from workloadkit.cli.messages import write_message
+from workloadkit.cli.output import write_message
 from workloadkit.signals import STOPPING, handle
 
 #: Signals that a terminal sends to all processes of a command.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -19,7 +19,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
-from workloadkit.cli.messages import note, progress, write_message
+from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def study(
         typer.Argument(
             metavar="NAME",
             show_default=False,
-            autocompletion=completion.studies,
+            autocompletion=configuration.studies,
             help="Study to run, the beginning of the names of several, or all. By default the "
             "studies are listed.",
         ),

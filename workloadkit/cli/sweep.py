@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli import completion
+from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -21,10 +21,8 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import WorkersOption, executor
-from workloadkit.cli.messages import note, progress, write_message
-from workloadkit.cli.options import with_settings
-from workloadkit.cli.results import print_results, warn_of_calibration
-from workloadkit.cli.users import kind_of_users
+from workloadkit.cli.options import kind_of_users, with_settings
+from workloadkit.cli.output import note, print_results, progress, warn_of_calibration, write_message
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as SweepSettings
 
@@ -49,7 +47,7 @@ def sweep(
         list[str] | None,
         typer.Option(
             metavar="NAME[:P=V,...]",
-            autocompletion=completion.schedulers,
+            autocompletion=configuration.schedulers,
             show_default=False,
             help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
             "fcfs and easy.",

@@ -12,8 +12,8 @@ from workloadkit.cli.common import (
     load,
     write_json,
 )
-from workloadkit.cli.completion import words
-from workloadkit.cli.messages import progress
+from workloadkit.cli.configuration import words
+from workloadkit.cli.output import progress
 
 EXAMPLES = """
 workloadkit validate log.swf.gz

@@ -19,12 +19,18 @@ from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, check_load, check_number, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
-from workloadkit.experiments.checkpoints import Checkpoints
 from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
+from workloadkit.experiments.kept_tasks import Checkpoints
 from workloadkit.experiments.mapped import Mapped, mapping_folder
-from workloadkit.experiments.measuring import Metric, identities, named_metrics
-from workloadkit.experiments.merging import results_of
-from workloadkit.experiments.results import Results
+from workloadkit.experiments.measuring import (
+    Call,
+    Metric,
+    identities,
+    named_metrics,
+    simulate_task,
+    without,
+)
+from workloadkit.experiments.results import Results, results_of
 from workloadkit.experiments.results_file import (
     RESULTS,
     cell_of,
@@ -32,13 +38,12 @@ from workloadkit.experiments.results_file import (
     read_file,
     write_results,
 )
-from workloadkit.experiments.tasks import Call, simulate_task, without
 from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
 from workloadkit.io.files import is_file
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.identities import identity_of, name_of
+from workloadkit.simulation.noted import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse

@@ -5,17 +5,17 @@ import json
 import os
 import pickle
 import stat
+import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.executors import each_done
-from workloadkit.experiments.as_data import NotDataError, decoded, encoded
-from workloadkit.experiments.checkpoints import Checkpoints
+from workloadkit.experiments.results_file import NotDataError, decoded, encoded
 from workloadkit.io.files import writing
-from workloadkit.io.parquet import reading_parquet, table_in
+from workloadkit.io.sidecar import reading_parquet, table_in
 from workloadkit.io.strict_json import read_json
 from workloadkit.io.unfinished_files import check_continues
 
@@ -23,6 +23,49 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     import pyarrow as pa
+
+
+# Write results periodically.
+
+_SHARE_OF_TIME = 0.02  # maximum share for writing
+_SELDOM = 2.0  # minimum time between two writes [s]
+
+
+class Checkpoints:
+    """Writes changes periodically, and at the end of a context even after a failure.
+
+    Parameters
+    ----------
+    write : callable
+    is_written : bool, default True
+        Whether there is nothing to write so far.
+    """
+
+    def __init__(self, write: Callable[[], None], *, is_written: bool = True) -> None:
+        self._write, self._is_written = write, is_written
+        self._next = time.monotonic() + _SELDOM
+
+    def changed(self) -> None:
+        """Register a change, and write if enough time has passed."""
+        self._is_written = False
+        begin = time.monotonic()
+        if begin >= self._next:
+            self.write()
+            end = time.monotonic()
+            self._next = end + max(_SELDOM, (end - begin) / _SHARE_OF_TIME)
+
+    def write(self) -> None:
+        """Write if something has changed."""
+        if not self._is_written:
+            self._write()
+            self._is_written = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.write()
+
 
 _MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metadata
 

@@ -1,17 +1,26 @@
 """Metrics of each simulation of an experiment: built-in ones, and functions of a schedule."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, among, check_number, quoted
+from workloadkit.experiments.grid import Cell, GridTask
+from workloadkit.experiments.mapped import Mapped
+from workloadkit.experiments.workloads import Source, StretchedLogs
+from workloadkit.settings import Simulate
+from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.engines import play_compiled
-from workloadkit.simulation.names import MEASURES
+from workloadkit.simulation.measures import MEASURES
+from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedulers import Fcfs
+from workloadkit.simulation.simulate import calibrate, simulate
 from workloadkit.simulation.workload import Rules
+from workloadkit.trace import Trace
 
 LATER = "later_than_fcfs"
 
@@ -135,3 +144,45 @@ def measure(schedule: Schedule, metric: str | Metric, name: str = "") -> float:
     value = metric(schedule)
     check_number(f"metric {quoted(name)}", value)
     return float(value)
+
+
+# The tasks of an experiment, run by workers.
+
+
+class Call(NamedTuple):
+    """Arguments of a task for a worker.
+
+    If there is a log to calibrate, it is also simulated as it is, under one of the schedulers.
+    """
+
+    source: Source | Mapped
+    schedulers: Mapping[str, str | Policy | Scheduler]
+    metrics: Mapping[str, str | Metric]
+    settings: Simulate
+    task: GridTask
+    calibrates: tuple[Trace, str] | None = None
+
+
+def simulate_task(call: Call) -> list[dict[str, Any]]:
+    """Simulate one workload with all schedulers of a task; return a row for each."""
+    source, schedulers, metrics, settings, task, calibrates = call
+    workloads: Source = source.read() if isinstance(source, Mapped) else source
+    log, others = workloads.log(task.load, task.run)  # type: ignore[arg-type]
+    is_log = isinstance(workloads, StretchedLogs) and not workloads.redrawn
+    rows: list[dict[str, Any]] = []
+    for name, scheduler in schedulers.items():
+        schedule = simulate(log, scheduler, settings=settings, **others)
+        cell = Cell(*task[:-1], scheduler=name)
+        row = {**cell._asdict(), "saturated": schedule.saturated}
+        known = schedule.calibration if is_log else {}
+        if calibrates is not None and calibrates[1] == name:
+            known = calibrate(calibrates[0], scheduler, settings)
+        row["calibration"] = known or None
+        rows.append(row | {name: measure(schedule, of, name) for name, of in metrics.items()})
+    return rows
+
+
+def without(task: GridTask, rows: Mapping[Cell, Any]) -> GridTask:
+    """Return a task without the schedulers that already have results."""
+    left = (name for name in task.schedulers if Cell(*task[:-1], scheduler=name) not in rows)
+    return task._replace(schedulers=tuple(left))

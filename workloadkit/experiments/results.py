@@ -1,8 +1,11 @@
 """The results of many simulations: means with intervals, and paired comparisons."""
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,15 +13,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed, current_axes, unit_of
-from workloadkit.errors import ParameterError, among, plural, quoted
-from workloadkit.experiments.grid import AXES
+from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
+from workloadkit.experiments.grid import AXES, Cell, Grid
 from workloadkit.experiments.intervals import mean_interval, ratio_interval
+from workloadkit.experiments.results_file import (
+    RESULTS,
+    Row,
+    cell_of,
+    made,
+    read_file,
+    write_results,
+)
 from workloadkit.provenance import plain
-from workloadkit.simulation.measures import PROMISES
-from workloadkit.simulation.names import FURTHER, METRICS, PRODUCTIVITY
+from workloadkit.simulation.measures import FURTHER, METRICS, PRODUCTIVITY, PROMISES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 #: Metrics that are never negative; utilities and custom metrics may be.
 _POSITIVE = {*METRICS, *FURTHER, *PRODUCTIVITY, *PROMISES, "later_than_fcfs"}
@@ -212,3 +223,77 @@ class Results(Displayed):
         tables = {"table": self.table.to_dict("records"), "runs": self.runs.to_dict("records")}
         known = {"calibration": self.calibration} if self.calibration else {}
         return plain({**known, **tables, "provenance": self.provenance})
+
+
+# Combine stored results.
+
+
+def results_of(grid: Grid, rows: Mapping[Cell, Row], confidence: float) -> Results:
+    """Return results in the order of the grid."""
+    metrics = tuple(grid.common["metrics"])
+    ordered = [rows[cell] for cell in grid.cells if cell in rows]
+    table = pd.DataFrame(ordered, columns=[*AXES, "saturated", *metrics])
+    places = ("log", "reading", "scheduler")
+    known = [
+        {name: row[name] for name in places} | row["calibration"]
+        for row in ordered
+        if row["calibration"]
+    ]
+    return Results(
+        *(table, metrics, confidence, json.loads(grid.to_json()), grid.size), calibration=known
+    )
+
+
+def merge_results(
+    folders: Sequence[str | os.PathLike[str]],
+    into: str | os.PathLike[str] | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Results:
+    """Combine the results of `Experiment.run` in several folders, such as those of shards.
+
+    Parameters
+    ----------
+    folders : sequence of path
+        At least one.
+    into : path, optional
+        A folder for the combined results; created if necessary.
+    confidence : float, default 0.95
+        Level of the intervals.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ParameterError
+        If the folders have results of different experiments.
+    WorkloadError
+        If a file cannot be read or written.
+    """
+    rows: dict[Cell, Row] = {}
+    files = [Path(folder) / RESULTS for folder in folders]
+    parts = [read_file(file) for file in files]
+    if not parts:
+        raise ParameterError("no folder given")
+    grid = parts[0][0]
+    for file, (other, found) in zip(files, parts, strict=True):
+        grid.check_contains(other, file)
+        other.check_contains(grid, files[0])
+        for row in found:
+            known = rows.setdefault(cell_of(row), row)
+            if not _same(known, row):
+                place = ", ".join(
+                    f"{name} {value}" for name, value in cell_of(row)._asdict().items()
+                )
+                raise WorkloadError(f"{file}: results differ from those in another folder: {place}")
+    if into is not None:
+        with made(Path(into)) as output:
+            write_results(output / RESULTS, grid, rows)
+    return results_of(grid, rows, confidence)
+
+
+def _same(row: Row, other: Row) -> bool:
+    """Whether two rows of files are equal, with NaN equal to NaN."""
+    return repr(row) == repr(other)

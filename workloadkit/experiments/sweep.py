@@ -19,7 +19,7 @@ from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.identities import identity_of
+from workloadkit.simulation.noted import identity_of
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.scaling import scaled_machine
 from workloadkit.simulation.schedulers import parse

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.provenance import seed_of
-from workloadkit.resample.assembling import rare_users
+from workloadkit.resample.drawing import rare_users
 from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.simulation.populations import Resampled as ResampledPopulation
 from workloadkit.simulation.populations import ResampledUsers

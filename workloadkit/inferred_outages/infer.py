@@ -12,14 +12,17 @@ from workloadkit.display import Displayed, plot_spans
 from workloadkit.errors import ParameterError, WorkloadError, check_count, check_number
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.header import Header
-from workloadkit.inferred_outages.confidence import (
+from workloadkit.inferred_outages.idle_periods import (
     FEWEST,
+    Silences,
+    StartedJobs,
     by_share,
     by_tail,
     confidence,
     expected_submissions,
+    jobs_of,
+    silences,
 )
-from workloadkit.inferred_outages.stillness import Silences, StartedJobs, jobs_of, silences
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.provenance import plain, provenance
 from workloadkit.trace import Trace, check_trace

@@ -24,10 +24,15 @@ from workloadkit.errors import (
     WorkloadError,
     printable,
 )
-from workloadkit.io.decompression import MOST_TIMES, ArchiveError, OverblownError, decompressed
-from workloadkit.io.encodings import as_utf8, is_text
-from workloadkit.io.standard_output import StandardOutputError
-from workloadkit.io.unfinished_files import remove_left_over, unfinished
+from workloadkit.io.decompression import (
+    MOST_TIMES,
+    ArchiveError,
+    OverblownError,
+    as_utf8,
+    decompressed,
+    is_text,
+)
+from workloadkit.io.unfinished_files import StandardOutputError, remove_left_over, unfinished
 
 Source = str | os.PathLike[str] | IO[bytes]
 

@@ -1,6 +1,7 @@
 """Numbers for names of users, groups, queues and so on."""
 
 import hmac
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -66,3 +67,44 @@ def _keyed(names: Sequence[str], kind: str, key: bytes) -> NDArray[np.int64]:
     if len(set(numbers)) < len(numbers):
         raise ParameterError(f"key gives two {kind} names the same number; use another key")
     return np.array(numbers, np.int64)
+
+
+# Lists of the tasks of an array, in the grammar that all batch systems share.
+
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
+
+
+def n_tasks(tasks: str) -> int:
+    """Count the tasks of a list; a lower bound, at least 1, if the list is truncated.
+
+    Examples
+    --------
+    >>> n_tasks("1-3,9%2"), n_tasks("0-20:5"), n_tasks("")
+    (4, 5, 1)
+    """
+    total = 0
+    for part in tasks.partition("%")[0].split(","):
+        if match := _RANGE.fullmatch(part):
+            first, last, step = match[1], match[2] or match[1], match[3] or 1
+            total += len(range(int(first), int(last) + 1, int(step) or 1))
+    return max(total, 1)
+
+
+# Distinguish whole numbers from names.
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_INT64_MAX = 2**63 - 1
+
+
+def as_whole(text: str) -> int | None:
+    """Return the value of a text that is a whole number in canonical form; None for a name.
+
+    Examples
+    --------
+    >>> as_whole("12"), as_whole("-1"), as_whole("012"), as_whole("U12"), as_whole("1" * 20)
+    (12, -1, None, None, None)
+    """
+    if not _WHOLE.fullmatch(text):
+        return None
+    number = int(text)
+    return number if abs(number) <= _INT64_MAX else None

@@ -4,11 +4,13 @@ Their names contain the machine and the process, so that files left behind by a 
 recognized, and removed by the next process that writes to the folder.
 """
 
+import io
 import os
 import platform
 import re
 import secrets
 import shutil
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -112,3 +114,38 @@ def _lives(process: int) -> bool:
     except OSError:  # the process belongs to another user
         return True
     return True
+
+
+# Standard output with errors of its own, so that errors of files are not taken for them.
+
+
+class StandardOutputError(OSError):
+    """Standard output cannot be written."""
+
+
+class StandardOutput(io.FileIO):
+    """The file behind standard output."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:  # the reader has enough, which is no error
+            raise
+        except OSError as error:
+            raise StandardOutputError(error.errno, error.strerror) from None
+
+
+def name_errors_of_stdout() -> None:
+    """Replace standard output, so that it raises its own errors; a Windows console stays."""
+    old = sys.stdout
+    buffer = getattr(old, "buffer", None)
+    if type(getattr(buffer, "raw", buffer)) is not io.FileIO:
+        return
+    old.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(StandardOutput(old.fileno(), "w", closefd=False)),
+        encoding=old.encoding,
+        errors=old.errors,
+        line_buffering=bool(old.line_buffering or getattr(old, "write_through", False)),
+    )

@@ -13,9 +13,8 @@ from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import JobSource, Metasystem
-from workloadkit.metasystem.links import Links
-from workloadkit.metasystem.nodes import described_machine, serve
-from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, PreparedSource
+from workloadkit.metasystem.prepared import Links, MetaJobs, Prepared, PreparedSite, PreparedSource
+from workloadkit.metasystem.site_machines import described_machine, serve
 from workloadkit.models import parse as parse_model
 from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving

@@ -15,11 +15,10 @@ import numpy as np
 
 from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, WorkloadError, plural, quoted
-from workloadkit.metasystem.links import Links
-from workloadkit.metasystem.modelled import ModelledSite
 from workloadkit.metasystem.plain_sites import SiteSimulation, Submissions
 from workloadkit.metasystem.policies import MetaPolicy
-from workloadkit.metasystem.prepared import Prepared, Served
+from workloadkit.metasystem.prepared import Links, Prepared, Served
+from workloadkit.metasystem.rehearsal import ModelledSite
 from workloadkit.metasystem.views import MetaJob, SiteView
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from workloadkit.fields import MAX_PROCS
 from workloadkit.metasystem.plan import Forecast, Plan, QueueByKey
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite, PreparedSource
 from workloadkit.metasystem.rehearsal import Rehearsed, new_scheduler
-from workloadkit.metasystem.reserving import ReservingMachine
+from workloadkit.metasystem.site_machines import ReservingMachine
 from workloadkit.metasystem.views import Published
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.engines import submitted
@@ -32,7 +32,7 @@ from workloadkit.simulation.plain.events import (
     EventQueue,
 )
 from workloadkit.simulation.plain.job import show
-from workloadkit.simulation.users.open import Replay
+from workloadkit.simulation.users.behaviour import Replay
 
 
 class MetaUser(User):

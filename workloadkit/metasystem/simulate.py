@@ -20,8 +20,8 @@ from workloadkit.metasystem.prepared import Prepared
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.conservative.plain import ConservativeScheduler
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+from workloadkit.simulation.policies.conservative import ConservativeScheduler
+from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import plain_form
 
 #: Schedulers of sites in the compiled engine. The others need all jobs, or their users, in advance.

@@ -8,13 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from workloadkit.models.cirne import cirne, moldable
-from workloadkit.models.downey97 import downey97, downey97_jobs
+from workloadkit.models.downey97 import downey97, downey97_jobs, downey_speedup
 from workloadkit.models.feitelson96 import feitelson96
-from workloadkit.models.jann97 import jann97
+from workloadkit.models.jann97 import SizeClass, fit_jann97, jann97
 from workloadkit.models.load import offered_load, scale_load
 from workloadkit.models.lublin import JobType, lublin
-from workloadkit.models.size_classes import SizeClass, fit_jann97
-from workloadkit.models.speedup import downey_speedup
 from workloadkit.models.tsafrir import add_estimates, tsafrir
 from workloadkit.parameters import read_choice
 from workloadkit.trace import Trace

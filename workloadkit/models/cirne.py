@@ -5,8 +5,9 @@ import pandas as pd
 
 from workloadkit.errors import ParameterError, check_positive, takes_rng
 from workloadkit.fields import CANCELLED, COMPLETED
-from workloadkit.models.cycle import DailyCycle
+from workloadkit.models.downey97 import downey_speedup
 from workloadkit.models.made import (
+    DailyCycle,
     as_trace,
     changed,
     check_counts,
@@ -14,7 +15,6 @@ from workloadkit.models.made import (
     gap_factor,
     machine_of,
 )
-from workloadkit.models.speedup import downey_speedup
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 

@@ -2,17 +2,214 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import ParameterError, WorkloadWarning, takes_rng
-from workloadkit.models.jann97_ctc import CTC
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    WorkloadWarning,
+    check_positive,
+    plural,
+    takes_rng,
+)
+from workloadkit.models.hyper_erlang import HyperErlang, match_moments
 from workloadkit.models.made import as_trace, check_counts, gap_factor
-from workloadkit.models.size_classes import SizeClass, fit_jann97
 from workloadkit.provenance import seed_of
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
+
+# Size classes of the model of Jann et al., and their fit to a log.
+
+_HIGHEST_ORDER = 200
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """A class of jobs with similar sizes.
+
+    Parameters
+    ----------
+    low, high : int
+        Smallest and largest size.
+    full : float
+        Share of jobs with the largest size; all smaller sizes are equally likely.
+    gap, run : HyperErlang
+        Distributions of the gaps between arrivals of this class, and of the run times. [s]
+    """
+
+    low: int
+    high: int
+    full: float
+    gap: HyperErlang
+    run: HyperErlang
+
+
+def fit_jann97(trace: Trace, *, least: int = 30) -> tuple[SizeClass, ...]:
+    """Fit the parameters of `jann97` to a log.
+
+    Parameters
+    ----------
+    trace : Trace
+        Only jobs that ran are used.
+    least : int, default 30
+        A class with fewer jobs is merged with the next smaller one.
+
+    Returns
+    -------
+    classes : tuple of SizeClass
+        In ascending order of sizes.
+
+    Raises
+    ------
+    ParameterError
+        If the argument is not a log.
+    WorkloadError
+        If fewer jobs ran than a class needs, or all were submitted at once.
+
+    Notes
+    -----
+    The two branches have the lowest common order, from 1 to 200, for which the first three moments
+    are possible. If there is none, a single Erlang branch with the mean and the closest order is
+    used.
+
+    Examples
+    --------
+    >>> from workloadkit import load_sample
+    >>> [(c.low, c.high) for c in fit_jann97(load_sample())][:4]
+    [(1, 1), (2, 2), (3, 4), (6, 8)]
+    """
+    check_trace(trace)
+    check_positive(least=least)
+    ran = trace.ran
+    size, submit = trace.used_procs[ran], trace.column("submit")[ran]
+    run = trace.column("run")[ran]
+    if size.size < max(least, 3):
+        raise WorkloadError(
+            f"{trace.name}: {plural(size.size, 'job')} ran; fitting a size class requires at least "
+            f"{max(least, 3)}"
+        )
+    power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
+    # merge powers of two from the largest size down, until a class has enough jobs
+    groups: list[list[int]] = [[]]
+    for p in range(int(power.max()), -1, -1):
+        groups[-1].append(p)
+        if np.isin(power, groups[-1]).sum() >= least:
+            groups.append([])
+    if groups[-1]:  # too few jobs of the smallest sizes: merge them with the next
+        last = groups.pop()
+        groups[-1] += last
+    else:
+        groups.pop()
+    found = []
+    for group in reversed(groups):
+        of_class = np.isin(power, group)
+        high = int(size[of_class].max())
+        found.append(
+            SizeClass(
+                low=int(size[of_class].min()),
+                high=high,
+                full=float((size[of_class] == high).mean()),
+                gap=_with_moments(np.diff(submit[of_class]), f"{trace.name}: gaps"),
+                run=_with_moments(run[of_class], f"{trace.name}: run times"),
+            )
+        )
+    return tuple(found)
+
+
+def _with_moments(values: NDArray[np.float64], what: str) -> HyperErlang:
+    """Return two Erlang branches with the first three moments of the values, or else one."""
+    mean, variance = float(values.mean()), float(values.var())
+    if not mean > 0:
+        raise WorkloadError(f"{what} are all 0; no distribution can be fitted")
+    moments = [float(np.mean(values**k)) for k in (1, 2, 3)]
+    try:
+        return match_moments(moments, range(1, _HIGHEST_ORDER + 1))
+    except ParameterError:
+        nearest = round(mean**2 / variance) if variance > 0 else _HIGHEST_ORDER
+        order = min(max(nearest, 1), _HIGHEST_ORDER)
+        return HyperErlang((1.0,), (order,), (order / mean,))
+
+
+# Parameters of `jann97` for the Cornell Theory Center, 26 June to 12 September 1996.
+
+# Jobs of the archive's log CTC-SP2-1996-3.1-cln that were submitted before 13 September 1996,
+# local time, on at most 322 processors, fitted by `fit_jann97` and rounded to six digits.
+CTC = (
+    SizeClass(
+        1,
+        1,
+        1.0,
+        HyperErlang((0.930848, 0.069152), (1, 1), (0.00230681, 0.000148377)),
+        HyperErlang((0.611468, 0.388532), (4, 4), (0.00680433, 0.000118626)),
+    ),
+    SizeClass(
+        2,
+        2,
+        1.0,
+        HyperErlang((0.904294, 0.095706), (1, 1), (0.000872436, 3.62155e-05)),
+        HyperErlang((0.691336, 0.308664), (8, 8), (0.0403386, 0.000175829)),
+    ),
+    SizeClass(
+        3,
+        4,
+        0.8415,
+        HyperErlang((0.870927, 0.129073), (1, 1), (0.00133433, 6.22969e-05)),
+        HyperErlang((0.792791, 0.207209), (5, 5), (0.0321167, 0.000142801)),
+    ),
+    SizeClass(
+        5,
+        8,
+        0.6096,
+        HyperErlang((0.784801, 0.215199), (1, 1), (0.00162401, 7.18188e-05)),
+        HyperErlang((0.776658, 0.223342), (2, 2), (0.00304159, 9.59363e-05)),
+    ),
+    SizeClass(
+        9,
+        16,
+        0.6308,
+        HyperErlang((0.89359, 0.10641), (1, 1), (0.000715521, 6.71686e-05)),
+        HyperErlang((0.683412, 0.316588), (3, 3), (0.0217888, 0.000112725)),
+    ),
+    SizeClass(
+        17,
+        32,
+        0.5619,
+        HyperErlang((0.875129, 0.124871), (1, 1), (0.000378671, 3.3801e-05)),
+        HyperErlang((0.682041, 0.317959), (3, 3), (0.0197915, 0.000104566)),
+    ),
+    SizeClass(
+        33,
+        64,
+        0.5979,
+        HyperErlang((0.558403, 0.441597), (1, 1), (0.00151885, 5.5519e-05)),
+        HyperErlang((0.582913, 0.417087), (3, 3), (0.00886236, 0.000101243)),
+    ),
+    SizeClass(
+        65,
+        128,
+        0.635,
+        HyperErlang((0.497028, 0.502972), (2, 2), (0.000463558, 3.34503e-05)),
+        HyperErlang((0.677181, 0.322819), (5, 5), (0.120401, 0.000121436)),
+    ),
+    SizeClass(
+        129,
+        256,
+        0.202,
+        HyperErlang((0.830864, 0.169136), (2, 2), (0.000278655, 5.78521e-06)),
+        HyperErlang((0.650082, 0.349918), (1, 1), (0.00763869, 0.000293075)),
+    ),
+    SizeClass(
+        257,
+        322,
+        0.02,
+        HyperErlang((0.852079, 0.147921), (1, 1), (1.76374e-05, 1.6706e-06)),
+        HyperErlang((0.793885, 0.206115), (6, 6), (0.0315677, 0.000143892)),
+    ),
+)
+
 
 #: Processors of the paper's machine.
 REFERENCE = 322

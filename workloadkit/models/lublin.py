@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, check_choice, check_positive, takes_rng
-from workloadkit.models.cycle import DailyCycle
 from workloadkit.models.made import (
+    DailyCycle,
     as_trace,
     changed,
     check_counts,

@@ -189,7 +189,7 @@ def add_estimates(
     >>> int(log.jobs["requested_time"].nunique()) > 20
     True
     """
-    from workloadkit._kernels.estimates import assign_estimates
+    from workloadkit._kernels.exchange import assign_estimates
 
     check_trace(trace)
     if not trace.n_jobs:

@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
+from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.header import Header
 from workloadkit.resample.planning import ResamplingPlan
-from workloadkit.resample.pools import Pieces, Pools
+from workloadkit.resample.pools import RARE_USER, Pieces, Pools
 from workloadkit.resample.population import Placements, populate
+from workloadkit.trace import Columns, Trace, check_trace
+from workloadkit.utility import unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +121,113 @@ def _mixed_pieces(
     was = pools.week[job]
     now = (was - pieces.week[of] + to) % n_weeks[job_member]
     return job, place, week[place] + now - was
+
+
+# Build the log of a draw.
+
+_RARE_LABEL = "RareUsers"
+
+
+def assemble(
+    pools: Pools,
+    drawn: Draw,
+    *,
+    user: NDArray[np.int64] | None = None,
+    name: str = "resampled",
+    note: str = "",
+) -> Trace:
+    """Build the log of a draw.
+
+    Parameters
+    ----------
+    pools : Pools
+    drawn : Draw
+    user : ndarray of int, shape (n_jobs,), optional
+        Users of the jobs. By default incarnations are numbered 1, 2, … in order of first jobs.
+    name : str, default "resampled"
+        Name of the log.
+    note : str, optional
+        Origin of the log, for the header.
+
+    Returns
+    -------
+    Trace
+    """
+    user = _users(drawn) if user is None else user
+    new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}
+    new |= _preceding(pools, drawn)
+    jobs = {
+        field.name: new[field.name]
+        if field.name in new
+        else pools.columns[field.name].take(drawn.job)
+        for field in FIELDS
+    }
+    rare = np.empty(0, np.int64)
+    if (pools.members.kind == RARE_USER).any():
+        kind = pools.members.kind[drawn.placements.member[drawn.placement]]
+        rare = np.unique(jobs["user"][kind == RARE_USER])
+    end = drawn.submit + np.nan_to_num(jobs["wait"]) + jobs["run"]
+    last = float(end.max(initial=-np.inf))
+    header = _header(pools.logs[0].header, drawn.job.size, last, rare, note)
+    table = Columns(jobs)
+    if pools.utilities is None:
+        return Trace(table, header, name=name)
+    return Trace(table, header, utility=unpack(pools.utilities.take(drawn.job)), name=name)
+
+
+def rare_users(trace: Trace) -> NDArray[np.int64]:
+    """Return the users of a resampled log that are rare behaviours, according to its header.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    ndarray of int
+        Their numbers, ascending; empty if the header names none.
+
+    Examples
+    --------
+    >>> rare_users(Trace.from_columns({"submit": [0]}, header=Header(("; RareUsers: 12 15",))))
+    array([12, 15])
+    """
+    check_trace(trace)
+    numbers = " ".join(trace.header.get_all(_RARE_LABEL)).split()
+    users = [int(number) for number in numbers if number.isdecimal() and len(number) < 19]
+    return np.unique(np.array(users, dtype=np.int64))
+
+
+def _users(drawn: Draw) -> NDArray[np.int64]:
+    """Return users 1, 2, … for the incarnations, in order of their first jobs."""
+    incarnation = drawn.placements.incarnation[drawn.placement]
+    first = np.full(int(drawn.placements.incarnation.max(initial=-1)) + 1, incarnation.size)
+    first[incarnation[::-1]] = np.arange(incarnation.size)[::-1]  # the last assignment wins
+    number = np.empty(first.size, np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(1, first.size + 1)
+    return number[incarnation]
+
+
+def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
+    """Return fields 17 and 18: unknown unless the preceding job is in the same placement."""
+    n_jobs = drawn.job.size
+    preceding, think_time = np.full(n_jobs, UNKNOWN), np.full(n_jobs, np.nan)
+    if pools.before is not None:
+        dependent = np.flatnonzero(pools.before[drawn.job] >= 0)
+        key = drawn.placement * pools.row.size + drawn.job
+        order = np.argsort(key)
+        targets = drawn.placement[dependent] * pools.row.size + pools.before[drawn.job[dependent]]
+        found = order[np.minimum(np.searchsorted(key, targets, sorter=order), n_jobs - 1)]
+        present = (key[found] == targets) & (found < dependent)
+        dependent, found = dependent[present], found[present]
+        preceding[dependent] = found + 1
+        think_time[dependent] = pools.columns["think_time"][drawn.job[dependent]]
+    return {"preceding_job": preceding, "think_time": think_time}
+
+
+def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -> Header:
+    """Update the header of the first log to the new log, which has the same begin."""
+    header = header.with_jobs(n_jobs, EndTime=end)
+    if rare.size:
+        header = header.appended((_RARE_LABEL, " ".join(map(str, rare.tolist()))))
+    return header.appended(("Note", note)) if note else header

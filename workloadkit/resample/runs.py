@@ -10,13 +10,11 @@ import numpy as np
 from workloadkit import __version__
 from workloadkit.errors import WorkloadWarning, check_count
 from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
-from workloadkit.resample.assembling import assemble
-from workloadkit.resample.drawing import draw
+from workloadkit.resample.drawing import assemble, draw
 from workloadkit.resample.mixing import fit_machine
-from workloadkit.resample.planning import ResamplingPlan, make_plan
+from workloadkit.resample.planning import ResamplingPlan, make_plan, weigh
 from workloadkit.resample.pooling import make_pools, triples
 from workloadkit.resample.pools import Pools
-from workloadkit.resample.weights import weigh
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, list_of_logs

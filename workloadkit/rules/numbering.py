@@ -1,10 +1,12 @@
 """Rules for job numbers, the first submission, and the numbers of users, groups and so on."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import plural
-from workloadkit.fields import UNKNOWN
+from workloadkit.fields import BURST_STATUS, CANCELLED, COMPLETED, FAILED, FIELDS, UNKNOWN
 from workloadkit.rules.rule import (
     Breach,
     CheckedLog,
@@ -13,6 +15,7 @@ from workloadkit.rules.rule import (
     Severity,
     distinct,
     in_header,
+    known,
     plain,
 )
 
@@ -103,7 +106,7 @@ def _seen_before(numbers: NDArray) -> NDArray[np.bool_]:
     return again
 
 
-RULES = (
+RULES: tuple[LogRule, ...] = (
     LogRule("job-from-1", "error", "Job numbers start from 1.", _counted_from_1),
     LogRule(
         "job-unique", "error", "Job numbers are unique, except for parts of one job.", _used_once
@@ -125,4 +128,136 @@ RULES = (
         "Numbers of users, groups, executables, queues and partitions have no gaps.",
         _dense,
     ),
+)
+
+
+# Rules for the values of single job fields.
+
+#: Longer times are implausible. [s]
+TEN_YEARS = 10 * 365 * 86400
+
+_LENGTHS = ("wait", "run", "requested_time", "think_time")  # without cpu, which is an average
+_COUNTS = ("procs", "requested_procs")
+
+
+def _not_negative(log: CheckedLog) -> Breach | None:
+    return log.by_field({f.name: (log[f.name] < 0) & (log[f.name] != UNKNOWN) for f in FIELDS})
+
+
+def _whole_counts(log: CheckedLog) -> Breach | None:
+    return log.by_field({name: _with_decimals(log[name]) for name in _COUNTS})
+
+
+def _whole_times(log: CheckedLog) -> Breach | None:
+    return log.by_field({name: _with_decimals(log[name]) for name in ("submit", *_LENGTHS)})
+
+
+def _plausible(log: CheckedLog) -> Breach | None:
+    return log.by_field({name: log[name] > TEN_YEARS for name in _LENGTHS})
+
+
+def _requests_something(log: CheckedLog) -> Breach | None:
+    return log.by_field({name: log[name] == 0 for name in ("requested_procs", "requested_time")})
+
+
+def _unknown(*fields: str) -> Callable[[CheckedLog], Breach | None]:
+    """Return the check that fields are known for every job."""
+
+    def check(log: CheckedLog) -> Breach | None:
+        return log.where(~known(log, *fields))
+
+    return check
+
+
+def _procs_known(log: CheckedLog) -> Breach | None:
+    return log.where(~(log["procs"] > 0), "procs", "run")
+
+
+def _with_decimals(column: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return ~np.isnan(column) & (column != np.rint(column))
+
+
+RANGE_RULES: tuple[LogRule, ...] = (
+    LogRule("not-negative", "error", "No value is negative except -1 (unknown).", _not_negative),
+    LogRule("procs-whole", "error", "Processors are whole numbers.", _whole_counts),
+    LogRule(
+        "times-whole",
+        "note",
+        "Times are whole seconds; decimals are allowed since version 2.2.",
+        _whole_times,
+    ),
+    LogRule(
+        "times-plausible",
+        "warning",
+        "No wait, run or requested time exceeds ten years.",
+        _plausible,
+    ),
+    LogRule("request-zero", "warning", "No job requests 0 processors or 0 s.", _requests_something),
+    LogRule("wait-known", "note", "Every wait is known.", _unknown("wait")),
+    LogRule("run-known", "note", "Every run time is known.", _unknown("run")),
+    LogRule(
+        "procs-known", "note", "Every job has a known, positive number of processors.", _procs_known
+    ),
+    LogRule("user-known", "note", "Every user is known.", _unknown("user")),
+    LogRule("estimate-known", "note", "Every requested time is known.", _unknown("requested_time")),
+)
+
+
+# Rules for the status of jobs against their run time.
+
+_KNOWN = (UNKNOWN, FAILED, COMPLETED, *BURST_STATUS, CANCELLED)
+
+
+def _known_values(log: CheckedLog) -> Breach | None:
+    return log.where(~np.isin(log["status"], _KNOWN), "status")
+
+
+def _summed_up(log: CheckedLog) -> Breach | None:
+    """Find jobs of status 2, 3 or 4 without a summary line."""
+    return log.where(np.isin(log["status"], BURST_STATUS) & ~log.in_parts, "status")
+
+
+def _completed_ran(log: CheckedLog) -> Breach | None:
+    completed = log["status"] == COMPLETED
+    return log.where(completed & np.isnan(log["run"]), "status", "run", among=completed)
+
+
+def _ran_on_procs(log: CheckedLog) -> Breach | None:
+    """Find jobs that ran without processors; logs without any field 5 are exempt."""
+    ran = log["run"] > 0
+    return log.where(ran & ~(log.trace.used_procs > 0), "run", "procs", "status", among=ran)
+
+
+def _failed_ran(log: CheckedLog) -> Breach | None:
+    failed = (log["status"] == FAILED) | (log["status"] == UNKNOWN)
+    return log.where(failed & np.isnan(log["run"]), "status", "run", among=failed)
+
+
+def _cancelled_in_queue(log: CheckedLog) -> Breach | None:
+    cancelled = log["status"] == CANCELLED
+    return log.where(cancelled & log.trace.ran, "status", "run", among=cancelled)
+
+
+STATUS_RULES: tuple[LogRule, ...] = (
+    LogRule(
+        "status-values",
+        "error",
+        "The status is -1 (unknown), 0 (failed), 1 (completed), 2, 3, 4 (parts) or 5 (cancelled).",
+        _known_values,
+    ),
+    LogRule(
+        "status-parts",
+        "warning",
+        "Each line of status 2, 3 or 4 is part of a job with a summary line.",
+        _summed_up,
+    ),
+    LogRule("completed-ran", "warning", "Every completed job has a run time.", _completed_ran),
+    LogRule("ran-on-procs", "warning", "Every job that ran had processors.", _ran_on_procs),
+    LogRule(
+        "never-ran",
+        "note",
+        "Only cancelled jobs have no run time.",
+        _failed_ran,
+    ),
+    LogRule("cancelled-ran", "note", "Cancelled jobs (status 5) never ran.", _cancelled_in_queue),
 )

@@ -10,21 +10,16 @@ import numpy as np
 
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import check_choice, plural, printable
-from workloadkit.rules import (
-    bursts,
-    companions,
-    counts,
-    dates,
-    header,
-    machine,
-    numbering,
-    preceding,
-    ranges,
-    reading,
-    requests,
-    status,
+from workloadkit.rules import header, machine, numbering, preceding
+from workloadkit.rules.rule import (
+    READING_RULES,
+    SEVERITIES,
+    CheckedLog,
+    FailOn,
+    LogRule,
+    Offender,
+    Severity,
 )
-from workloadkit.rules.rule import SEVERITIES, CheckedLog, FailOn, LogRule, Offender, Severity
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
@@ -32,23 +27,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: All rules, in the order in which findings are shown.
-RULES: tuple[LogRule, ...] = tuple(
-    rule
-    for module in (
-        reading,
-        numbering,
-        ranges,
-        status,
-        machine,
-        requests,
-        preceding,
-        bursts,
-        header,
-        counts,
-        dates,
-        companions,
-    )
-    for rule in module.RULES
+RULES: tuple[LogRule, ...] = (
+    *READING_RULES,
+    *numbering.RULES,
+    *numbering.RANGE_RULES,
+    *numbering.STATUS_RULES,
+    *machine.RULES,
+    *machine.REQUEST_RULES,
+    *preceding.RULES,
+    *preceding.BURST_RULES,
+    *header.RULES,
+    *machine.COUNT_RULES,
+    *header.DATE_RULES,
+    *header.COMPANION_RULES,
 )
 
 _WIDTH = 80  # of the printed table
@@ -231,10 +222,10 @@ class Validation(Displayed):
                 )
                 for f in violated
             ]
-        counts = ", ".join(plural(count, severity) for severity, count in self.counts.items())
+        machine = ", ".join(plural(count, severity) for severity, count in self.counts.items())
         jobs = plural(self.jobs, "job")
         verdict = "follows the standard" if self.holds else "does not follow the standard"
-        summary = f"{self.name}: {jobs}, {self.rules} rules; {counts}: {verdict}."
+        summary = f"{self.name}: {jobs}, {self.rules} rules; {machine}: {verdict}."
         return "\n".join([*(lines if rows else []), *([""] if rows else []), fill(summary, _WIDTH)])
 
 

@@ -19,9 +19,8 @@ from workloadkit.select.conditions import (
     Not,
     OneOf,
 )
-from workloadkit.select.kinds import ALIASES, COMPARED_WITH, KINDS, kinds_of
 from workloadkit.select.parser import parse
-from workloadkit.select.values import Date, Range
+from workloadkit.select.values import ALIASES, COMPARED_WITH, KINDS, Date, Range, kinds_of
 
 __all__ = [
     "ALIASES",

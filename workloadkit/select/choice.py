@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.select.conditions import Jobs, period_of, second_of
-from workloadkit.select.kinds import kinds_of
 from workloadkit.select.parser import parse
-from workloadkit.select.values import YEAR, read_date, read_number, year_or_second
+from workloadkit.select.values import YEAR, kinds_of, read_date, read_number, year_or_second
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace

@@ -16,11 +16,14 @@ from workloadkit.select.conditions import (
     Not,
     OneOf,
 )
-from workloadkit.select.kinds import ALIASES, COMPARED_WITH, KINDS, Kind
 from workloadkit.select.values import (
+    ALIASES,
+    COMPARED_WITH,
+    KINDS,
     LIKE_A_NUMBER,
     RESERVED,
     YEAR,
+    Kind,
     Range,
     Value,
     read_date,

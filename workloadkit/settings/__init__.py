@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from workloadkit.settings.characterizing import Characterize, Compare
+    from workloadkit.settings.common import Characterize, Compare, Crosscheck, Queueing
     from workloadkit.settings.making import Augment, Generate
-    from workloadkit.settings.queueing import Crosscheck, Queueing
     from workloadkit.settings.resampling import Classify, Resample
     from workloadkit.settings.simulation import Check, ExperimentSettings, Simulate, Sweep
     from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
@@ -37,9 +36,8 @@ __all__ = [
 __getattr__, _, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "characterizing": ["Characterize", "Compare"],
+        "common": ["Characterize", "Compare", "Crosscheck", "Queueing"],
         "making": ["Augment", "Generate"],
-        "queueing": ["Crosscheck", "Queueing"],
         "resampling": ["Classify", "Resample"],
         "simulation": ["Check", "ExperimentSettings", "Simulate", "Sweep"],
         "site": ["Kinds", "Site", "StaticSiteSettings"],

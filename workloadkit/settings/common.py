@@ -1,9 +1,20 @@
 """The settings that several operations have in common."""
 
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from workloadkit.errors import ParameterError, check_load, check_not_negative, check_number
-from workloadkit.settings.setting import Setting
+from workloadkit.errors import (
+    ParameterError,
+    check_count,
+    check_load,
+    check_not_negative,
+    check_number,
+    quoted,
+)
+from workloadkit.settings.setting import Setting, Settings
 
 
 def whatever(_name: str, _value: object) -> None:
@@ -79,3 +90,108 @@ Seed = Annotated[
         recorded="never",  # except by what draws
     ),
 ]
+
+
+# The settings of reports on logs: `analysis.characterize` and `analysis.compare_two`.
+
+Profile = Literal["operations", "research", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Characterize(Settings):
+    """The settings of `analysis.characterize`."""
+
+    profile: Annotated[
+        Profile | None,
+        Setting(
+            help="What the report answers: operations (hours, waits, failures, efficiency), "
+            "research (users, sessions, reactions, distributions), or both. By default operations "
+            "of imported accounting, research of other logs.",
+            recorded="never",  # the chosen one is recorded
+        ),
+    ] = None
+    procs: Annotated[
+        int | None,
+        replace(processors("the header's MaxProcs, else MaxNodes"), recorded="changed"),
+    ] = None
+    shares: Annotated[
+        Any,
+        Setting(
+            help="Fair-share of each account: the output of `sshare -aP`, or CSV with the columns "
+            "account and shares.",
+            more="A path, or a mapping of accounts to shares of the machine.",
+            metavar="FILE",
+            read=Path,
+            check=whatever,
+            recorded="never",  # its table has the shares
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Settings):
+    """The settings of `analysis.compare_two`."""
+
+    profile: Annotated[
+        Profile,
+        Setting(
+            help="What is compared: operations (load, waits, failures, efficiency, each account "
+            "and user), research (every measure of a characterization), or both.",
+        ),
+    ] = "operations"
+    procs: Annotated[
+        int | None,
+        replace(processors("the headers' MaxProcs, else MaxNodes"), recorded="changed"),
+    ] = None
+
+
+# The settings of `workloadkit queueing` and `crosscheck`, common to all models.
+
+
+def _shares(name: str, value: Any) -> None:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ParameterError(name, f"is {quoted(value)}; give a list of shares")
+    for share in value:
+        a_share(name, share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queueing(Settings):
+    """The settings of solving a queueing model."""
+
+    quantiles: Annotated[
+        Sequence[float],
+        Setting(
+            help="Quantile of the response times to show, from 0 to 1; repeat for several. By "
+            "default 0.5, 0.9 and 0.99.",
+            option="--quantile",
+            metavar="Q",
+            check=_shares,
+            recorded="always",
+        ),
+    ] = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crosscheck(Queueing):
+    """The settings of `crosscheck`."""
+
+    runs: Annotated[
+        int,
+        Setting(
+            help="Number of simulation runs.",
+            metavar="R",
+            check=partial(check_count, least=2),
+            recorded="always",
+        ),
+    ] = 30
+    jobs: Annotated[
+        int,
+        Setting(
+            help="Jobs of each run, including its warm-up.",
+            metavar="J",
+            check=partial(check_count, least=100),
+            recorded="always",
+        ),
+    ] = 50_000
+    rng: Seed = None

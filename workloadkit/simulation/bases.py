@@ -11,18 +11,48 @@ built-in schedulers and users.
 
 from typing import Any, Protocol, runtime_checkable
 
+from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.engine import HiddenError, Job, JobView, Scheduler, Simulation, User
 from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.ledger import (
+    changes_ahead,
+    fits,
+    is_full,
+    may_pass,
+    passes,
+    release_all,
+    reserve,
+    start_job,
+)
 from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.policies.arrivals import (
+    COUNT,
+    WaitingList,
+    forget_started,
+    job_ended,
+    job_left,
+    job_returned,
+    new_arrivals,
+    plans_void,
+    some_fit,
+)
+from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import Workload
 
 __all__ = [
+    "ARRIVED",
+    "COUNT",
+    "N_RUNNING",
+    "N_WAITING",
     "BatchUser",
     "Behaviour",
     "Community",
+    "CompiledPolicy",
     "Hardware",
     "HiddenError",
     "Job",
@@ -35,7 +65,27 @@ __all__ = [
     "Predictor",
     "Scheduler",
     "Simulation",
+    "State",
     "User",
+    "WaitingList",
+    "bare",
+    "changes_ahead",
+    "fits",
+    "forget_started",
+    "inline",
+    "is_full",
+    "job_ended",
+    "job_left",
+    "job_returned",
+    "may_pass",
+    "new_arrivals",
+    "passes",
+    "plans_void",
+    "register_functions",
+    "release_all",
+    "reserve",
+    "some_fit",
+    "start_job",
 ]
 
 

@@ -22,11 +22,6 @@ from workloadkit.settings import Check
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import predictors, schedulers
-from workloadkit.simulation.answers import reservations_are_kept
-from workloadkit.simulation.cancellation_claims import (
-    cancelled_jobs_are_the_logs,
-    listed_cancelled,
-)
 from workloadkit.simulation.cancelled import that_ran, that_wait
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
@@ -45,7 +40,6 @@ from workloadkit.simulation.feasible import (
     submit_times_are_the_logs,
     with_stopped_runs,
 )
-from workloadkit.simulation.identities import identity_of
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shutdowns import holds_of, settle
@@ -53,6 +47,7 @@ from workloadkit.simulation.noted import (
     FILES,
     OF_LOAD,
     contradictions,
+    identity_of,
     planned_from_0_s,
     recorded_in,
     settings_in,
@@ -60,7 +55,9 @@ from workloadkit.simulation.noted import (
     warn_of_note,
 )
 from workloadkit.simulation.on_nodes import (
+    cancelled_jobs_are_the_logs,
     jobs_have_nodes,
+    listed_cancelled,
     no_node_is_used_twice,
     partitions_suffice,
     places_of,
@@ -68,7 +65,7 @@ from workloadkit.simulation.on_nodes import (
     requests_are_met,
 )
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.promises import claims_of, slacks_are_kept
+from workloadkit.simulation.promises import claims_of, reservations_are_kept, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
 from workloadkit.simulation.replaying.predictions import Predictions, why_not_repeated
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine

@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, chosen_by_type, helper, in_python, inline, kernel
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import (
+    bare,
+    by_reference,
+    chosen_by_type,
+    helper,
+    in_python,
+    inline,
+    kernel,
+)
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.orders import (

@@ -107,7 +107,7 @@ def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
     from numba.core import types
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-    from workloadkit._kernels.reference_type import Reference
+    from workloadkit._kernels.native_calls import Reference
 
     time, whole = dtype.type(1), np.int64(1)
     compiled = functions_of(type(order)).compiled.compiled

@@ -14,8 +14,7 @@ The engine is in `workloadkit.simulation.plain`; this module has the names that 
 """
 
 from workloadkit.simulation.plain.job import HiddenError, Job, JobView
-from workloadkit.simulation.plain.scheduler import Scheduler
+from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.plain.simulation import Simulation
-from workloadkit.simulation.plain.user import User
 
 __all__ = ["HiddenError", "Job", "JobView", "Scheduler", "Simulation", "User"]

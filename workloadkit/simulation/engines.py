@@ -15,9 +15,9 @@ from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.described import Part
-from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import JoinedRuns, Runs
 from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.reservable import (
     Reservable,
     ReservableNodes,
@@ -25,7 +25,7 @@ from workloadkit.simulation.machine.reservable import (
 )
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
-from workloadkit.simulation.users.simulated_users import SimulatedUsers
+from workloadkit.simulation.users.behaviour import SimulatedUsers
 from workloadkit.simulation.workload import Rules, Workload, never_starts, predictor_rng
 
 

@@ -4,7 +4,7 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.predicting import CORRECT, LEARN, PLAN, predict
-from workloadkit.simulation.running import insert_end, remove_end
+from workloadkit.simulation.queue import insert_end, remove_end
 from workloadkit.simulation.state import (
     ARRIVED,
     N_DUE,

@@ -19,9 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import chosen_by_type, in_python, interpreted, kernel, native
+from workloadkit._kernels.compile import (
+    by_reference,
+    chosen_by_type,
+    in_python,
+    interpreted,
+    kernel,
+    native,
+)
 from workloadkit._kernels.memory import lay_out, pack
-from workloadkit._kernels.reference import by_reference
 from workloadkit.simulation.agenda import Agenda
 from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
 from workloadkit.simulation.state import no_jobs

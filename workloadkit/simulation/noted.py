@@ -5,11 +5,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from workloadkit.custom import is_custom, source_digest
 from workloadkit.errors import ParameterError, WorkloadWarning
+from workloadkit.parameters import describe
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.policies.policy import Policy
+from workloadkit.simulation.predictors import BuiltIn
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.trace import Trace
 
 #: Parts that a schedule identifies but does not contain.
@@ -137,3 +142,22 @@ def warn_of_note(schedule: Trace, others: Mapping[str, str]) -> None:
             WorkloadWarning,
             stacklevel=4,
         )
+
+
+# The names of the parts of a simulation, for messages and provenance.
+
+
+def name_of(thing: object) -> str:
+    """Return the name of a policy, a behaviour or a custom class."""
+    if isinstance(thing, (list, tuple)):
+        return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
+    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community | BuiltIn):
+        return describe(thing)
+    return getattr(thing, "name", "") or type(thing).__name__
+
+
+def identity_of(thing: object) -> str:
+    """Return the name of a part as in a provenance: a custom one with its source's digest."""
+    return (
+        f"{name_of(thing)} (source {source_digest(thing)})" if is_custom(thing) else name_of(thing)
+    )

@@ -186,7 +186,7 @@ def arrival_sessions(submit: NDArray, user: NDArray) -> NDArray[np.int64]:
     >>> arrival_sessions(np.array([0, 9, 3600, 7201]), np.array([1, 2, 1, 1])).tolist()
     [0, 1, 0, 2]
     """
-    from workloadkit._kernels.sessions import label_sessions
+    from workloadkit._kernels.statistics import label_sessions
 
     users, code = np.unique(user, return_inverse=True)
     times = submit.astype(np.float64)

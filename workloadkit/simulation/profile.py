@@ -23,7 +23,7 @@ from workloadkit.simulation.machine.ledger import (
     same_rows,
     vacate,
 )
-from workloadkit.simulation.running import move
+from workloadkit.simulation.queue import move
 from workloadkit.simulation.state import N_RUNNING
 
 N_STEPS = 0  # a place in StepProfile.at

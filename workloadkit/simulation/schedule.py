@@ -16,12 +16,22 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, plain, provenance
 from workloadkit.record_fields import PROMISED_START
-from workloadkit.simulation.accuracy import Predictions, measure_predictions
 from workloadkit.simulation.as_recorded import as_recorded, calibration
 from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.measures import OF_JOBS, OF_UTILITIES, PROMISES, ServedJobs
-from workloadkit.simulation.names import FURTHER, MEASURED, MEASURES, PRODUCTIVITY, UTILITY
+from workloadkit.simulation.measures import (
+    FURTHER,
+    MEASURED,
+    MEASURES,
+    OF_JOBS,
+    OF_UTILITIES,
+    PRODUCTIVITY,
+    PROMISES,
+    UTILITY,
+    Predictions,
+    ServedJobs,
+    measure_predictions,
+)
 from workloadkit.simulation.productivity import (
     NAMES,
     Productivity,

@@ -16,17 +16,13 @@ from workloadkit.simulation.policies.policy import Outcome, Policy
 if TYPE_CHECKING:
     from workloadkit.simulation.policies.conservative import Conservative
     from workloadkit.simulation.policies.creasy import Creasy
-    from workloadkit.simulation.policies.easy import Easy
-    from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+    from workloadkit.simulation.policies.easy import Easy, OrderedScheduler
     from workloadkit.simulation.policies.f1 import F1
     from workloadkit.simulation.policies.fcfs import Fcfs
     from workloadkit.simulation.policies.genetic import Genetic
-    from workloadkit.simulation.policies.largest import Largest
-    from workloadkit.simulation.policies.ljf import Ljf
     from workloadkit.simulation.policies.lookahead import Lookahead
     from workloadkit.simulation.policies.multi_queue import MultiQueue
-    from workloadkit.simulation.policies.order import Order
-    from workloadkit.simulation.policies.order.named import (
+    from workloadkit.simulation.policies.order import (
         F2,
         F3,
         F4,
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
         Lqf,
         Lrf,
         Lxf,
+        Order,
         Saf,
         Sexp,
         Sqf,
@@ -46,13 +43,10 @@ if TYPE_CHECKING:
     from workloadkit.simulation.policies.reservations import Reservations
     from workloadkit.simulation.policies.selective import Selective
     from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
-    from workloadkit.simulation.policies.sjf import Sjf
     from workloadkit.simulation.policies.slack import Slack
-    from workloadkit.simulation.policies.smallest import Smallest
+    from workloadkit.simulation.policies.sorted_queues import Largest, Ljf, Sjf, Smallest
     from workloadkit.simulation.policies.user_priority import UserPriority
-    from workloadkit.simulation.policies.varying.custom_order import CustomOrder
-    from workloadkit.simulation.policies.varying.unicef import Unicef
-    from workloadkit.simulation.policies.varying.wfp3 import Wfp3
+    from workloadkit.simulation.policies.varying import CustomOrder, Unicef, Wfp3
 
 __all__ = [
     "F1",
@@ -110,26 +104,26 @@ _BUILT_IN = BuiltInParts(
         "lookahead": "lookahead.Lookahead",
         "selective": "selective.Selective",
         "slack": "slack.Slack",
-        "sjf": "sjf.Sjf",
-        "ljf": "ljf.Ljf",
-        "smallest": "smallest.Smallest",
-        "largest": "largest.Largest",
-        "wfp3": "varying.wfp3.Wfp3",
-        "unicef": "varying.unicef.Unicef",
+        "sjf": "sorted_queues.Sjf",
+        "ljf": "sorted_queues.Ljf",
+        "smallest": "sorted_queues.Smallest",
+        "largest": "sorted_queues.Largest",
+        "wfp3": "varying.Wfp3",
+        "unicef": "varying.Unicef",
         "f1": "f1.F1",
-        "f2": "order.named.F2",
-        "f3": "order.named.F3",
-        "f4": "order.named.F4",
-        "lcfs": "order.named.Lcfs",
-        "saf": "order.named.Saf",
-        "laf": "order.named.Laf",
-        "sqf": "order.named.Sqf",
-        "lqf": "order.named.Lqf",
-        "srf": "order.named.Srf",
-        "lrf": "order.named.Lrf",
-        "exp": "order.named.Exp",
-        "sexp": "order.named.Sexp",
-        "lxf": "order.named.Lxf",
+        "f2": "order.F2",
+        "f3": "order.F3",
+        "f4": "order.F4",
+        "lcfs": "order.Lcfs",
+        "saf": "order.Saf",
+        "laf": "order.Laf",
+        "sqf": "order.Sqf",
+        "lqf": "order.Lqf",
+        "srf": "order.Srf",
+        "lrf": "order.Lrf",
+        "exp": "order.Exp",
+        "sexp": "order.Sexp",
+        "lxf": "order.Lxf",
         "order": "order.Order",
         "priority-fifo": "priority_fifo.PriorityFifo",
         "creasy": "creasy.Creasy",
@@ -139,8 +133,8 @@ _BUILT_IN = BuiltInParts(
         "genetic": "genetic.Genetic",
         "recorded": "recorded.RecordedSchedule",
     },
-    "varying.custom_order.CustomOrder",
-    "easy.plain.OrderedScheduler",
+    "varying.CustomOrder",
+    "easy.OrderedScheduler",
 )
 __getattr__ = _BUILT_IN.class_named
 

@@ -19,13 +19,13 @@ from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.machine.description import MachineDescription
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.identities import name_of
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.one_pool import OnePool
 from workloadkit.simulation.machine.outages import NumberedProcessors
+from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
+from workloadkit.simulation.noted import name_of
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import ResampledUsers
@@ -221,7 +221,7 @@ def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
 
 def _warn_of_tiers(policy: Any, behaviour: Any, machine: Described) -> None:
     """Warn if the tiers of partitions make no difference."""
-    from workloadkit.simulation.policies.order.tiers import knows_tiers
+    from workloadkit.simulation.policies.order.plain import knows_tiers
 
     who, knows = f"scheduler {name_of(policy)}", knows_tiers(policy)
     if knows and not isinstance(behaviour, OpenUsers):

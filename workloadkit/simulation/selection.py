@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit._kernels.interpreted import lacks_compiler
+from workloadkit._kernels.compile import lacks_compiler
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
@@ -17,7 +17,7 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
-from workloadkit.simulation.identities import identity_of, name_of
+from workloadkit.simulation.noted import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.recorded import RecordedSchedule
 from workloadkit.simulation.populations import Resampled, ResampledUsers

@@ -15,8 +15,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.site.empirical import Empirical, Workpool, pooled, together
-from workloadkit.site.going_on import RESPONSE_EDGES, fit_curve
+from workloadkit.site.empirical import (
+    RESPONSE_EDGES,
+    Empirical,
+    Workpool,
+    fit_curve,
+    pooled,
+    together,
+)
 
 #: Criteria by which batches are classified.
 Sorted = Literal["hours", "kinds", "both"]

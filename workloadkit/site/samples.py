@@ -23,8 +23,14 @@ from workloadkit.site.classes import (
     names_by,
 )
 from workloadkit.site.distributions import SiteDistributions
-from workloadkit.site.empirical import Empirical, Workpool, pooled, together
-from workloadkit.site.going_on import PUBLISHED_A, PUBLISHED_B
+from workloadkit.site.empirical import (
+    PUBLISHED_A,
+    PUBLISHED_B,
+    Empirical,
+    Workpool,
+    pooled,
+    together,
+)
 
 #: Distributions of batches and pauses; a class may lack some of them.
 BATCHES = ("batch_width", "gap", "think_time", "break_time")

@@ -1,20 +1,18 @@
 """Estimators by name, and their default parameters."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.analysis.memory.estimators import (
-    aggregation,
-    fluctuation,
-    rescaled_range,
-    spectral,
-    wavelet,
-)
-from workloadkit.analysis.memory.estimators.line import HurstFit
+from workloadkit.analysis.memory.arrivals import fractional_gaussian_noise
+from workloadkit.analysis.memory.estimators import spectral, time_domain
+from workloadkit.analysis.memory.estimators.time_domain import HurstFit
 from workloadkit.errors import ParameterError, quoted
 
 #: Minimum length of a series for all estimators.
@@ -70,14 +68,14 @@ def always(value: int) -> Callable[[int], int]:
 #: through the periodogram (Taqqu et al., 1995).
 METHODS: dict[str, Method] = {
     "rs": Method(
-        "R/S", rescaled_range.rescaled_range, "smallest", always(10), "window size", "R/S"
+        "R/S", time_domain.rescaled_range, "smallest", always(10), "window size", "R/S"
     ),
     "aggregated_variance": Method(
-        "aggregated variance", aggregation.aggregated_variance, "smallest", always(2),
+        "aggregated variance", time_domain.aggregated_variance, "smallest", always(2),
         _BLOCK, "variance of block means",
     ),
     "absolute_moments": Method(
-        "absolute moments", aggregation.absolute_moments, "smallest", always(2),
+        "absolute moments", time_domain.absolute_moments, "smallest", always(2),
         _BLOCK, "mean deviation of block means",
     ),
     "periodogram": Method(
@@ -94,10 +92,10 @@ METHODS: dict[str, Method] = {
         "Whittle", spectral.whittle, None, always(0), "frequency", _POWER
     ),
     "wavelet": Method(
-        "wavelets", wavelet.abry_veitch, "smallest", always(8), "scale", "energy of an octave"
+        "wavelets", time_domain.abry_veitch, "smallest", always(8), "scale", "energy of an octave"
     ),
     "dfa": Method(
-        "DFA", fluctuation.detrended_fluctuation, "smallest", always(10), _BOX, "fluctuation"
+        "DFA", time_domain.detrended_fluctuation, "smallest", always(10), _BOX, "fluctuation"
     ),
 }  # fmt: skip
 
@@ -131,3 +129,113 @@ def check_series(series: Any) -> NDArray[np.float64]:
     if not spread > 1e-12:
         raise ParameterError(f"all {values.size:,} values of the series are equal")
     return (values - values.mean()) / spread
+
+
+# Errors of the estimators on fractional Gaussian noise, and the resulting intervals.
+#
+# Points of one plot are correlated, so the usual interval of the fitted line is far too narrow.
+# The intervals here use the distribution of the estimator: its mean error and standard deviation
+# on exact noise of the same length, from simulations stored in a table. An interval contains every
+# H with noise that gives such an estimate at the 95 % level; if an estimator is biased, its
+# interval is not centred at the estimate, and may not even contain it.
+
+#: Lengths of series and Hurst parameters of the table.
+LENGTHS = (256, 1024, 4096, 16384, 65536)
+PARAMETERS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+
+_TABLE = Path(__file__).with_suffix(".csv")
+_NORMAL_95 = 1.959964
+_GRID = np.linspace(0, 1, 10001)
+_SERIES = 100  # simulated for parameters outside the table
+_SEED = 20131
+
+
+def measure(
+    method: str,
+    n: int,
+    H: float,
+    *,
+    n_series: int,
+    rng: np.random.Generator,
+    chosen: int | None = None,
+) -> tuple[float, float]:
+    """Return an estimator's mean error and standard deviation on fractional Gaussian noise."""
+    series = (check_series(fractional_gaussian_noise(n, H, rng)) for _ in range(n_series))
+    found = np.array([METHODS[method](x, chosen).estimate for x in series])
+    return float(found.mean() - H), float(found.std(ddof=1))
+
+
+def interval(
+    method: str, estimate: float, n: int, chosen: int | None = None
+) -> tuple[float, float]:
+    """Return the smallest and largest H with noise that gives such an estimate at the 95 % level.
+
+    Parameters
+    ----------
+    method : str
+    estimate : float
+    n : int
+        Length of the series.
+    chosen : int, optional
+        Parameter of the method if not the default; noise is then simulated with a fixed seed.
+
+    Returns
+    -------
+    tuple of float
+        Limits in [0, 1]; NaN if no fractional Gaussian noise gives such an estimate.
+
+    Examples
+    --------
+    R/S is biased upwards for independent values, and downwards for large H.
+
+    >>> low, high = interval("rs", 0.53, 16384)
+    >>> bool(low < 0.5 < high)
+    True
+    """
+    H = _GRID
+    if chosen is None:
+        bias, sd = errors(method, n)
+    else:
+        rng = np.random.default_rng(_SEED)
+        at = float(np.clip(estimate, PARAMETERS[0], PARAMETERS[-1]))
+        bias, sd = (
+            np.full(H.size, x)
+            for x in measure(method, n, at, n_series=_SERIES, rng=rng, chosen=chosen)
+        )
+    # Below the interval, the estimate would be too high; above, too low.
+    fits = H[np.abs(estimate - H - bias) <= _NORMAL_95 * sd]
+    return (float(fits[0]), float(fits[-1])) if fits.size else (np.nan, np.nan)
+
+
+def errors(method: str, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean error and standard deviation at H = 0, 0.0001, …, 1 by interpolation.
+
+    Examples
+    --------
+    >>> bias, sd = errors("whittle", 16384)
+    >>> bool(sd[5000] < 0.006)
+    True
+    """
+    lengths, bias, sd = _tables()[method]
+    at = np.log(n)
+    logs = np.log(lengths)
+    step = int(np.clip(np.searchsorted(logs, at) - 1, 0, logs.size - 2))
+    part = (at - logs[step]) / (logs[step + 1] - logs[step])  # above 1 beyond the table
+    bias_n = bias[step] + min(part, 1.0) * (bias[step + 1] - bias[step])
+    sd_n = np.exp(np.log(sd[step]) + part * (np.log(sd[step + 1]) - np.log(sd[step])))
+    return np.interp(_GRID, PARAMETERS, bias_n), np.interp(_GRID, PARAMETERS, sd_n)
+
+
+@cache
+def _tables() -> dict[str, tuple[NDArray, NDArray, NDArray]]:
+    """Return lengths, mean errors and standard deviations (by length and H) of each method."""
+    with _TABLE.open(newline="", encoding="utf-8") as stream:
+        rows = {
+            (row["method"], int(row["n"]), float(row["H"])): (float(row["bias"]), float(row["sd"]))
+            for row in csv.DictReader(stream)
+        }
+    tables = {}
+    for method in METHODS:
+        cells = np.array([[rows[method, n, H] for H in PARAMETERS] for n in LENGTHS])
+        tables[method] = (np.array(LENGTHS), cells[:, :, 0], cells[:, :, 1])
+    return tables

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.analysis.memory.estimators.line import HurstFit, fit_line
-from workloadkit.analysis.memory.fractional_noise import NoiseSpectrum
+from workloadkit.analysis.memory.arrivals import NoiseSpectrum
+from workloadkit.analysis.memory.estimators.time_domain import HurstFit, fit_line
 from workloadkit.errors import ParameterError
 
 #: Search interval of the likelihood estimators; an estimate at a bound lies outside.

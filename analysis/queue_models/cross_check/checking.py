@@ -12,12 +12,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.analysis.queue_models.cross_check import estimates
-from workloadkit.analysis.queue_models.cross_check.measuring import Group, MeasuredRun, measure_run
-from workloadkit.analysis.queue_models.cross_check.models import CheckedModel, find_model, in_words
-from workloadkit.analysis.queue_models.cross_check.points import CheckedPoint, cases_of
+from workloadkit.analysis.queue_models.cross_check.estimates import (
+    Group,
+    MeasuredRun,
+    measure_run,
+    mser,
+    starts_on_sites,
+)
+from workloadkit.analysis.queue_models.cross_check.models import (
+    CheckedModel,
+    CheckedPoint,
+    cases_of,
+    find_model,
+    in_words,
+)
 from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
-from workloadkit.analysis.queue_models.cross_check.sites import starts_on_sites
-from workloadkit.analysis.queue_models.cross_check.warmup import mser
 from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.intervals import student_t
 from workloadkit.provenance import plain, seed_of

@@ -1,13 +1,97 @@
 """Estimates from several runs, with standard errors."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.analysis.queue_models.cross_check.measuring import Group, MeasuredRun
+from workloadkit.metasystem import JobSource, MetaScheduler, Metasystem, Site
+from workloadkit.metasystem.jobs import prepare
+from workloadkit.metasystem.policies import LeastWork
+from workloadkit.metasystem.simulate import play
+from workloadkit.simulation.schedule import Schedule
+from workloadkit.trace import Trace
+
+# Measures of a simulated queue in a time window after the warm-up.
+
+#: Groups of jobs: all, those of open or of closed users, and the first jobs of users.
+Group = Literal["all", "open", "closed", "first"]
+
+
+class GroupMeasures(NamedTuple):
+    """Measures of a group of jobs in a run.
+
+    Parameters
+    ----------
+    departures : float
+        Number of jobs that ended in the window.
+    area : float
+        Integral of the number of jobs in the system over the window. [job s]
+    busy : float
+        Integral of the number of jobs in service over the window. [s]
+    responses : ndarray of float64
+        Sorted response times of jobs submitted in the window. [s]
+    """
+
+    departures: float
+    area: float
+    busy: float
+    responses: NDArray[np.float64]
+
+
+class MeasuredRun(NamedTuple):
+    """Measures of a run by group of jobs.
+
+    Parameters
+    ----------
+    span : float
+        Length of the window. [s]
+    of : mapping of str to GroupMeasures
+        Measures of each group.
+    """
+
+    span: float
+    of: Mapping[Group, GroupMeasures]
+
+
+def measure_run(schedule: Schedule, warmup: int, groups: tuple[Group, ...]) -> MeasuredRun:
+    """Measure a run in a window, from the submission of job `warmup` to the last submission.
+
+    Responses are those of jobs submitted in the window, even if they end after it: under first
+    come, first served, later jobs do not affect them. Departures, area and busy time are measured
+    in the window, so that X, Q and U follow from their definitions and not from Little's law.
+    """
+    submit, start, end = schedule.workload.submit, schedule.start, schedule.end
+    begin, until = submit[warmup], submit[-1]
+
+    def inside(since: NDArray, to: NDArray) -> float:
+        return float((np.minimum(to, until) - np.maximum(since, begin)).clip(min=0).sum())
+
+    seen: dict[Group, GroupMeasures] = {}
+    for group in groups:
+        these = _members(schedule, group)
+        ended = (end > begin) & (end <= until) & these
+        submitted = these & (submit > begin)
+        seen[group] = GroupMeasures(
+            departures=float(ended.sum()),
+            area=inside(submit[these], end[these]),
+            busy=inside(start[these], end[these]),
+            responses=np.sort((end - submit)[submitted]),
+        )
+    return MeasuredRun(float(until - begin), seen)
+
+
+def _members(schedule: Schedule, group: Group) -> NDArray[np.bool_]:
+    if group == "all":
+        return np.ones(schedule.start.size, np.bool_)
+    if group == "first":
+        first = np.asarray(schedule.columns["visit"]) == 0
+        return first & (np.asarray(schedule.columns["kind"]) == 0)
+    return np.asarray(schedule.columns["kind"]) == (group == "closed")
+
 
 #: Allowed difference in standard deviations of a normal distribution (two-sided p = 6.3e-5).
 STANDARD_ERRORS = 4.0
@@ -146,3 +230,76 @@ def _quantile(samples: Sequence[NDArray[np.float64]], share: float) -> float:
             low = np.maximum(low, upto)
         else:
             return float(value)
+
+
+# Warm-up of a simulation that starts empty.
+
+#: Values per batch; the rule uses batch means.
+BATCH = 5
+
+
+def mser(series: ArrayLike) -> tuple[int, bool]:
+    """Return the number of values to drop at the start of a series, by MSER-5 [1]_ [2]_.
+
+    The rule drops the values that minimize the standard error of the mean of the rest, computed as
+    for independent values. It uses means of batches of five values, and drops at most the first
+    half of the series, since few batches remain near its end.
+
+    Parameters
+    ----------
+    series : array_like, shape (n,)
+        In the order of time; at least 20 values.
+
+    Returns
+    -------
+    left_out : int
+    settled : bool
+        Whether the minimum is inside the first half; at its end, the series is too short.
+
+    References
+    ----------
+    .. [1] K. P. White, "An effective truncation heuristic for bias reduction in simulation
+       output", Simulation 69(6), 1997.
+    .. [2] K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five steady-state truncation
+       heuristics for simulation", Proceedings of the Winter Simulation Conference, 2000.
+
+    Examples
+    --------
+    >>> mser([0] * 10 + [4] * 90)
+    (10, True)
+    """
+    values = np.asarray(series, dtype=np.float64)
+    n = values.size // BATCH
+    means = values[: n * BATCH].reshape(n, BATCH).mean(axis=1)
+    means -= means[n // 2 :].mean()  # avoids cancellation in the squares below
+    remaining = n - np.arange(n // 2 + 1)  # remaining batches
+    total, squares = (np.cumsum(x[::-1])[::-1][: remaining.size] for x in (means, means**2))
+    error = (squares - total**2 / remaining) / remaining**2
+    first = int(np.argmin(error))
+    return first * BATCH, first < n // 2
+
+
+# Jobs that a meta-scheduler sends to sites of one processor: the same as one queue for all.
+
+
+def starts_on_sites(schedule: Schedule, n_sites: int) -> NDArray[np.float64]:
+    """Return the starts of jobs of one processor on sites, by the least remaining work.
+
+    If sites publish at each submission, and run times are known, each job goes to the site that is
+    free first, so that the sites serve them as one queue, first come, first served [1]_.
+
+    References
+    ----------
+    .. [1] J. Kiefer, J. Wolfowitz, "On the theory of queues with many servers", Transactions of the
+       American Mathematical Society 78(1), 1955.
+    """
+    w = schedule.workload
+    log = Trace.from_columns({"submit": w.submit, "run": w.run, "procs": w.procs})
+    system = Metasystem(
+        sites=[Site(f"site {m + 1}", procs=1, scheduler="fcfs") for m in range(n_sites)],
+        meta_schedulers=[MetaScheduler("all", "least-work", [JobSource(log=log)])],
+        estimates="exact",
+    )
+    prepared = prepare(system)
+    jobs = replace(prepared.jobs, estimate=prepared.jobs.run)  # also below one second
+    return play(replace(prepared, jobs=jobs), [LeastWork()]).served.start.astype(np.float64)

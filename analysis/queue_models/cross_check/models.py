@@ -1,6 +1,7 @@
 """Models of a cross-check: their theory, their simulation and their measures."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,20 +9,31 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.analysis.queue_models.cross_check.estimates import Kind
-from workloadkit.analysis.queue_models.cross_check.measuring import Group
-from workloadkit.errors import ParameterError, among, check_count, check_positive, quoted
+from workloadkit import queueing
+from workloadkit.analysis.queue_models.cross_check.estimates import Group, Kind
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadWarning,
+    among,
+    check_count,
+    check_positive,
+    plural,
+    quoted,
+)
+from workloadkit.queueing.arguments import numbers
+from workloadkit.queueing.errors import QueueingError, QueueingWarning
 from workloadkit.queueing.probability import (
     Constant,
     Exponential,
     Hyperbolic,
     Probability,
     TableProbability,
+    as_probability,
 )
 from workloadkit.queueing.response_function import Form
-from workloadkit.queueing.think_time import Breaks
+from workloadkit.queueing.think_time import Breaks, as_think
 from workloadkit.simulation import users
-from workloadkit.simulation.users.queueing import again, pauses
+from workloadkit.simulation.users.queueing import again, customers
 
 #: Number of points in the simulator's table of a custom function, and the first and last response
 #: time in it, in mean service times.
@@ -230,13 +242,13 @@ def as_again(p: Any, S: float) -> again.Again:
     return again.ConstantAgain(float(p))
 
 
-def as_pause(Z: Any, S: float) -> float | pauses.Pause:
+def as_pause(Z: Any, S: float) -> float | customers.Pause:
     """Convert a think time of a model to the form of the simulator; see `as_again`."""
     if isinstance(Z, Breaks):
-        return pauses.BreakPause(float(Z.short), float(Z.long), float(Z.limit))
+        return customers.BreakPause(float(Z.short), float(Z.long), float(Z.limit))
     if isinstance(Z, Form):
         times = _times(S)
-        return pauses.PauseTable(times.tolist(), Z.at_times(times).tolist())
+        return customers.PauseTable(times.tolist(), Z.at_times(times).tolist())
     return float(Z)
 
 
@@ -255,6 +267,116 @@ def in_words(value: Any, S: float) -> str | float:
         return value
     if isinstance(value, Form):
         form = as_again(value, S) if isinstance(value, Probability) else as_pause(value, S)
-        long = isinstance(form, again.AgainTable | pauses.PauseTable) and len(form.times) > 20
+        long = isinstance(form, again.AgainTable | customers.PauseTable) and len(form.times) > 20
         return str(value) if long else str(form)
     return float(value)
+
+
+# Points of a cross-check: sets of parameters, with the theory's results.
+
+
+class CheckedPoint(NamedTuple):
+    """A point with its theory and its simulation.
+
+    Parameters
+    ----------
+    point : mapping of str to object
+    theory : Result
+        Result of `queueing`.
+    users : object
+        Simulated users.
+    processors : int
+        Processors of the machine.
+    """
+
+    point: Point
+    theory: Any
+    users: Any
+    processors: int
+
+
+def cases_of(
+    model: CheckedModel, grids: Sequence[Mapping[str, Any]], jobs: int
+) -> list[CheckedPoint]:
+    """Return the points with a solution; warn of others, or raise their error if none is left."""
+    points = [point for grid in grids for point in _points(model, grid)]
+    cases, refused = [], []
+    for point in points:
+        try:
+            theory = _solved(model, point)
+            cases.append(CheckedPoint(point, theory, *simulated_users(model, point, jobs)))
+        except (QueueingError, ParameterError) as error:
+            refused.append(ParameterError(str(error)))
+    if not cases:
+        raise refused[0]
+    if refused:
+        warnings.warn(
+            f"left out: {len(refused):,} of {plural(len(points), 'point')}: {refused[0]}",
+            WorkloadWarning,
+            stacklevel=3,
+        )
+    return cases
+
+
+def _points(model: CheckedModel, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Broadcast parameters like numpy, and return them point by point."""
+    for name in parameters:
+        if name not in model.known:
+            raise ParameterError(
+                f"{model.theory} has no parameter {quoted(name)}; {among(name, model.known)}"
+            )
+    for name in model.needed:
+        if parameters.get(name) is None:
+            raise ParameterError(f"{model.theory} requires {name}")
+    given = {name: value for name, value in parameters.items() if value is not None}
+    functions = {"mixed": ("p",), "reopen": ("p", "Z")}.get(model.theory, ())
+    for name, value in given.items():
+        if callable(value) and name not in functions:
+            raise ParameterError(f"{name} is a function; for {model.theory} it must be a number")
+    words = {name: value for name, value in given.items() if name == "method"}
+    try:
+        forms: dict[str, Any] = {
+            name: as_think(value) if name == "Z" else as_probability(value)
+            for name, value in given.items()
+            if name in ("p", "Z") and callable(value)
+        }
+        arrays = {
+            name: numbers(name, value)
+            for name, value in given.items()
+            if name not in words and name not in forms
+        }
+        inner = [value.shape for form in forms.values() for value in form.values.values()]
+        shape = np.broadcast_shapes(*(x.shape for x in arrays.values()), *inner)
+    except QueueingError as error:
+        raise ParameterError(str(error)) from None
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items() if x.ndim)
+        raise ParameterError(f"cannot broadcast parameters: {shapes}") from None
+    flat = {name: np.broadcast_to(x, shape).ravel() for name, x in arrays.items()}
+    wide = {name: _broadcast(form, shape) for name, form in forms.items()}
+    return [
+        {
+            name: float(flat[name][place])
+            if name in flat
+            else wide[name].at(place)
+            if name in wide
+            else words[name]
+            for name in given
+        }
+        for place in range(int(np.prod(shape)))
+    ]
+
+
+def _broadcast(form: Form, shape: tuple[int, ...]) -> Form:
+    return form.with_values({k: np.broadcast_to(v, shape) for k, v in form.values.items()})
+
+
+def _solved(model: CheckedModel, point: Point) -> Any:
+    """Solve the model at a point, with its warnings as `WorkloadWarning`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", QueueingWarning)
+        theory = getattr(queueing, model.theory)(**point)
+    for warning in caught:
+        family = WorkloadWarning if issubclass(warning.category, QueueingWarning) else None
+        warnings.warn(str(warning.message), family or warning.category, stacklevel=4)
+    return theory

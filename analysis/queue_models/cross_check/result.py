@@ -1,13 +1,19 @@
 """Result of a cross-check."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
+from workloadkit.analysis import style
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.errors import ParameterError, quoted
 
 #: Columns of the table of points that are not parameters.
 OF_RUNS = ("exactness", "warmup", "settled", "independent")
@@ -74,11 +80,6 @@ class CrossCheck(AnalysisResult):
         ParameterError
             For an unknown measure, or if no numeric parameter varies.
         """
-        from workloadkit.analysis.queue_models.cross_check.plots import (
-            plot_differences,
-            plot_measure,
-        )
-
         if measure is None:
             return plot_differences(self, ax)
         return plot_measure(self, measure, ax)
@@ -86,3 +87,162 @@ class CrossCheck(AnalysisResult):
     def to_dict(self) -> dict[str, Any]:
         """Return the contents as plain Python values, and whether the comparison holds."""
         return {**super().to_dict(), "holds": self.holds}
+
+
+# Figures of a cross-check.
+
+_LINEAR = 3.0  # in allowed differences; larger ones are drawn on a logarithmic scale
+
+_POINTS: dict[str, Any] = {"fmt": "o", "markersize": 3.5, "capsize": 2}
+
+_WORDS = {
+    "X": "throughput",
+    "R": "response time",
+    "Q": "number in the system",
+    "U": "utilization of a server",
+    "jobs_per_user": "jobs per user",
+}
+
+
+def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
+    """Draw the differences between simulation and theory, relative to the allowed difference.
+
+    Parameters
+    ----------
+    check : CrossCheck
+    ax : Axes, optional
+        Default: the current Axes.
+    """
+    ax = style.current_axes(ax)
+    table = check.table[check.table["holds"].notna()]
+    measures = list(dict.fromkeys(table["measure"]))
+    part = ((table["simulation"] - table["theory"]) / table["allowed"]).to_numpy(dtype=np.float64)
+    # points of one measure are drawn next to each other
+    aside = 0.6 * ((table["point"].to_numpy() + 0.5) / len(check.points) - 0.5)
+    place = table["measure"].map(measures.index).to_numpy(dtype=np.float64) + aside
+    held = table["holds"].to_numpy(dtype=np.bool_)
+    for these, colour, label in (
+        (held, style.BLUE, "within the allowed difference"),
+        (~held, style.ORANGE, "outside"),
+    ):
+        if these.any():
+            ax.plot(part[these], place[these], "o", markersize=3.5, color=colour, label=label)
+    for end in (-1, 1):
+        ax.axvline(end, color=style.MUTED, linewidth=0.9, linestyle="--")
+    far = 1.15 * max(np.abs(part).max(initial=0.0), 1.0)
+    if far > _LINEAR:
+        ax.set_xscale("symlog", linthresh=1.0)
+        ends = np.outer(10.0 ** np.arange(np.log10(far) + 1), [1, 3]).ravel()
+        ends = ends[ends <= far][:: 1 + int(np.log10(far)) // 3]
+        ax.set_xticks([*-ends[::-1], 0, *ends], minor=False)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}".replace("-", "−")))
+    ax.set_xlim(-far, far)
+    ax.set_yticks(
+        range(len(measures)), [re.sub(r"_p(?=\d)", ", p", measure) for measure in measures]
+    )
+    ax.set_ylim(len(measures) - 0.5, -0.5)
+    ax.set_xlabel("(simulation − theory) / allowed difference")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> Axes:
+    """Draw a measure over the varying parameter: theory as lines, simulation as points.
+
+    Bars are 95 % intervals. Of several varying parameters, the x axis has the number with the most
+    values; there is one line per combination of the others.
+
+    Parameters
+    ----------
+    check : CrossCheck
+    measure : str
+    ax : Axes, optional
+        Default: the current Axes.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown measure, or if no numeric parameter varies.
+    """
+    ax = style.current_axes(ax)
+    rows = check.table[check.table["measure"] == measure]
+    if rows.empty:
+        known = ", ".join(dict.fromkeys(check.table["measure"]))
+        raise ParameterError(f"the cross-check has no measure {quoted(measure)}; known: {known}")
+    along = varying_number(check)
+    if along is None:
+        raise ParameterError("no numeric parameter varies, so there is no x axis")
+    others = [name for name in check.varying if name != along]
+    groups: list[tuple[Any, pd.DataFrame]] = (
+        list(rows.groupby(others, sort=False)) if others else [((), rows)]
+    )
+    for (key, group), line in zip(groups, cycle(style.LINES), strict=False):
+        group = group.sort_values(along)
+        x, value = group[along].to_numpy(dtype=np.float64), group["simulation"]
+        ends = np.abs(group[["low", "high"]].to_numpy().T - value.to_numpy())
+        title = ", ".join(f"{k} = {v}" for k, v in zip(others, key, strict=True))
+        ax.plot(x, group["theory"], label=title or "theory", **line)
+        colour = line["color"] if title else style.ORANGE
+        ax.errorbar(x, value, yerr=ends, color=colour, **_POINTS)
+    of_all = style.MUTED if others else style.ORANGE
+    ax.errorbar([], [], yerr=[], color=of_all, label="simulation, 95 % interval", **_POINTS)
+    ax.set_xlabel(along)
+    ax.set_ylabel(_in_words(measure))
+    if rows["theory"].max() > 30 * rows["theory"].min() > 0:
+        style.log_axis(ax.yaxis)
+    else:
+        ax.set_ylim(bottom=0)
+    style.legend_above(ax)
+    return ax
+
+
+def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
+    """Draw all differences and, if a number varies, mean response times over it.
+
+    Parameters
+    ----------
+    check : CrossCheck
+    ax : Axes, optional
+        Axes to replace by the panels. Default: the current Axes.
+
+    Returns
+    -------
+    list of Axes
+    """
+    means = responses(check)
+    axes = style.panels(style.current_axes(ax), len(means) + 1)
+    for measure, panel in zip(means, axes, strict=False):
+        plot_measure(check, measure, panel)
+        if panel is not axes[0]:
+            panel.get_legend().remove()  # type: ignore[union-attr]  # equal to the first
+        elif len(check.varying) > 1:  # long labels do not fit side by side in a panel
+            panel.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    plot_differences(check, axes[-1])
+    return axes
+
+
+def responses(check: "CrossCheck") -> list[str]:
+    """Return the mean response times that are drawn over the varying parameter."""
+    if varying_number(check) is None:
+        return []
+    return [name for name in ("R", "Rc", "Ro") if (check.table["measure"] == name).any()]
+
+
+def varying_number(check: "CrossCheck") -> str | None:
+    """Return the parameter of the x axis: the number with the most values."""
+    numbers = [name for name in check.varying if pd.api.types.is_numeric_dtype(check.points[name])]
+    return max(numbers, key=lambda name: check.points[name].nunique(), default=None)
+
+
+def _in_words(measure: str) -> str:
+    """Return the title of a measure, of all jobs unless a group is named."""
+    if measure in _WORDS:
+        return f"{_WORDS[measure]} ({measure})" if len(measure) == 1 else _WORDS[measure]
+    name, _, percent = measure.partition("_p")
+    words = _WORDS[name[0]]
+    group = {"c": "closed users", "o": "open users"}.get(name[1:2], "")
+    if name.endswith("_first"):
+        group = "first jobs"
+    if percent:
+        words += f", {percent}th percentile"
+    return f"{words}, {group} ({name})" if group else f"{words} ({name})"

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workloadkit.analysis.studies.recorded_reactions.scores import Played
+    from workloadkit.analysis.studies.recorded_reactions.measuring import Played
 
     Gains = NDArray[np.float64]
     Synthetic = dict[tuple[str, str], dict[Log, list[Gains]]]
@@ -128,8 +128,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     import numpy as np
 
     from workloadkit.analysis.studies.recorded_reactions import measuring
-    from workloadkit.analysis.studies.recorded_reactions.figures import draw_log
-    from workloadkit.analysis.studies.recorded_reactions.scores import gains
+    from workloadkit.analysis.studies.recorded_reactions.measuring import draw_log, gains
 
     interrupted, pooled = plan.reading["interrupted"], plan.reading["change"] == "pooled"
     parts = [part for log in plan.logs for part in measuring.parts_of(log, interrupted)]

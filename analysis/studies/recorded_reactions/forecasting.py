@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.analysis.studies.recorded_reactions.templates import (
+from workloadkit.analysis.studies.recorded_reactions.users import BEHAVIOURS
+from workloadkit.analysis.studies.recorded_reactions.windows import (
+    AFTER,
+    OutageWindow,
     Template,
     down,
     one_after_another,
 )
-from workloadkit.analysis.studies.recorded_reactions.users import BEHAVIOURS
-from workloadkit.analysis.studies.recorded_reactions.windows import AFTER, OutageWindow
 from workloadkit.clock import WEEK
 from workloadkit.provenance import seed_of
 from workloadkit.sessions import delimit_sessions

@@ -1,17 +1,20 @@
 """Users who continue a session depending on the previous response time, in the log's hours."""
 
+import sys
 from dataclasses import dataclass
-from math import ceil
-from typing import Any, ClassVar
+from math import ceil, floor
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import bare
 from workloadkit.analysis.reactions.continuation import fit_continuation
 from workloadkit.clock import DAY
 from workloadkit.errors import check_not_negative
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.populations.population import Present, Recorded
 from workloadkit.simulation.users.batches import BatchContext, BatchUser
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.workload import Workload
@@ -55,8 +58,6 @@ class ByResponse:
 
     def compiled(self, present: Present) -> Any:
         """Return the compiled form of the behaviour, new for each simulation."""
-        from workloadkit.analysis.studies.recorded_reactions.users_kernel import Continuing
-
         activities = present.activities
         last = activities.first_job[1:] - 1
         recorded = activities.ended[last] - (activities.arrival + activities.gap[last])
@@ -124,3 +125,58 @@ def fitted_users(trace: Trace) -> ByResponse:
     """
     b = fit_continuation(trace, n_resamples=1, rng=0).b
     return ByResponse(b if b == b else 0.0)
+
+
+# Users who go on with a session by the response time of the work before, compiled.
+
+_DAY = 86400
+
+
+class Continuing(NamedTuple):
+    """Parameters and state of the users; see `users.ByResponse`.
+
+    Parameters
+    ----------
+    b : float
+        [1/min]
+    arrival : ndarray, shape (n_batches,)
+        Recorded times. [s]
+    recorded : ndarray of float64, shape (n_batches,)
+        Response time of the last submitted job of each batch. [s]
+    response : ndarray of float64, shape (n_users,)
+        Response time of the last submitted job of the previous batch in the simulation. [s]
+    """
+
+    b: float
+    arrival: NDArray
+    recorded: NDArray[np.float64]
+    response: NDArray[np.float64]
+
+
+@bare
+def job_ended(users: Any, place: Any, response: Any) -> None:
+    """Store the response time of the last submitted job."""
+    activities, tables = users.activities, users.tables
+    who, at = tables.user[place], tables.at[place]
+    batch = activities.batch[at]
+    if batch == users.progress.next_batch[who] - 1 and at + 1 == activities.first_job[batch + 1]:
+        users.behaviour.response[who] = response
+
+
+@bare
+def arrival(users: Any, released: Any, now: Any) -> Any:
+    """Return the arrival time of a batch that is released now."""
+    who, batch, _ = released
+    activities, behaviour = users.activities, users.behaviour
+    recorded = behaviour.arrival[batch]
+    late = max(now - recorded, 0)
+    if activities.session[batch] != activities.session[batch - 1]:
+        return float(recorded + ceil(late / _DAY) * _DAY)
+    before, response = behaviour.recorded[batch - 1], behaviour.response[who]
+    go_on = (behaviour.b * before / 60 + 1) / (behaviour.b * response / 60 + 1)
+    if users.rng.random() < go_on:
+        return float(now + activities.think_time[batch])
+    return float(recorded + (floor(late / _DAY) + 1) * _DAY)
+
+
+register_functions(Continuing, sys.modules[__name__])

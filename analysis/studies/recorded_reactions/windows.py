@@ -1,13 +1,21 @@
 """Inferred outages of a log, the weeks that represent theirs (templates), and controls."""
 
-from typing import Literal, NamedTuple
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.errors import WorkloadWarning
+from workloadkit.fields import UNKNOWN
 from workloadkit.inferred_outages.infer import infer_outages
+from workloadkit.io.outages import Outage, Outages
 from workloadkit.metrics import use_over_time
+from workloadkit.provenance import seed_of
+from workloadkit.simulation.populations import Resampled
+from workloadkit.simulation.simulate import simulate
 from workloadkit.trace import Trace
 
 #: Lowest confidence and shortest length of an outage. [s]
@@ -168,3 +176,121 @@ def _placebo(
         if is_clean(start, end, down) and len(weeks) >= LEAST:
             return OutageWindow(start, end, outage.planned, weeks)
     return None
+
+
+# Templates, weeks that represent other weeks, joined to one log for simulation.
+
+#: Columns required by a simulation, except submit times and users.
+SERVED = ("wait", "run", "procs", "requested_procs", "requested_time")
+
+#: Smallest gap between templates, in which all jobs can end. [s]
+APART = 4 * WEEK
+
+
+class Template(NamedTuple):
+    """A window, and the distance of the template. [weeks before]."""
+
+    window: OutageWindow
+    back: int
+
+
+def one_after_another(
+    trace: Trace, templates: Sequence[Template]
+) -> tuple[Trace, list[OutageWindow]]:
+    """Concatenate templates to one log, with gaps between them and without common users.
+
+    Parameters
+    ----------
+    trace : Trace
+    templates : sequence of Template
+        At least one; a template may occur several times.
+
+    Returns
+    -------
+    trace : Trace
+        The templates, each at its original hours of the week.
+    windows : list of Window
+        The window of each template in the new log.
+    """
+    submit = trace.column("submit")
+    users, code = np.unique(trace.column("user"), return_inverse=True)
+    longest = max(window.end - window.start for window, _ in templates)
+    apart = ((WARM_UP + longest + AFTER + TAIL) // WEEK + 1) * WEEK + APART
+    first = templates[0].window.start // WEEK * WEEK
+    rows, times, who, moved = [], [], [], []
+    for place, (window, back) in enumerate(templates):
+        start, end = window.start - back * WEEK, window.end - back * WEEK
+        until = min(end + AFTER + TAIL, window.start)  # exclude the window itself
+        row = np.arange(*np.searchsorted(submit, (start - WARM_UP, until)))
+        shift = first + place * apart - start // WEEK * WEEK
+        rows.append(row)
+        times.append(submit[row] + shift)
+        who.append(code[row] + place * users.size)
+        moved.append(window._replace(start=start + shift, end=end + shift))
+    row = np.concatenate(rows)
+    columns = {name: trace.column(name)[row] for name in SERVED}
+    columns |= {"submit": np.concatenate(times), "user": np.concatenate(who)}
+    return Trace.from_columns(columns, header=trace.header, name=trace.name), moved
+
+
+def down(windows: Sequence[OutageWindow], procs: int | None) -> Outages:
+    """Return outages of the whole machine; scheduled ones are announced a day ahead."""
+    return Outages(tuple(
+        Outage(
+            number, window.start, window.end, procs=procs or UNKNOWN,
+            announced=window.start - DAY if window.planned else UNKNOWN,
+        )
+        for number, window in enumerate(windows, 1)
+    ))  # fmt: skip
+
+
+# Synthetic logs of known users: resampled from a log, and simulated with its outages.
+
+#: Columns of the resampled jobs.
+COLUMNS = ("submit", "user", *SERVED)
+
+
+def population_of(trace: Trace) -> Any:
+    """Return the population that resamples users from a log, each moved by whole weeks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)  # an empty pool is expected
+        return Resampled().prepare(trace)
+
+
+def synthetic_log(
+    trace: Trace,
+    population: Any,
+    pairs: Sequence[Pair],
+    users: Any,
+    rng: np.random.Generator,
+    *,
+    interrupted: str = "requeue",
+) -> Trace:
+    """Return a log of the same time and outages, with users of the given behaviour.
+
+    First users are resampled, each moved by some weeks, so that no recorded reaction to outages
+    remains. Their submissions by timestamps, simulated without outages, are the log on which the
+    given users are based.
+
+    Parameters
+    ----------
+    trace : Trace
+    population : object
+        Result of `population_of`.
+    pairs : sequence of Pair
+    users : str or object
+        As of `workloadkit.simulate`.
+    rng : Generator
+    interrupted : {"requeue", "lose"}
+    """
+    outages = down([pair.outage for pair in pairs], trace.header.procs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorkloadWarning)  # partitions are treated as one machine
+        drawn = simulate(
+            trace, "easy", population=population, oversize="drop", rng=seed_of(rng)
+        ).trace()
+        drawn = Trace.from_columns({name: drawn.column(name) for name in COLUMNS},
+                                   header=trace.header)  # fmt: skip
+        return simulate(
+            drawn, "easy", users, outages=outages, interrupted=interrupted, rng=seed_of(rng)
+        ).trace()

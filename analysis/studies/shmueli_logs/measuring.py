@@ -1,12 +1,13 @@
 """What a log shows, or several combined."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloadkit.analysis.reproduction import Log
+from workloadkit.analysis.reproduction import Drawing, Log
 from workloadkit.analysis.reproduction.sources import without_cancelled
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from workloadkit.analysis.reactions.service_bins import Reactions
     from workloadkit.site import Empirical, SiteDistributions
+
 
 _SEED = 31
 
@@ -171,3 +173,70 @@ def spread(rows: ArrayLike) -> float:
     """Return the largest difference of two rows at one position; NaN if a value is unknown."""
     rows = np.asarray(rows, dtype=np.float64)
     return float(np.ptp(rows, axis=0).max()) if len(rows) > 1 and rows.size else float("nan")
+
+
+# The source's figures of its logs, drawn from ours.
+
+#: Distributions, and what the source's figures call them.
+DISTRIBUTIONS = {
+    "since_end": "Figures 3.3, 4.3 and 5.2. Think times",
+    "batch_width": "Figures 3.5 and 5.6b. Batch widths",
+    "gap": "Figure 3.6. Times between the submissions of a batch",
+    "think_time": "Figures 3.7 and 5.4a. Think times between batches, up to 20 min",
+    "size": "Figures 3.8 and 5.5a. Job sizes",
+    "run": "Figures 3.9 and 5.5b. Run times",
+    "repetition": "Figures 3.10 and 5.6a. Jobs of the same size in a row",
+    "break_time": "Figure 5.4b. Breaks, up to 8 h",
+}
+CYCLES = {
+    "hour": "Figure 5.8a. Submissions by hour of the day",
+    "weekday": "Figure 5.8b. Submissions by day of the week",
+}
+
+
+def draw_all(found: Mapping[Log, SiteFindings], together: SiteFindings) -> Iterator[Drawing]:
+    """Draw each figure: a curve for each log, and for all combined."""
+    from workloadkit.analysis.reactions.service_bins import plot_think_time_bins
+    from workloadkit.analysis.site.summary import (
+        plot_site_curves,
+        plot_site_cycle,
+        site_curves,
+        site_cycle,
+    )
+
+    site = together.site
+    for name, title in DISTRIBUTIONS.items():
+        plot = partial(plot_site_curves, what=name)
+        yield Drawing(f"shmueli-logs-{name}", title, site_curves(site, name), plot)
+    for name, title in CYCLES.items():
+        yield Drawing(f"shmueli-logs-{name}", title, site_cycle(site, name), plot_site_cycle)
+    for log, its in found.items():
+        yield Drawing(
+            f"shmueli-logs-bins-{log.name}",
+            f"Figure 4.4. Think times by the response time before, {log.name}",
+            its.reactions.think_times,
+            plot_think_time_bins,
+        )
+    yield _mapping(found)
+
+
+def _mapping(found: Mapping[Log, SiteFindings]) -> Drawing:
+    """Return Figure 4.5: the probability to continue, by the previous response time."""
+    import pandas as pd
+
+    columns = ["median_response", "probability"]
+    parts = {log.name: its.reactions.by_response[columns] for log, its in found.items()}
+    data = pd.concat(parts, names=["log", "bin"]).dropna()
+    title = "Figure 4.5. How likely users go on, by response time"
+    return Drawing("shmueli-logs-mapping", title, data, _plot_mapping)
+
+
+def _plot_mapping(data: "pd.DataFrame", ax: Any = None) -> Any:
+    from workloadkit.analysis import style
+    from workloadkit.analysis.reactions.service_bins import probability_axes
+
+    ax = style.current_axes(ax)
+    for (name, points), line in zip(data.groupby(level="log"), style.LINES, strict=False):
+        at = points["median_response"].clip(lower=1.0)
+        ax.plot(at, points["probability"], **line, marker="o", markersize=4, label=name)
+    return probability_axes(ax)

@@ -41,12 +41,12 @@ from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     compare_think_time,
 )
 from workloadkit.analysis.studies.zakay_queueing.figures import draw_all
-from workloadkit.analysis.studies.zakay_queueing.points import all_points
 from workloadkit.analysis.studies.zakay_queueing.reacting_p import (
     compare_reacting,
     compare_run_times,
 )
 from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
+from workloadkit.analysis.studies.zakay_queueing.theory import all_points
 
 
 def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:

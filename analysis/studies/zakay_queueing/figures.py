@@ -5,10 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.reproduction import Drawing
-from workloadkit.analysis.studies.zakay_queueing import points as at
-from workloadkit.analysis.studies.zakay_queueing.points import Point, reopened
+from workloadkit.analysis.studies.zakay_queueing import theory as at
 from workloadkit.analysis.studies.zakay_queueing.simulations import TIMES
-from workloadkit.analysis.studies.zakay_queueing.theory import predict, run_times
+from workloadkit.analysis.studies.zakay_queueing.theory import Point, predict, reopened, run_times
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.reproduction import Result
-from workloadkit.analysis.studies.zakay_queueing import points as at
-from workloadkit.analysis.studies.zakay_queueing.points import EXPONENTIAL, SHMUELI, Point
-from workloadkit.analysis.studies.zakay_queueing.statements import (
+from workloadkit.analysis.studies.zakay_queueing import theory as at
+from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     NEAR,
     SETTLED,
     Side,
@@ -14,7 +13,13 @@ from workloadkit.analysis.studies.zakay_queueing.statements import (
     lies_far,
     reaches,
 )
-from workloadkit.analysis.studies.zakay_queueing.theory import predict, run_time_bias
+from workloadkit.analysis.studies.zakay_queueing.theory import (
+    EXPONENTIAL,
+    SHMUELI,
+    Point,
+    predict,
+    run_time_bias,
+)
 
 if TYPE_CHECKING:
     import numpy as np

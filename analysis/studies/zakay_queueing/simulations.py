@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workloadkit.analysis.studies.zakay_queueing.points import LOW_AND_HIGH, Point
+from workloadkit.analysis.studies.zakay_queueing.theory import LOW_AND_HIGH, Point
 
 if TYPE_CHECKING:
     import numpy as np

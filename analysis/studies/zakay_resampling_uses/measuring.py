@@ -210,7 +210,7 @@ def manipulate(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "p
     from workloadkit.analysis.logs.distributions import kolmogorov_smirnov
     from workloadkit.provenance import seed_of
     from workloadkit.resample.locality import enhance_locality, reduce_locality
-    from workloadkit.resample.user_table import user_table
+    from workloadkit.resample.pools import user_table
 
     log, reading, runs = task
     trace, seed = _jobs(log), seed_of(rng)

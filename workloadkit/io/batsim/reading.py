@@ -11,11 +11,33 @@ from workloadkit.errors import FormatError, quoted
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Repair
-from workloadkit.io.batsim.keys import DELAY, JOB_KEYS, KEY_OF_JOB, KEY_OF_LOG, SEQUENCE
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.names import as_whole
 from workloadkit.io.strict_json import read_json
-from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Trace
+
+# Keys of a Batsim workload, and Batsim's limits.
+
+#: Key of a job for the fields of the Standard Workload Format that Batsim does not have.
+KEY_OF_JOB = "swf"
+
+#: Key of the workload for the log's header and the number of jobs left out.
+KEY_OF_LOG = "workloadkit"
+
+#: Keys of a job in Batsim.
+JOB_KEYS = ("id", "subtime", "walltime", "res", "profile")
+
+#: Types of profiles with a known duration, by Batsim's major version: earlier versions have the
+#: names of 4.
+DELAY = {4: "delay", 5: "DelayProfile"}
+SEQUENCE = {4: "composed", 5: "SequentialCompositionProfile"}
+
+#: Batsim does not accept a delay of 0; jobs of run time 0 get this one. [s]
+SHORTEST_DELAY = 0.001
+
+#: Batsim numbers resources with 32-bit integers.
+MOST_RESOURCES = 2**31 - 1
+
 
 #: Largest accepted text: some five million jobs, which need ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
-from workloadkit.io.batsim.keys import (
+from workloadkit.io.batsim.reading import (
     DELAY,
     KEY_OF_JOB,
     KEY_OF_LOG,

@@ -14,19 +14,40 @@ from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import Source, log_name, source_path
-from workloadkit.io.gwf.columns import (
-    COLUMNS,
-    LEGEND,
-    N_NUMBERS,
-    OF_THE_LOG,
-    SHARED,
-    SINCE_1970,
-    SINCE_1970_FROM,
-)
 from workloadkit.io.lines import Block, line_blocks
+from workloadkit.io.names import as_whole
 from workloadkit.io.swf.reading import MAX_COMMENT_LINES, MAX_COMMENTS, MIN_COLUMNS
-from workloadkit.io.whole_numbers import as_whole
 from workloadkit.trace import Trace
+
+# The columns of the Grid Workloads Format, and the comments that describe them.
+
+#: Names of the columns.
+COLUMNS = (
+    *("JobID", "SubmitTime", "WaitTime", "RunTime", "NProcs", "AverageCPUTimeUsed", "UsedMemory"),
+    *("ReqNProcs", "ReqTime", "ReqMemory", "Status", "UserID", "GroupID", "ExecutableID"),
+    *("QueueID", "PartitionID", "OrigSiteID", "LastRunSiteID", "JobStructure"),
+    *("JobStructureParams", "UsedNetwork", "UsedLocalDiskSpace", "UsedResources", "ReqPlatform"),
+    *("ReqNetwork", "ReqLocalDiskSpace", "ReqResources", "VOID", "ProjectID"),
+)
+
+#: Job fields that the format has columns for, in order.
+SHARED = FIELDS[:16]
+#: Number of columns with quantities; the status and names follow.
+N_NUMBERS = 10
+
+#: Columns without a field in SWF.
+BESIDE = COLUMNS[len(SHARED) :]
+
+#: Submit times from here on are seconds since 1970, not seconds of the log: no log has its first
+#: job after three years. [s]
+SINCE_1970_FROM = 10**8
+
+
+#: Comments written into every file.
+SINCE_1970 = "# SubmitTime: in seconds since 1970"
+OF_THE_LOG = "# SubmitTime: in seconds of the log"
+LEGEND = "# " + "\t".join(COLUMNS)
+
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern} )*+")

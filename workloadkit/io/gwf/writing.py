@@ -10,7 +10,7 @@ import pandas as pd
 from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.io.files import writing
-from workloadkit.io.gwf.columns import (
+from workloadkit.io.gwf.reading import (
     BESIDE,
     LEGEND,
     OF_THE_LOG,
@@ -18,8 +18,8 @@ from workloadkit.io.gwf.columns import (
     SINCE_1970,
     SINCE_1970_FROM,
 )
+from workloadkit.io.names import as_whole
 from workloadkit.io.swf.writing import field_texts, header_text
-from workloadkit.io.whole_numbers import as_whole
 from workloadkit.io.written_header import header_without_bursts
 from workloadkit.trace import Trace, check_trace
 

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
-from workloadkit.io.pbs.layouts import Layouts, Values
 from workloadkit.io.pbs.lexer import LexedLines, Lexer
-from workloadkit.io.pbs.phases import ENDED, LAST, NEXT, Phase, parts_of
 from workloadkit.io.pbs.rows import (
+    ENDED,
     KEYS,
+    LAST,
     N_DATE,
+    NEXT,
+    Phase,
     cancelled,
     check_zone,
     columns,
@@ -23,10 +25,12 @@ from workloadkit.io.pbs.rows import (
     ends,
     has_ctime,
     local_seconds,
+    parts_of,
     seconds_of_dates,
     submission,
     submissions,
 )
+from workloadkit.io.pbs.values import Layouts, Values
 from workloadkit.io.records import Records
 from workloadkit.io.resizing import split_runs
 

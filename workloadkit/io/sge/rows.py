@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import Records
-from workloadkit.io.sge.lines import NOTHING, CategoryRequest, requested
+from workloadkit.io.sge.lexer import NOTHING, CategoryRequest, requested
 
 #: Meaning of the codes in the field `failed`, by sge_status(5).
 FAILURES = {

@@ -11,10 +11,9 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow
+from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow, Steps
 from workloadkit.io.slurm.instants import InstantReader, Instants
 from workloadkit.io.slurm.rows import Rows
-from workloadkit.io.slurm.steps import Steps
 
 _Numbers = NDArray[np.float64]
 

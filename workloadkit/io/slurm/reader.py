@@ -17,13 +17,12 @@ from workloadkit.io.files import source_path
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.attempts import link_attempts
+from workloadkit.io.slurm.attempts import StepTotals, link_attempts
 from workloadkit.io.slurm.columns import columns_at, is_row, named_columns
-from workloadkit.io.slurm.dates import with_day_first
+from workloadkit.io.slurm.instants import cut_by_window
 from workloadkit.io.slurm.jobs import JobReader
 from workloadkit.io.slurm.rows import RowReader, Rows, check_read
-from workloadkit.io.slurm.steps import StepTotals
-from workloadkit.io.slurm.window import cut_by_window
+from workloadkit.io.slurm.times import with_day_first
 from workloadkit.trace import Trace
 
 _KIND = "Slurm accounting"
@@ -95,7 +94,7 @@ def read_slurm(
     ConsumedEnergy of the job, else that in AllocTRES or TRESUsageInTot, else that of its extern
     step, else of its steps. It is measured for whole nodes, so it is the job's own only if the job
     had its nodes alone. Jobs clipped by the window of the export are marked, see
-    `workloadkit.io.slurm.window`. A job without nodes (NodeList) and without run time never
+    `workloadkit.io.slurm.instants`. A job without nodes (NodeList) and without run time never
     started, whatever Start and the processors are; where nodes are not exported, nor did one that
     was cancelled in no time and has no steps. Of a requeued job the side-car has all attempts;
     parts of a resized job (RESIZING) are one run. A row for several tasks of an array, cancelled

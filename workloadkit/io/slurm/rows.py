@@ -11,10 +11,15 @@ from workloadkit.errors import FormatError
 from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
 from workloadkit.io.records import Records
-from workloadkit.io.slurm.columns import EXPORT, Columns, checked_columns, columns_at
-from workloadkit.io.slurm.patterns import fits
-from workloadkit.io.slurm.places import fields_of_lines, lines_with, without_returns
-from workloadkit.io.slurm.splitting import has_bare_quotes, put_together, split_quoted
+from workloadkit.io.slurm.columns import EXPORT, Columns, checked_columns, columns_at, fits
+from workloadkit.io.slurm.splitting import (
+    fields_of_lines,
+    has_bare_quotes,
+    lines_with,
+    put_together,
+    split_quoted,
+    without_returns,
+)
 from workloadkit.io.slurm.values import is_id
 
 #: Maximum number of lines of a row, and before the names of columns.

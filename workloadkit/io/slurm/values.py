@@ -6,7 +6,7 @@ from math import inf, nan
 from typing import NamedTuple
 
 from workloadkit.fields import CANCELLED, FAILED, UNKNOWN
-from workloadkit.io.arrays import n_tasks
+from workloadkit.io.names import n_tasks
 
 #: Marks an invalid value until it is counted and becomes unknown.
 UNREADABLE = inf

@@ -3,6 +3,7 @@
 import hashlib
 import struct
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.machine import from_dict
-from workloadkit.io.parquet import (
+from workloadkit.io.sidecar import (
     check_types,
     frame_of,
     note_of,
@@ -24,12 +25,54 @@ from workloadkit.io.parquet import (
     with_kinds,
 )
 from workloadkit.io.swf.writing import header_text
-from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, MAGIC, SIDECAR, seal
 from workloadkit.trace import Columns, Trace
 from workloadkit.utility import check
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# The layout of a log as a Parquet file.
+#
+# One row per job, in the order of the log. Columns have the names of `workloadkit.fields`; a column
+# that is unknown for all jobs is left out, and null is unknown. Measured columns are integers if
+# all
+# their values are. Further columns, where the log has them: ``bursts``, a list of the partial
+# executions of a job (``place`` is the position in `Trace.bursts`); ``utility``, a list of the
+# points
+# of its utility function; and the side-car, each name prefixed by ``sidecar_``.
+#
+# The metadata under the key ``workloadkit`` is JSON: ``wkt`` is the version of the layout,
+# ``version`` that of the package, ``header`` lists the lines of the header, ``log_sha256`` is the
+# digest of the text from which the log was read (empty for a log that was changed or made),
+# ``seal`` is the SHA-256 of the rows as stored, the header and that digest, and ``machine`` is the
+# description of the machine, if there is one (`workloadkit.io.machine`).
+
+#: First bytes of a Parquet file.
+MAGIC = b"PAR1"
+
+#: Version of the layout.
+LAYOUT = "1"
+
+#: Prefix of the columns of the side-car.
+SIDECAR = "sidecar_"
+
+#: Columns whose values increase, which are stored as differences.
+ASCENDING = ("job", "submit")
+
+#: Columns with few values, each of which is stored once.
+REPEATING = (
+    "procs", "requested_procs", "requested_time", "requested_memory", "status", "user", "group",
+    "queue", "partition",
+)  # fmt: skip
+
+
+def seal(rows: bytes | memoryview, header: Sequence[str], digest: str) -> str:
+    """Return the digest that connects the rows of a file with its header and origin."""
+    found = hashlib.sha256(rows)
+    for text in (*header, digest):
+        found.update(b"\n" + text.encode(errors="surrogatepass"))
+    return found.hexdigest()
 
 
 _FOOTER = 8  # bytes after the metadata: their length, and the magic

@@ -13,9 +13,9 @@ from workloadkit.checkpoints import burst_rows
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.io.files import writing
 from workloadkit.io.machine import as_dict
-from workloadkit.io.parquet import KEY, words_of
+from workloadkit.io.sidecar import KEY, words_of
 from workloadkit.io.swf.writing import check_writable, header_text
-from workloadkit.io.wkt.layout import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
+from workloadkit.io.wkt.reading import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
 
@@ -27,7 +27,7 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
 
     The file takes about 10 bytes per job and is read about twice as fast as text, four times as
     fast as compressed text. What is read back equals the log, its identity included.
-    `workloadkit.io.wkt.layout` describes the file.
+    `workloadkit.io.wkt.reading` describes the file.
 
     Parameters
     ----------

@@ -10,9 +10,16 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, chosen_by_type, inline, interpreted, kernel, native
+from workloadkit._kernels.compile import (
+    bare,
+    by_reference,
+    chosen_by_type,
+    inline,
+    interpreted,
+    kernel,
+    native,
+)
 from workloadkit._kernels.memory import lay_out, pack
-from workloadkit._kernels.reference import by_reference
 from workloadkit.fields import UNKNOWN
 from workloadkit.metasystem.kernels.slots import Line, earliest_slot, start_by_key, take_slot
 from workloadkit.metasystem.kernels.streams import ASKS, FIRST, IN_LINE, LAST, SENT, TAKEN, go

@@ -16,7 +16,7 @@ from workloadkit.metasystem.kernels.slots import earliest_slot, free_from, start
 from workloadkit.simulation.compiled_orders import seen, settled_key
 from workloadkit.simulation.events import allocate, arrive
 from workloadkit.simulation.loop import _next_instant, _policy_asks, _take_instant
-from workloadkit.simulation.machine.pool import FREE
+from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.orders import ARRIVAL, Order
 from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING

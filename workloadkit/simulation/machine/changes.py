@@ -10,7 +10,7 @@ from workloadkit.simulation.events import job_returned, lose, plans_void
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN, N_CHANGES
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.running import remove_end
+from workloadkit.simulation.queue import remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING, OLDEST, STALE
 from workloadkit.simulation.streams import notify_user
 

@@ -6,7 +6,6 @@ Arrays are looked up before loops: in loops that write, the compiler would look 
 import numpy as np
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.counts import clear_digits, count_claim, uncount_claim
 from workloadkit.simulation.machine.numbered import (
     N_CHANGES,
     N_CLAIMS,
@@ -18,10 +17,13 @@ from workloadkit.simulation.machine.numbered import (
 )
 from workloadkit.simulation.machine.words import (
     clear,
+    clear_digits,
+    count_claim,
     count_ones,
     size_of,
     size_without,
     take_lowest,
+    uncount_claim,
 )
 from workloadkit.simulation.state import N_RUNNING
 

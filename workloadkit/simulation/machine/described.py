@@ -21,11 +21,15 @@ from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.settings.simulation import Claim, Memory, Placement
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeSite
-from workloadkit.simulation.machine.one_pool import OnePool
-from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
-from workloadkit.simulation.machine.pools import Pools
+from workloadkit.simulation.machine.pools import OnePool, Pools
 from workloadkit.simulation.machine.reservable import ReservableNodes
-from workloadkit.simulation.machine.shapes import UNLIMITED, Shapes, shapes_of
+from workloadkit.simulation.machine.shapes import (
+    CONTIGUOUS,
+    UNLIMITED,
+    Shapes,
+    find_place,
+    shapes_of,
+)
 from workloadkit.simulation.machine.shutdowns import Shutdown, settle
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.workload import Workload

@@ -10,12 +10,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.machine.nodes import NodesState
+from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.machine.changes import stop
+from workloadkit.simulation.machine.ledger import FREE
+from workloadkit.simulation.machine.nodes import N_RUNS, NodesState
 from workloadkit.simulation.machine.nodes_claims import NodeClaims, new_claims
-from workloadkit.simulation.machine.numbered import ANNOUNCED, Timetable, new_timetable
-from workloadkit.simulation.machine.shapes import CORES
+from workloadkit.simulation.machine.nodes_ledger import change_cores, end_refusals
+from workloadkit.simulation.machine.numbered import (
+    ANNOUNCED,
+    DOWN,
+    N_CHANGES,
+    N_CLAIMS,
+    Timetable,
+    new_timetable,
+)
+from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
 from workloadkit.simulation.machine.shutdowns import Shutdown
-from workloadkit.simulation.state import Jobs, never
+from workloadkit.simulation.queue import insert_waiting
+from workloadkit.simulation.state import N_RUNNING, Jobs, never
 
 # A place in FailingNodes.at, after those of `numbered`: the changes in the timetable up to the last
 # one that is known.
@@ -167,3 +179,190 @@ def _new_outages(
         part=part,
         whole=np.empty(0, np.int64),
     )
+
+
+# Outages of nodes: the functions of `changes`.
+
+
+@inline
+def announce(state, outage, now):
+    """Expect an outage."""
+    outages, at = state.machine.outages, state.machine.at
+    outages.announced[outage] = True
+    at[N_FORESEEN] = max(at[N_FORESEEN], outages.final[outage])
+    _foresee(state)
+
+
+@inline
+def shut(state, outage, now):
+    """Begin an outage, and stop the jobs that started last where cores are missing."""
+    _change_free(state, outage, 1)
+    n_hit = _stop_last(state, _find_lacking(state), now)
+    _foresee(state)
+    return n_hit
+
+
+@inline
+def reopen(state, outage, now):
+    """End an outage."""
+    _change_free(state, outage, -1)
+    _foresee(state)
+
+
+@bare
+def _change_free(state, outage, sign):
+    """Let the cores of an outage go down (1) or come up (-1)."""
+    nodes, outages = state.machine.nodes, state.machine.outages
+    for place in range(outages.first[outage], outages.last[outage]):
+        core = outages.core[place]
+        node = outages.node[core]
+        cores, whole = _count(nodes, outages.n_down, outages.down, core, node, sign)
+        lose_cores(nodes, FREE, node, cores, whole)
+    end_refusals(nodes)
+
+
+@inline
+def _count(nodes, n_down, down, core, node, sign):
+    """Count an outage of a core; return what its node loses: cores, and whether all else (1)."""
+    n_down[core] += sign
+    cores = sign if n_down[core] == max(sign, 0) else 0
+    most = max(down[node], down[node] + cores)
+    down[node] += cores
+    return cores, cores if most == nodes.capacity[node, CORES] else 0
+
+
+@inline
+def lose_cores(nodes, row, node, cores, whole):
+    """Let fewer cores of a node be free on a level, and if all are down, no memory and GPUs."""
+    free, capacity = nodes.free, nodes.capacity
+    change_cores(nodes, row, node, -cores)
+    if free.shape[1] > 1:
+        free[row, MEMORY, node] -= whole * capacity[node, MEMORY]
+        free[row, GPUS, node] -= whole * capacity[node, GPUS]
+
+
+@bare
+def _find_lacking(state):
+    """Collect the jobs on nodes that lack cores, in the order of their starts."""
+    nodes, n_found = state.machine.nodes, 0
+    lacks = False
+    for node in range(nodes.free.shape[2]):
+        lacks |= nodes.free[FREE, CORES, node] < 0
+    if lacks:
+        for place in range(state.at[N_RUNNING]):
+            job = state.end_jobs[place]
+            if _lacks_cores(nodes, job):
+                insert_waiting(state.machine.hit, 0, n_found, nodes.first, job)
+                n_found += 1
+    return n_found
+
+
+@inline
+def _lacks_cores(nodes, job):
+    """Whether a node of a job lacks cores."""
+    for part in range(nodes.first[job], nodes.last[job]):
+        if nodes.free[FREE, CORES, nodes.history.node[part]] < 0:
+            return True
+    return False
+
+
+@inline
+def _stop_last(state, n_found, now):
+    """Stop the last of the jobs that were found, while their nodes lack cores; return how many."""
+    nodes, hit, kept = state.machine.nodes, state.machine.hit, n_found
+    for place in range(n_found - 1, -1, -1):
+        job = hit[place]
+        if _lacks_cores(nodes, job):
+            stop(state, job, now)
+            nodes.history.stopped[nodes.at[N_RUNS] - 1] = True
+            kept -= 1
+            hit[kept] = job
+    for place in range(kept, n_found):
+        hit[place - kept] = hit[place]
+    return n_found - kept
+
+
+@bare
+def _foresee(state):
+    """Replace the claims of expected changes: those of announced outages, from now on.
+
+    At one second outages begin before others end, so that no job is planned on what comes up then
+    instead of what goes down. Cores that are down for another outage stay down, by the plans.
+    """
+    machine, n_jobs, n_claims = state.machine, state.start.size, state.machine.at[N_CLAIMS]
+    claims, outages, table, at = machine.claims, machine.outages, machine.timetable, machine.at
+    _keep_jobs(claims.by_end, n_claims, n_jobs)
+    at[N_CLAIMS] = _keep_jobs(claims.by_begin, n_claims, n_jobs)
+    place, last, claim = at[N_CHANGES], at[N_FORESEEN], n_jobs
+    if place >= last:
+        return
+    _copy(outages.n_down, outages.n_then)
+    _copy(outages.down, outages.down_then)
+    part = claims.first[claim]
+    while place < last:
+        time, kind = table.time[place], table.kind[place]
+        claims.begin[claim], claims.first[claim], claims.last[claim] = time, part, part
+        while place < last and table.time[place] == time and table.kind[place] == kind:
+            outage = table.outage[place]
+            if kind != ANNOUNCED and outages.announced[outage]:
+                _claim_change(state, claim, outage, 1 if kind == DOWN else -1)
+            place += 1
+        if claims.last[claim] > part:
+            _add_change(state, claim)
+            part = claims.last[claim]
+            claim += 1
+
+
+@inline
+def _keep_jobs(order, count, n_jobs):
+    """Keep the claims of jobs; return how many."""
+    kept = 0
+    for place in range(count):
+        if order[place] < n_jobs:
+            order[kept] = order[place]
+            kept += 1
+    return kept
+
+
+@inline
+def _copy(numbers, to):
+    for place in range(numbers.size):
+        to[place] = numbers[place]
+
+
+@bare
+def _claim_change(state, claim, outage, sign):
+    """Claim cores that go down (1), or return those that come up (-1), by nodes."""
+    nodes, claims, outages = state.machine.nodes, state.machine.claims, state.machine.outages
+    for place in range(outages.first[outage], outages.last[outage]):
+        core = outages.core[place]
+        node = outages.node[core]
+        cores, whole = _count(nodes, outages.n_then, outages.down_then, core, node, sign)
+        if cores == 0:
+            continue
+        part = outages.part[node]
+        if not (claims.first[claim] <= part < claims.last[claim] and claims.node[part] == node):
+            part = outages.part[node] = claims.last[claim]
+            claims.node[part], claims.procs[part], outages.whole[part] = node, 0, 0
+            claims.last[claim] = part + 1
+        claims.procs[part] += cores
+        outages.whole[part] += whole
+
+
+@inline
+def _add_change(state, claim):
+    """Add a claim: by its begin before those of jobs, and by its end, which never comes, last."""
+    claims, at = state.machine.claims, state.machine.at
+    place, begin = at[N_CLAIMS], claims.begin[claim]
+    claims.by_end[place] = claim
+    while place > 0 and (
+        claims.begin[claims.by_begin[place - 1]] > begin
+        or (
+            claims.begin[claims.by_begin[place - 1]] == begin
+            and claims.by_begin[place - 1] < state.start.size
+        )
+    ):
+        claims.by_begin[place] = claims.by_begin[place - 1]
+        place -= 1
+    claims.by_begin[place] = claim
+    at[N_CLAIMS] += 1

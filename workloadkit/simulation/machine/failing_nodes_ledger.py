@@ -9,8 +9,8 @@ import sys
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine import nodes_claims
 from workloadkit.simulation.machine.changes import change, next_change
-from workloadkit.simulation.machine.failing_nodes import FailingNodes
-from workloadkit.simulation.machine.failing_nodes_changes import (
+from workloadkit.simulation.machine.failing_nodes import (
+    FailingNodes,
     announce,
     lose_cores,
     reopen,

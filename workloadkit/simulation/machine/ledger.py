@@ -18,7 +18,7 @@ The others have defaults for machines that never change. All starts and ends of 
 
 from workloadkit._kernels.compile import inline
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.running import insert_end, insert_end_in_order, remove_end
+from workloadkit.simulation.queue import insert_end, insert_end_in_order, remove_end
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
 
 # Rows.

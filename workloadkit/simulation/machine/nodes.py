@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
-from workloadkit.simulation.machine.placement import PLACEMENTS
-from workloadkit.simulation.machine.shapes import CORES, Shape
+from workloadkit.simulation.machine.shapes import CORES, PLACEMENTS, Shape
 from workloadkit.simulation.state import Jobs
 
 # Columns of NodesState.table: the fields of `Shape`, and whether only processors matter.

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.simulation.machine.failing import FailingMachine
-from workloadkit.simulation.machine.placement import CONTIGUOUS, find_place
 from workloadkit.simulation.machine.plain import Machine, Pool, Run, is_kept_at, just_after
-from workloadkit.simulation.machine.shapes import CORES, Shape, Shapes
+from workloadkit.simulation.machine.processors import FailingMachine
+from workloadkit.simulation.machine.shapes import CONTIGUOUS, CORES, Shape, Shapes, find_place
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import Job, JobView
 

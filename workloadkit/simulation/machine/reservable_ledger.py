@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.claims import add_claim, remove_claim
-from workloadkit.simulation.machine.ledger import FREE, PLANNED, ends_in_time, hold, is_spare
-from workloadkit.simulation.machine.numbered import N_CLAIMS
-from workloadkit.simulation.machine.pool import (
+from workloadkit.simulation.machine.hardware import (
     copy_row,
     has_room,
     is_full,
@@ -26,7 +24,9 @@ from workloadkit.simulation.machine.pool import (
     same_rows,
     vacate,
 )
-from workloadkit.simulation.machine.pool import reserve as reserve_any
+from workloadkit.simulation.machine.hardware import reserve as reserve_any
+from workloadkit.simulation.machine.ledger import FREE, PLANNED, ends_in_time, hold, is_spare
+from workloadkit.simulation.machine.numbered import N_CLAIMS
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import N_RUNNING, Jobs
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.events import arrive, end_due, plans_void
-from workloadkit.simulation.machine.requested import REFUSED
 from workloadkit.simulation.machine.reservable_ledger import (
     FIRST_REQUEST,
     N_PENDING,
@@ -22,6 +21,7 @@ from workloadkit.simulation.machine.reservable_ledger import (
     find_slot,
     release_all,
 )
+from workloadkit.simulation.machine.reservable_plain import REFUSED
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import ARRIVED, N_RUNNING
 

@@ -8,9 +8,8 @@ import numpy as np
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.job import Job, JobView, show
-from workloadkit.simulation.plain.scheduler import Scheduler
+from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.plain.simulation import Simulation
-from workloadkit.simulation.plain.user import User
 
 
 class ForecastUser(User):

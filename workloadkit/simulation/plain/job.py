@@ -8,7 +8,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.utility import Point
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.plain.user import User
+    from workloadkit.simulation.plain.participants import User
 
 
 @dataclass(eq=False, slots=True)

@@ -27,8 +27,7 @@ from workloadkit.simulation.plain.events import (
 )
 from workloadkit.simulation.plain.holds import Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
-from workloadkit.simulation.plain.scheduler import Scheduler
-from workloadkit.simulation.plain.user import User
+from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.workload import Overrun, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.cancellations import Cancellations, new_cancellations
 from workloadkit.simulation.loop import let_wait, play
-from workloadkit.simulation.machine.one_pool import OnePool
+from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.mechanisms import reacting
-from workloadkit.simulation.policies.overtaking import AS_USUAL
+from workloadkit.simulation.policies.policy import AS_USUAL
 from workloadkit.simulation.predicting import (
     NO_PREDICTOR,
     Predicting,

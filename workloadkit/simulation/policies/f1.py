@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from workloadkit.errors import check_choice
-from workloadkit.simulation.policies.easy.ordered import Ordered
+from workloadkit.simulation.policies.easy import Ordered
 
 Since = Literal["log", "first"]
 

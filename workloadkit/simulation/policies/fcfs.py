@@ -16,12 +16,12 @@ class Fcfs:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
-        from workloadkit.simulation.policies.easy.plain import OrderedScheduler
+        from workloadkit.simulation.policies.easy import OrderedScheduler
 
         return OrderedScheduler(backfill="none")
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy for one simulation in the compiled engine."""
-        from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+        from workloadkit.simulation.policies.easy.trees import CompiledEasy
 
         return CompiledEasy(workload, rules, settled("arrival"), None)

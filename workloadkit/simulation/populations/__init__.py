@@ -7,7 +7,7 @@ A population is a small frozen object: a name and its parameters. `known` lists 
 from typing import Any
 
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.populations.recorded import Recorded
+from workloadkit.simulation.populations.population import Recorded
 from workloadkit.simulation.populations.resampled import Resampled, ResampledUsers
 
 __all__ = ["Recorded", "Resampled", "ResampledUsers", "known", "parse"]

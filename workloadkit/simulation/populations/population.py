@@ -1,11 +1,139 @@
 """The interface of populations."""
 
-from collections.abc import Callable
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from workloadkit.simulation.populations.present import Notes, Present
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.clock import DAY, Clock
+from workloadkit.dependencies import TIMES, Activities, activities
+from workloadkit.resample.pools import LONG_TERM_USER, Pools
+from workloadkit.resample.runs import Resampling
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
+from workloadkit.utility import unpack
+
+# The users who are present in a simulation, and their recorded activities.
+
+#: Further columns of `Schedule.jobs`, by name.
+Notes = Mapping[str, NDArray]
+
+
+class Incarnations(NamedTuple):
+    """The users of a simulation, in the order of their numbers.
+
+    Each is an incarnation of a *member*: a user with recorded jobs. All jobs of a member before the
+    opening count as submitted and ended.
+
+    Parameters
+    ----------
+    member : ndarray of int64, shape (n_users,)
+        A place in `Activities.user`.
+    opening : ndarray of int64, shape (n_users,)
+        First job, as a place in `Activities.job`.
+    begin : ndarray, shape (n_users,)
+        Time of its submission. The rest of its batch follows at the recorded intervals. [s]
+    shift : ndarray, shape (n_users,)
+        Local time of the user's activities minus that of the member's: whole weeks. [s]
+    again : ndarray of bool, shape (n_users,)
+        Whether the user begins again after the end of the last job.
+    until : ndarray, shape (n_users,)
+        End of the user's submissions; the largest possible number for none. [s]
+    """
+
+    member: NDArray[np.int64]
+    opening: NDArray[np.int64]
+    begin: NDArray
+    shift: NDArray
+    again: NDArray[np.bool_]
+    until: NDArray
+
+
+class SessionTimes(NamedTuple):
+    """Sessions of the members, as in `Activities`, in local time.
+
+    Parameters
+    ----------
+    begin, until, end : ndarray, shape (n_sessions,)
+        First submission, last submission and latest end, in local time. [s]
+    """
+
+    begin: NDArray
+    until: NDArray
+    end: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Present:
+    """The users who are present, with their activities.
+
+    All times are int64, or all are float64.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs of the members, with the log's submit times.
+    activities : Activities
+        Activities of the members; places of jobs are those in `workload`.
+    users : Incarnations
+    clock : Clock
+        Of the simulation.
+    sessions : SessionTimes
+        In the clock's local time, before any shift.
+    first_time : ndarray, shape (n_members,)
+        Local time of each member's first job. [s]
+    pause : ndarray, shape (n_members,)
+        Pause of each member before beginning again. [s]
+    until : int or float
+        End of all submissions; the largest possible number for none. [s]
+    numbered : bool
+        Whether jobs keep their numbers in the log; otherwise they are numbered by submission.
+    kept : dict
+        Results that behaviours derive from all but `users` and `until`, for further simulations of
+        the same members.
+    """
+
+    workload: Workload
+    activities: Activities
+    users: Incarnations
+    clock: Clock
+    sessions: SessionTimes
+    first_time: NDArray
+    pause: NDArray
+    until: Any
+    numbered: bool = True
+    kept: dict[Any, Any] = field(default_factory=dict)
+
+
+def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activities]:
+    """Return the activities of a workload's users; places of jobs are those in the workload.
+
+    Parameters
+    ----------
+    trace : Trace
+        The log of the workload.
+    workload : Workload
+
+    Returns
+    -------
+    workload : Workload
+        The same, with float64 times if some times of the activities are not whole.
+    activities : Activities
+        Its times are of the same type.
+    """
+    simulated = trace.take(workload.row)
+    found = activities(simulated)
+    dtype = np.result_type(workload.submit, found.arrival)
+    times = {name: getattr(workload, name).astype(dtype) for name in ("submit", "run", "estimate")}
+    found = found._replace(**{name: getattr(found, name).astype(dtype) for name in TIMES})
+    return replace(workload, **times), found
+
+
+def no_end(dtype: np.dtype) -> Any:
+    """Return the largest possible time."""
+    return np.iinfo(dtype).max if dtype.kind == "i" else np.inf
 
 
 @runtime_checkable
@@ -50,3 +178,103 @@ class Population(Protocol):
         notes : mapping of str to ndarray, shape (n_jobs,)
         """
         ...
+
+
+# The users of a log, as recorded.
+
+#: Period after the log for which clock changes are computed. [s]
+_BEYOND = 20 * 365 * DAY
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Each user of the log is present once, from the first job to the last."""
+
+    name: ClassVar[str] = "recorded"
+
+    def log(self, trace: Trace, seed: int) -> Trace:
+        """Return the log unchanged."""
+        return trace
+
+    def present(self, trace: Trace, as_workload: Callable[[Trace], Workload], seed: int) -> Present:
+        """Return the users of a log; see `Population.present`."""
+        workload, acts = activities_of(trace, as_workload(trace))
+        dtype = workload.submit.dtype
+        clock = Clock.of(trace, beyond=_BEYOND)
+        n_users = acts.user.size
+        nothing = np.zeros(n_users, dtype)
+        first = acts.arrival[acts.first_batch[:-1]]
+        users = Incarnations(
+            member=np.arange(n_users),
+            opening=acts.first_job[acts.first_batch[:-1]],
+            begin=first,
+            shift=nothing,
+            again=np.zeros(n_users, dtype=bool),
+            until=np.full(n_users, no_end(dtype), dtype),
+        )
+        local = [clock.local(times).astype(dtype) for times in (acts.begin, acts.until, acts.end)]
+        return Present(
+            workload=workload,
+            activities=acts,
+            users=users,
+            clock=clock,
+            sessions=SessionTimes(*local),
+            first_time=clock.local(first).astype(dtype),
+            pause=nothing,
+            until=no_end(dtype),
+        )
+
+    def result(
+        self, present: Present, trace: Trace, workload: Workload, notes: Notes
+    ) -> tuple[Trace, Workload, Notes]:
+        """Return the log, and its jobs as submitted; see `Population.result`."""
+        taken = present.workload.take(workload.row)
+        names = ("submit", "run", "estimate", "limit", "killed")
+        submitted = {name: getattr(workload, name) for name in names}
+        left_out = trace.n_jobs - workload.row.size
+        return trace, replace(taken, **submitted, left_out=left_out), notes
+
+
+# The jobs of pools of users as one log, and the times of their members' sessions.
+
+
+def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
+    """Return the jobs of the pools as a log of the members, and their places in the pools."""
+    import pandas as pd
+
+    order = np.argsort(pools.columns["submit"], kind="stable")
+    jobs = {name: values[order] for name, values in pools.columns.items()}
+    jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
+    name = " and ".join(log.name for log in pools.logs)
+    trace = Trace(pd.DataFrame(jobs, copy=False), pools.logs[0].header, name=name)
+    if pools.utilities is not None:
+        trace = replace(trace, utility=unpack(pools.utilities.take(order)))
+    return trace, order
+
+
+def times_of(
+    resampling: Resampling, acts: Activities, job: NDArray[np.int64], *, pause: bool
+) -> tuple[SessionTimes, NDArray, NDArray]:
+    """Return local times of sessions and of members' first jobs, and the members' pauses."""
+    pools, plan = resampling.pools, resampling.plan
+    dtype = acts.arrival.dtype
+    local = pools.time[job[acts.job]] + plan.origin  # of each job, in the order of the activities
+    n_sessions = acts.begin.size
+    last_batch = np.searchsorted(acts.session, np.arange(n_sessions), side="right") - 1
+    begin = local[acts.first_job[np.searchsorted(acts.session, np.arange(n_sessions))]]
+    until = local[acts.first_job[last_batch + 1] - 1]
+    end = until.copy()
+    first_session = acts.first_session
+    of_log = np.repeat(pools.members.log[acts.user], np.diff(first_session))
+    for number, log in enumerate(pools.logs):
+        mine = of_log == number
+        if mine.any():
+            clock = Clock.between(log.header, log.begin, float(acts.end[mine].max()))
+            end[mine] += clock.local(acts.end[mine]) - clock.local(acts.until[mine])
+    sessions = SessionTimes(*(times.astype(dtype) for times in (begin, until, end)))
+    first_time = local[acts.first_job[acts.first_batch[:-1]]].astype(dtype)
+    length = np.array([log.end - log.begin for log in pools.logs])[pools.members.log[acts.user]]
+    activity = acts.until[first_session[1:] - 1] - acts.begin[first_session[:-1]]
+    rests = pause & (pools.members.kind[acts.user] == LONG_TERM_USER)
+    rest = np.where(rests, np.maximum(length - activity, 0), 0)
+    return sessions, first_time, rest.astype(dtype)

@@ -13,7 +13,7 @@ from workloadkit.errors import ParameterError, quoted
 from workloadkit.header import Header
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import Setting
-from workloadkit.simulation.populations.present import (
+from workloadkit.simulation.populations.population import (
     Incarnations,
     Notes,
     Present,
@@ -240,8 +240,7 @@ class ResampledUsers:
 
         Its users are the incarnations, in the order in which they were drawn.
         """
-        from workloadkit.resample.assembling import assemble
-        from workloadkit.resample.drawing import Draw
+        from workloadkit.resample.drawing import Draw, assemble
         from workloadkit.resample.population import Placements
 
         assert isinstance(present, DrawnPopulation)
@@ -280,7 +279,7 @@ class ResampledUsers:
 
     def source(self, as_workload: AsWorkload) -> ResamplingSource:
         """Return the jobs of the pools by some rules, and their members' activities; kept."""
-        from workloadkit.simulation.populations.pooled import log_of, times_of
+        from workloadkit.simulation.populations.population import log_of, times_of
 
         if as_workload not in self._sources:
             trace, order = log_of(self.resampling.pools)

@@ -11,14 +11,13 @@ from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.predictors.predictor import BuiltIn
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.predictors.exact import Exact
-    from workloadkit.simulation.predictors.f_model import FModel
-    from workloadkit.simulation.predictors.factor import Factor
-    from workloadkit.simulation.predictors.last_two import LastTwo
-    from workloadkit.simulation.predictors.quantile import Quantile
-    from workloadkit.simulation.predictors.requested import Requested
-    from workloadkit.simulation.predictors.same_job import SameJob
-    from workloadkit.simulation.predictors.user_average import UserAverage
+    from workloadkit.simulation.predictors.of_past_jobs import (
+        LastTwo,
+        Quantile,
+        SameJob,
+        UserAverage,
+    )
+    from workloadkit.simulation.predictors.of_requests import Exact, Factor, FModel, Requested
 
 __all__ = [
     "BuiltIn",
@@ -37,14 +36,14 @@ __all__ = [
 _BUILT_IN = BuiltInParts(
     "workloadkit.simulation.predictors",
     {
-        "requested": "requested.Requested",
-        "exact": "exact.Exact",
-        "last-two": "last_two.LastTwo",
-        "user-average": "user_average.UserAverage",
-        "same-job": "same_job.SameJob",
-        "quantile": "quantile.Quantile",
-        "factor": "factor.Factor",
-        "f-model": "f_model.FModel",
+        "requested": "of_requests.Requested",
+        "exact": "of_requests.Exact",
+        "last-two": "of_past_jobs.LastTwo",
+        "user-average": "of_past_jobs.UserAverage",
+        "same-job": "of_past_jobs.SameJob",
+        "quantile": "of_past_jobs.Quantile",
+        "factor": "of_requests.Factor",
+        "f-model": "of_requests.FModel",
     },
 )
 __getattr__ = _BUILT_IN.class_named

@@ -20,15 +20,18 @@ from workloadkit.simulation import orders
 from workloadkit.simulation.case import Interruptions, ScheduleCase
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.creasy import priority as worth
-from workloadkit.simulation.policies.easy import Easy
-from workloadkit.simulation.policies.easy.ordered import SettledOrder
+from workloadkit.simulation.policies.creasy import kernel as worth
+from workloadkit.simulation.policies.easy import Easy, SettledOrder
 from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking, overtaking_of
+from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking, overtaking_of
 from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.varying import InVaryingOrder
-from workloadkit.simulation.replaying.codes import (
+from workloadkit.simulation.replaying.passing import Passing
+from workloadkit.simulation.replaying.predictions import Predictions, passing_of
+from workloadkit.simulation.replaying.repeating import Repetition, ReplayResult
+from workloadkit.simulation.replaying.standing import ReplayedJob, Rounding, Standing
+from workloadkit.simulation.replaying.state import (
     BY_LOAD,
     BY_PLACE,
     BY_RECENCY,
@@ -39,13 +42,6 @@ from workloadkit.simulation.replaying.codes import (
     LATEST,
     MADE_AGAIN,
 )
-from workloadkit.simulation.replaying.passing import Passing
-from workloadkit.simulation.replaying.plans import Rounding
-from workloadkit.simulation.replaying.policies import passing_of
-from workloadkit.simulation.replaying.predictions import Predictions
-from workloadkit.simulation.replaying.repeating import Repetition
-from workloadkit.simulation.replaying.result import ReplayResult
-from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from workloadkit.simulation.policies.slack import Slack
 from workloadkit.simulation.replaying.passing import Passing
-from workloadkit.simulation.replaying.plans import Plan
-from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.replaying.standing import Plan, ReplayedJob, Standing
 
 
 class Keeping(Passing):

@@ -6,8 +6,8 @@ No part of the simulator's loop, queue or machine is used, as this is its checke
 import numpy as np
 
 from workloadkit._kernels.compile import bare, counting, kernel
-from workloadkit.simulation.replaying.choosing import choose
-from workloadkit.simulation.replaying.codes import (
+from workloadkit.simulation.replaying.choosing import choose, keep
+from workloadkit.simulation.replaying.state import (
     DIFFERING,
     ENDED,
     FOR,
@@ -29,9 +29,12 @@ from workloadkit.simulation.replaying.codes import (
     UNTOLD,
     VOID,
     WAITS,
+    end,
+    leave,
+    run,
+    stop,
+    wait,
 )
-from workloadkit.simulation.replaying.keeping import keep
-from workloadkit.simulation.replaying.state import end, leave, run, stop, wait
 
 
 @counting

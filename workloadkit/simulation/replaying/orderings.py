@@ -15,15 +15,14 @@ from workloadkit._kernels.floats import in_floats
 from workloadkit.simulation import orders
 from workloadkit.simulation.orders import VARYING, VisibleJob, as_number
 from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.creasy import priority as worth
-from workloadkit.simulation.policies.easy.ordered import SettledOrder
+from workloadkit.simulation.policies.creasy import kernel as worth
+from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.policies.order import Order, Score
 from workloadkit.simulation.policies.order.arithmetic import decayed
 from workloadkit.simulation.policies.order.plain import run as run_program
 from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.user_priority import priority as of_users
-from workloadkit.simulation.policies.varying import InVaryingOrder
-from workloadkit.simulation.policies.varying.custom_order import CustomOrder
+from workloadkit.simulation.policies.user_priority import kernel as of_users
+from workloadkit.simulation.policies.varying import CustomOrder, InVaryingOrder
 from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
 
 _ALIKE = 1e-9  # keys that differ by no more than this share may be equal, if times were rounded

@@ -10,12 +10,11 @@ from typing import Any
 
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.order.named import NamedScore
-from workloadkit.simulation.policies.overtaking import rule_of
+from workloadkit.simulation.policies.order import NamedScore
+from workloadkit.simulation.policies.policy import rule_of
 from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.replaying.orderings import Orderings
-from workloadkit.simulation.replaying.plans import Plan
-from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.replaying.standing import Plan, ReplayedJob, Standing
 
 
 class Passing:

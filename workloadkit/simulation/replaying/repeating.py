@@ -4,15 +4,53 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from workloadkit.simulation.case import Interruptions, ScheduleCase
-from workloadkit.simulation.replaying.codes import LATEST
 from workloadkit.simulation.replaying.passing import Passing
 from workloadkit.simulation.replaying.predictions import Predictions
-from workloadkit.simulation.replaying.result import ReplayResult
 from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.replaying.state import LATEST
 from workloadkit.simulation.state import never
+
+# What a repetition of the passes of a schedule finds.
+
+
+class ReplayResult(NamedTuple):
+    """The result of the comparison.
+
+    Parameters
+    ----------
+    passes : int
+        Number of passes.
+    differing : int
+        Number of instants at which the schedule starts other jobs.
+    undetermined : int
+        Number of further instants of this kind, or possibly so, whose decision is not recorded.
+    waits : int
+        At the first difference, the first job that the policy starts and the schedule does not; -1
+        for none.
+    starts : int
+        The first job that only the schedule starts; -1 for none.
+    reserved : int
+        The job with the first reservation then; -1 for none.
+    now : int or float
+        Time of that instant. [s]
+    begin : int or float
+        Begin of that reservation. [s]
+    until : int or float
+        If an instant was undetermined, the time from which kept reservations are unknown. [s]
+    """
+
+    passes: int
+    differing: int
+    undetermined: int
+    waits: int
+    starts: int
+    reserved: int
+    now: Any
+    begin: Any
+    until: Any
 
 
 @dataclass

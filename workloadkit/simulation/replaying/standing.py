@@ -1,10 +1,118 @@
 """The jobs of a schedule at an instant, in plain Python: what the passes of policies read."""
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from workloadkit.simulation.replaying.plans import Plan, Rounding
+# Planned free processors from now on, in plain Python: levels that each hold until the next.
+
+
+class Rounding:
+    """Comparisons of times that may have been rounded.
+
+    Parameters
+    ----------
+    tie : int or float
+        Times that are no further apart may be one; 0 for whole seconds. [s]
+
+    Attributes
+    ----------
+    decides : bool
+        Whether only rounding decided one of the comparisons.
+    """
+
+    def __init__(self, tie: Any) -> None:
+        self.tie, self.decides = tie, False
+
+    def is_before(self, time: Any, other: Any) -> bool:
+        """Whether a time is before another one by more than rounding."""
+        self.compare(time, other)
+        return bool(time + self.tie < other)
+
+    def compare(self, time: Any, other: Any) -> None:
+        """Record that two times may be one."""
+        self.decides |= 0 < self.tie >= abs(time - other)
+
+
+class Plan:
+    """When how many processors are free.
+
+    Parameters
+    ----------
+    now : int or float
+        [s]
+    free : int
+        Processors that are free now.
+    ends : iterable of (time, int)
+        Planned ends of the running jobs, ascending, and their processors; those that have passed
+        count as now.
+    rounding : Rounding
+    """
+
+    def __init__(
+        self, now: Any, free: int, ends: Iterable[tuple[Any, int]], rounding: Rounding
+    ) -> None:
+        self.times, self.levels, self.rounding = [now], [free], rounding
+        for end, procs in ends:
+            if end > self.times[-1]:
+                self.times.append(end)
+                self.levels.append(self.levels[-1])
+            self.levels[-1] += procs
+
+    def copy(self) -> "Plan":
+        """Return a copy."""
+        copy = Plan(self.times[0], 0, (), self.rounding)
+        copy.times, copy.levels = self.times.copy(), self.levels.copy()
+        return copy
+
+    def earliest(self, duration: Any, procs: int) -> Any:
+        """Return the first time from which processors are free that long; `inf` for never."""
+        begin = self.times[0]
+        for level, end in zip(self.levels, [*self.times[1:], inf], strict=True):
+            if level < procs:
+                begin = end
+            elif not self.rounding.is_before(end, begin + duration):
+                return begin
+        return inf
+
+    def fits(self, end: Any, procs: int) -> bool:
+        """Whether processors are free from now until a time; for 0 s they always are."""
+        if end <= self.times[0]:
+            return True
+        for time, level in zip(self.times, self.levels, strict=True):
+            if time != self.times[0] and not self.rounding.is_before(time, end):
+                return True
+            if level < procs:
+                return False
+        return True
+
+    def take(self, begin: Any, end: Any, procs: int) -> None:
+        """Take processors from a time, or from now if that is later; negative: return them."""
+        if begin < inf:
+            first, last = self._step(max(begin, self.times[0])), self._step(end)
+            for step in range(first, last):
+                self.levels[step] -= procs
+
+    def take_at(self, time: Any, procs: int) -> None:
+        """Take processors of jobs that run at a time, or at now if that is later."""
+        if time < inf:
+            self.levels[self._step(max(time, self.times[0]))] -= procs
+
+    def level(self, time: Any) -> int:
+        """Return the processors that are free at a time."""
+        return self.levels[self._step(time)] if time < inf else self.levels[-1]
+
+    def _step(self, time: Any) -> int:
+        """Return the step that begins at a time; add it if necessary."""
+        times, step = self.times, bisect_left(self.times, time)
+        for near in times[max(step - 1, 0) : step + 1]:
+            self.rounding.compare(near, time)
+        if step == len(times) or times[step] != time:
+            times.insert(step, time)
+            self.levels.insert(step, self.levels[step - 1])
+        return step
 
 
 @dataclass(slots=True, eq=False)

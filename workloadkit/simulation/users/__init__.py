@@ -10,22 +10,16 @@ from workloadkit.parameters import read_choice
 from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.users.batches import BatchUser
-from workloadkit.simulation.users.batches.custom import CustomUsers
-from workloadkit.simulation.users.open import OpenUsers
+from workloadkit.simulation.users.batches.closed import CustomUsers
+from workloadkit.simulation.users.behaviour import OpenUsers
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.users.batches.adjusted import Adjusted
-    from workloadkit.simulation.users.batches.closed import Closed
+    from workloadkit.simulation.users.batches.closed import Adjusted, Closed
     from workloadkit.simulation.users.batches.distribution import Distribution
     from workloadkit.simulation.users.batches.fluid import Fluid
     from workloadkit.simulation.users.dependent import Dependent
-    from workloadkit.simulation.users.queueing.cautious import Cautious
-    from workloadkit.simulation.users.queueing.mixed import Mixed
-    from workloadkit.simulation.users.queueing.poisson import Poisson
-    from workloadkit.simulation.users.queueing.reopen import Reopen
-    from workloadkit.simulation.users.queueing.think import Think
-    from workloadkit.simulation.users.sites.dynamic import DynamicSite
-    from workloadkit.simulation.users.sites.static import StaticSite
+    from workloadkit.simulation.users.queueing.kinds import Cautious, Mixed, Poisson, Reopen, Think
+    from workloadkit.simulation.users.sites import DynamicSite, StaticSite
 
 __all__ = [
     "Adjusted",
@@ -51,19 +45,19 @@ __all__ = [
 _BUILT_IN = BuiltInParts(
     __name__,
     {
-        "open": "open.OpenUsers",
+        "open": "behaviour.OpenUsers",
         "closed": "batches.closed.Closed",
         "dependent": "dependent.Dependent",
-        "adjusted": "batches.adjusted.Adjusted",
+        "adjusted": "batches.closed.Adjusted",
         "distribution": "batches.distribution.Distribution",
         "fluid": "batches.fluid.Fluid",
-        "poisson": "queueing.poisson.Poisson",
-        "think": "queueing.think.Think",
-        "cautious": "queueing.cautious.Cautious",
-        "mixed": "queueing.mixed.Mixed",
-        "reopen": "queueing.reopen.Reopen",
-        "site": "sites.dynamic.DynamicSite",
-        "static-site": "sites.static.StaticSite",
+        "poisson": "queueing.kinds.Poisson",
+        "think": "queueing.kinds.Think",
+        "cautious": "queueing.kinds.Cautious",
+        "mixed": "queueing.kinds.Mixed",
+        "reopen": "queueing.kinds.Reopen",
+        "site": "sites.DynamicSite",
+        "static-site": "sites.StaticSite",
     },
 )
 __getattr__ = _BUILT_IN.class_named

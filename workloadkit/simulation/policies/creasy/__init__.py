@@ -5,9 +5,16 @@ from math import inf
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.overtaking import Backfilling, overtaking_of
-from workloadkit.simulation.policies.policy import check_types
+from workloadkit.simulation.engine import JobView, Scheduler
+from workloadkit.simulation.policies.creasy.kernel import bonus, priority
+from workloadkit.simulation.policies.easy import OrderedScheduler
+from workloadkit.simulation.policies.policy import (
+    AS_USUAL,
+    Backfilling,
+    Overtaking,
+    check_types,
+    overtaking_of,
+)
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -26,7 +33,7 @@ class Creasy(Backfilling):
         Weight of criticality, not negative; with 0 this is EASY. The default is the largest value
         of the source, beyond which results changed little.
     spare, strict
-        As in `workloadkit.simulation.policies.overtaking.Backfilling`.
+        As in `workloadkit.simulation.policies.policy.Backfilling`.
 
     References
     ----------
@@ -48,12 +55,28 @@ class Creasy(Backfilling):
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
-        from workloadkit.simulation.policies.creasy.plain import CreasyScheduler
-
         return CreasyScheduler(self.alpha, overtaking_of(self))
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy in the compiled engine, for one simulation."""
-        from workloadkit.simulation.policies.creasy.compiled import CompiledCreasy
+        from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
 
         return CompiledCreasy(workload, rules, self.alpha, overtaking=overtaking_of(self))
+
+
+# CREASY in plain Python.
+
+
+class CreasyScheduler(OrderedScheduler):
+    """EASY in the order of the priorities at the beginning of a pass."""
+
+    def __init__(self, alpha: float, overtaking: Overtaking = AS_USUAL) -> None:
+        super().__init__(overtaking=overtaking)
+        self.bonus = bonus(alpha)
+
+    def in_order(self) -> list[JobView]:
+        """Return the waiting jobs by priority, ties by arrival."""
+        return sorted(self.queue, key=self._priority, reverse=True)  # stable with reverse, too
+
+    def _priority(self, job: JobView) -> float:
+        return priority(self.bonus, self.now - job.submit, job.estimate)

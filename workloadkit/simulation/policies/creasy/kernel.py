@@ -12,10 +12,26 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
-from workloadkit.simulation.policies.creasy import priority as priorities
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED, N_WAITING
+
+# The priority of jobs under CREASY.
+
+
+def priority(bonus, waited, estimate):
+    """Return the priority of a job [min]; `bonus` is that at response time 0 [1]_, eq. 5.4.
+
+    .. [1] E. Shmueli, PhD thesis, The Hebrew University of Jerusalem, 2008.
+    """
+    stretch = 0.05 * ((waited + estimate) / 60) + 1
+    return bonus / (stretch * stretch) + waited / 60
+
+
+def bonus(alpha):
+    """Return the priority of a job with response time 0. [min]."""
+    return alpha * 0.04
+
 
 # An exact bound of a sum, times this, is a bound of the rounded sum.
 ROUNDING = 1 + 1e-12
@@ -23,7 +39,7 @@ ROUNDING = 1 + 1e-12
 # Place in Queue.at: the first new job to examine.
 LOOK = MORE
 
-_priority = inline(priorities.priority)
+_priority = inline(priority)
 
 
 class Ring(NamedTuple):

@@ -5,28 +5,23 @@ before another one started is never behind its present best: it is kept, and tes
 """
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline, kernel
-from workloadkit.simulation.classes import Classes
-from workloadkit.simulation.machine.ledger import (
-    FREE,
-    ends_in_time,
-    has_room,
-    is_spare,
-    may_pass,
-)
+from workloadkit.simulation.classes import Classes, sort_into_classes
+from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare, may_pass
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
+from workloadkit.simulation.policies.creasy import kernel as priorities
 from workloadkit.simulation.policies.creasy import kernel as ring
-from workloadkit.simulation.policies.creasy import priority as priorities
-from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring
-from workloadkit.simulation.policies.dynamic import AGAIN, MORE, SMALLEST, Queue
+from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring, bonus
+from workloadkit.simulation.policies.dynamic import AGAIN, MORE, SMALLEST, LongQueuePolicy, Queue
 from workloadkit.simulation.queue import margin, set_leaf
 from workloadkit.simulation.state import State
+from workloadkit.simulation.workload import Rules, Workload
 
 # The head is searched among so many of the first to arrive, then by the trees.
 FIRST = 64
@@ -244,3 +239,36 @@ def _ceiling(bonus, longest, shortest, estimate):
 
 
 register_functions(CreasyTrees, sys.modules[__name__])
+
+
+# CREASY in the compiled engine.
+
+
+class CompiledCreasy(LongQueuePolicy):
+    """EASY in the order of the jobs' priorities.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    alpha : float
+        Weight of criticality.
+    **how
+        Of `LongQueuePolicy`.
+    """
+
+    trees: ClassVar[Any] = sys.modules[__name__]
+    tree_part: ClassVar[type] = CreasyTrees
+
+    def __init__(self, workload: Workload, rules: Rules, alpha: float, **how: Any) -> None:
+        super().__init__(workload, rules, **how)
+        self.bonus = bonus(float(alpha))
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        return self.with_queue(state, Ring(self.empty_queue(state), self.bonus))
+
+    def classify(self, state: State) -> Classes:
+        """Return the classes of the jobs: those of equal size."""
+        procs = state.jobs.procs
+        return sort_into_classes(procs, np.zeros(procs.size, np.int64), 1, state.jobs.submit.dtype)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
+from workloadkit.simulation.compiled_orders import by_arrival, ranks
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -26,6 +27,7 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.kernel import (
     FIRST,
     HEAD,
@@ -33,7 +35,9 @@ from workloadkit.simulation.policies.easy.kernel import (
     LOOK,
     PATIENCE,
     SettledList,
+    new_line,
 )
+from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.settled import in_turn
 from workloadkit.simulation.queue import (
     BLOCK,
@@ -47,6 +51,7 @@ from workloadkit.simulation.queue import (
     set_leaf,
 )
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING, State
+from workloadkit.simulation.workload import Rules, Workload
 
 # Places in EasyTrees.at: the head of the queue, -1 for none; whether all waiting jobs must be
 # examined; whether the reservation is known.
@@ -295,3 +300,77 @@ def _next_hit(state, c, leaf, limit):
 
 
 register_functions(EasyTrees, sys.modules[__name__])
+
+
+# EASY in a settled order, in the compiled engine.
+
+# A queue longer than this is searched by trees, until it is half as long. Measured: for shorter
+# ones, an examination of each waiting job is faster; for much longer ones, much slower.
+LONG_QUEUE = 512
+# Building the trees takes about as long as this many examinations for each job of the log. As much
+# time is first spent on lists of longer queues: few logs have such queues for long.
+EXAMINATIONS = 16
+
+
+class CompiledEasy(CompiledPolicy):
+    """One reservation, and backfilling.
+
+    Parameters
+    ----------
+    workload : Workload
+    rules : Rules
+    order, backfill_order : NamedTuple or None
+        See `orders`; None for no backfilling.
+    overtaking : Overtaking
+        Which jobs may overtake.
+    long_queue, patience : int
+        See the constants.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        rules: Rules,
+        order: Any,
+        backfill_order: Any,
+        overtaking: Overtaking = AS_USUAL,
+        *,
+        long_queue: int = LONG_QUEUE,
+        patience: int = EXAMINATIONS,
+    ) -> None:
+        super().__init__(workload, rules)
+        self.orders = order, order if backfill_order is None else backfill_order
+        self.backfills, self.overtaking = backfill_order is not None, overtaking
+        self.long_queue, self.patience = long_queue, patience
+        self.forest: Any = None
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        self.forest = None  # a forest that still contains jobs cannot be reused
+        order, backfill_order = self.orders
+        n_jobs = state.jobs.submit.size
+        how: dict[str, Any] = {"backfills": self.backfills, "long_queue": n_jobs, "patience": 1}
+        if self.jobs_are_known or by_arrival(order, backfill_order):
+            rank = ranks(state, order)
+            backfill_rank = rank if backfill_order is order else ranks(state, backfill_order)
+            in_turn = not self.backfills and bool((rank[1:] > rank[:-1]).all())
+            if not in_turn and self.jobs_are_known and self.hardware.kinds(state.jobs) is not None:
+                # a list in the order of arrival, changed only at its ends, needs no trees
+                patience = self.patience * n_jobs if self.backfills else 0
+                how |= {"long_queue": self.long_queue, "patience": patience}
+        else:
+            how["orders"] = self.orders
+            rank = np.empty(n_jobs)
+            backfill_rank = rank if backfill_order is order else np.empty(n_jobs)
+        line = new_line(rank, backfill_rank, **how)
+        return state._replace(policy=line, **self.overtaking._asdict())
+
+    def go_on(self, state: State) -> State:
+        """Switch to trees when the queue has become long, or back to the list."""
+        if isinstance(state.policy, EasyTrees):
+            self.forest = state.policy.forest
+            return state._replace(policy=as_line(state))
+        if self.forest is None:
+            self.forest = grow(state, self.hardware.kinds(state.jobs))
+        few = min(self.long_queue, state.at[N_WAITING]) // 2
+        return state._replace(policy=as_trees(state, self.forest, few))

@@ -1,15 +1,26 @@
 """A genetic algorithm that orders the queue by the utility of its jobs."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from workloadkit.errors import ParameterError
-from workloadkit.simulation.engine import Scheduler
+from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulation.engine import JobView, Scheduler
+from workloadkit.simulation.orders import ratio, settled
+from workloadkit.simulation.policies.arrivals import new_arrivals
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.easy import OrderedScheduler
+from workloadkit.simulation.policies.genetic.evaluation import SearchSettings, new_search
+from workloadkit.simulation.policies.genetic.evolution import Order, earned_by_easy, evolve
+from workloadkit.simulation.policies.genetic.search import N_SEARCHES, SINCE, Evolved
 from workloadkit.simulation.policies.policy import check_types
-from workloadkit.simulation.policies.queue_priority import QueuePriority
+from workloadkit.simulation.policies.priority_fifo import QueuePriority
+from workloadkit.simulation.state import ARRIVED, State
 from workloadkit.simulation.workload import Rules, Workload
+from workloadkit.utility import value_at
 
 #: Upper limits of a search.
 LONGEST_WINDOW, MOST_INDIVIDUALS = 10_000, 1_000
@@ -96,17 +107,155 @@ class Genetic(QueuePriority):
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
-        from workloadkit.simulation.policies.genetic.plain import GeneticScheduler
-
         return GeneticScheduler(self)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy in the compiled engine, for one simulation."""
-        from workloadkit.simulation.policies.genetic.compiled import CompiledGenetic
-
         return CompiledGenetic(self, workload, rules)
 
     def warn_of_queues(self, queues: set[int]) -> None:
         """Warn if `queues` names queues without jobs."""
         if self.queues:
             self.warn_of_equals(queues)
+
+
+# EASY in an order that a genetic search finds at each pass, in plain Python.
+
+
+class GeneticScheduler(OrderedScheduler):
+    """The genetic algorithm in plain Python."""
+
+    def __init__(self, policy: Genetic) -> None:
+        super().__init__()
+        self.policy, self.n_searches = policy, 0
+
+    def in_order(self) -> list[JobView]:
+        """Return the waiting jobs in the best order found for this pass."""
+        queue, policy = self.queue.copy(), self.policy
+        window, rest = queue[: policy.window], queue[policy.window :]
+        free = self._at.machine - self.used  # searches ignore outages
+        in_vain = not any(map(self.fits, queue)) or sum(job.procs for job in queue) <= free
+        if in_vain or len(window) == 1 or not any(map(self.earns, window)):
+            return queue
+        self.n_searches += 1
+        earned = partial(
+            earned_by_easy,
+            now=self.now,
+            free=free,
+            running=[(job.start + job.estimate, job.procs) for job in self.running],
+            utility_at=self.utility_at,
+        )
+        best = evolve(
+            self.seeds(window),
+            earned,
+            individuals=policy.individuals,
+            generations=policy.generations,
+            mutation=policy.mutation,
+            rng=self.rng,
+        )
+        return best + rest
+
+    def earns(self, job: JobView) -> bool:
+        """Whether a job would earn anything if it started now; if not, it never will."""
+        read = self.now + job.estimate if self.utility_at == "turnaround" else self.now
+        return value_at(job.utility, read - job.submit) > 0
+
+    def seeds(self, window: Order) -> Iterator[Order]:
+        """Yield the four orders that are not random."""
+
+        def worth(job: JobView) -> float:
+            return value_at(job.utility, self.now - job.submit)
+
+        def worth_per_hour(job: JobView) -> float:
+            return ratio(worth(job), float(job.procs) * float(job.estimate) / 3600)
+
+        yield window
+        yield sorted(window, key=lambda job: self.policy.priority(job.queue))
+        yield sorted(window, key=worth_per_hour, reverse=True)  # stable with reverse, too
+        yield sorted(window, key=worth, reverse=True)
+
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+        """Warn of missing utility functions or queues: now all jobs are known."""
+        if not any(job.utility for job in jobs):
+            raise WorkloadError(WITHOUT_UTILITIES)
+        self.policy.warn_of_queues({job.queue for job in jobs})
+        return super().columns(jobs)
+
+    def history(self) -> dict[str, Any]:
+        """Return the number of searches."""
+        return {"searches": self.n_searches}
+
+
+# EASY in an order that a genetic search finds at each pass, in the compiled engine.
+
+# Searches after which the loop returns, so that the process can be interrupted.
+RETURN_INTERVAL = 64
+
+
+class CompiledGenetic(CompiledPolicy):
+    """EASY in orders that a genetic search finds.
+
+    Parameters
+    ----------
+    policy : Genetic
+    workload : Workload
+    rules : Rules
+    return_interval : int
+        See the constant.
+    """
+
+    def __init__(
+        self,
+        policy: Genetic,
+        workload: Workload,
+        rules: Rules,
+        *,
+        return_interval: int = RETURN_INTERVAL,
+    ) -> None:
+        super().__init__(workload, rules)
+        if workload.utilities is None:
+            raise WorkloadError(WITHOUT_UTILITIES)
+        self.policy, self.utilities, self.return_interval = (
+            policy,
+            workload.utilities,
+            return_interval,
+        )
+
+    def begin(self, state: State) -> State:
+        """Return the state with an empty queue."""
+        policy, n_jobs, users = self.policy, state.jobs.submit.size, self.workload.users
+        at_start = self.workload.utility_at == "start"
+        how = policy.individuals, policy.generations, float(policy.mutation), at_start
+        search = new_search(
+            SearchSettings(*how),
+            self.utilities,
+            self.rng,
+            length=min(policy.window, n_jobs),
+            capacity=state.ends.size,
+            dtype=state.jobs.submit.dtype,
+        )
+        evolved = Evolved(
+            queue=new_arrivals(n_jobs),
+            line=np.empty(n_jobs, np.int64),
+            priority=settled("urgency", policy.urgent_queues),
+            valued=np.arange(n_jobs) if users is None else users.tables.row,
+            machine=self.rules.machine,
+            search=search,
+            return_interval=self.return_interval,
+            at=np.zeros(2, np.int64),
+        )
+        return state._replace(policy=evolved)
+
+    def go_on(self, state: State) -> State:
+        """Reset the count of searches."""
+        state.policy.at[SINCE] = 0
+        return state
+
+    def columns(self, state: State) -> Mapping[str, Any]:
+        """Warn if `queues` names queues without jobs."""
+        self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
+        return super().columns(state)
+
+    def history(self, state: State) -> Mapping[str, Any]:
+        """Return the number of searches."""
+        return {"searches": int(state.policy.at[N_SEARCHES])}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.utility import value_at
-from workloadkit.simulation.running import find_shadow, insert_end
+from workloadkit.simulation.queue import find_shadow, insert_end
 from workloadkit.utility import Utilities
 
 # Places in Search.at: jobs in the window, running jobs, processors that none of them holds.

@@ -9,8 +9,7 @@ fits, reservations are not computed.
 
 import sys
 
-from workloadkit._kernels.compile import bare, in_python, inline, kernel, uncached
-from workloadkit._kernels.reference import by_reference
+from workloadkit._kernels.compile import bare, by_reference, in_python, inline, kernel, uncached
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
@@ -20,7 +19,7 @@ from workloadkit.simulation.machine.ledger import (
 )
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.policies.multi_queue.part import (
+from workloadkit.simulation.policies.multi_queue.reservations import (
     BEGUN,
     DEMOTED,
     IDLE,
@@ -37,8 +36,9 @@ from workloadkit.simulation.policies.multi_queue.part import (
     SETTLED,
     UNSET,
     Partitions,
+    find_reservations,
+    put_back,
 )
-from workloadkit.simulation.policies.multi_queue.reservations import find_reservations, put_back
 from workloadkit.simulation.state import N_RUNNING
 
 

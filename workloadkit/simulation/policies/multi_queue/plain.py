@@ -6,7 +6,7 @@ from typing import Any
 
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.policies.multi_queue.partitions import (
+from workloadkit.simulation.policies.multi_queue.compiled import (
     PartitionProfile,
     Reservation,
     share_out,

@@ -15,13 +15,13 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import check_frozen
 from workloadkit.simulation.orders import SCORE, SCORED, Order, Scoring, VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.easy.compiled import CompiledEasy
+from workloadkit.simulation.policies.easy.trees import CompiledEasy
 from workloadkit.simulation.policies.order import Order as OrderPolicy
 from workloadkit.simulation.policies.order import Score, kernel
 from workloadkit.simulation.policies.order.expression import OF_LOG
 from workloadkit.simulation.policies.order.plain import check_log
-from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
-from workloadkit.simulation.policies.varying.compiled import (
+from workloadkit.simulation.policies.reservations import CompiledReservations
+from workloadkit.simulation.policies.varying import (
     PATIENCE_WITH_SCORES,
     CompiledVarying,
 )

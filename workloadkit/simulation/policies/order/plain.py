@@ -10,8 +10,9 @@ from workloadkit._kernels.floats import in_floats
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.orders import as_number, refused_errors
-from workloadkit.simulation.policies.easy.plain import OrderedScheduler
-from workloadkit.simulation.policies.order import Score
+from workloadkit.simulation.policies.easy import Easy, OrderedScheduler
+from workloadkit.simulation.policies.fcfs import Fcfs
+from workloadkit.simulation.policies.order import Order, Score
 from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two
 from workloadkit.simulation.policies.order.expression import (
     ADD,
@@ -21,7 +22,8 @@ from workloadkit.simulation.policies.order.expression import (
     NUMBER,
     Program,
 )
-from workloadkit.simulation.policies.overtaking import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
+from workloadkit.simulation.policies.reservations import Reservations
 
 
 class ScoredScheduler(OrderedScheduler):
@@ -236,3 +238,38 @@ class UserWork:
 
 def _work(job: JobView) -> float:
     return float(job.prediction) * job.procs
+
+
+# Policies that consider the tiers of partitions first.
+
+_HIGHEST_FIRST = "-tier"
+
+
+def knows_tiers(policy: Any) -> bool:
+    """Whether a policy considers tiers, by itself or as `in_tiers`."""
+    if isinstance(policy, Order):
+        return any(isinstance(score, Score) and "tier" in score.features for score in policy.scores)
+    return in_tiers(policy) is not policy
+
+
+def in_tiers(policy: Any) -> Any:
+    """Return a policy in the order of (tier, arrival); one in another order is unchanged.
+
+    Examples
+    --------
+    >>> ordered = in_tiers(Reservations(4))
+    >>> ordered.name, ordered.score, ordered.reservations
+    ('order', '-tier', 4)
+    >>> in_tiers(Easy(backfill="arrival")) == in_tiers(Easy())
+    True
+    """
+    if type(policy) is Easy and policy.backfill in ("same", "none", policy.order):
+        backfill = "none" if policy.backfill == "none" else "same"
+        names = ("reservations", "spare", "strict")
+        how = {name: getattr(policy, name) for name in names}
+        return Order(_HIGHEST_FIRST, backfill=backfill, **how)
+    if type(policy) is Fcfs:
+        return Order(_HIGHEST_FIRST, backfill="none")
+    if type(policy) is Reservations:
+        return Order(_HIGHEST_FIRST, reservations=policy.depth)
+    return policy

@@ -1,14 +1,18 @@
 """Self-adaptive parameterization: a scheduler that selects its policy by simulation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, fsum, inf
 from typing import Any, ClassVar, Literal
 
 from workloadkit.errors import ParameterError, check_choice, quoted
-from workloadkit.simulation.engine import Scheduler
+from workloadkit.parameters import describe
+from workloadkit.simulation.engine import Job, JobView, Scheduler, User
+from workloadkit.simulation.plain.ahead import Ahead, planned_copy
 from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
-from workloadkit.simulation.policies.policy import Policy, check_types
+from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
+from workloadkit.simulation.policies.policy import Policy, check_types, plain_form
 from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
@@ -126,8 +130,6 @@ class SelfAdaptive:
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
-        from workloadkit.simulation.policies.self_adaptive.plain import SelfAdaptiveScheduler
-
         return SelfAdaptiveScheduler(self)
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
@@ -135,3 +137,244 @@ class SelfAdaptive:
         from workloadkit.simulation.policies.self_adaptive.compiled import CompiledSelfAdaptive
 
         return CompiledSelfAdaptive(self, workload, rules)
+
+
+# The weekly decisions of self-adaptive parameterization.
+
+
+def label(policy: Policy) -> Any:
+    """Return the label of a policy in the history: a number of partitions, or its name."""
+    return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
+
+
+class Decisions:
+    """The decisions at the starts of the weeks.
+
+    Parameters
+    ----------
+    policy : SelfAdaptive
+    """
+
+    def __init__(self, policy: SelfAdaptive) -> None:
+        self.policy = policy
+        self.present = 0  # index of the active candidate
+        self.tests = 0
+        self.changes: list[dict[str, Any]] = []
+
+    def are_due(self, ended: Sequence[tuple[Any, Any]]) -> bool:
+        """Whether candidates are to be simulated after a week in which such jobs ended."""
+        return bool(ended) and self.mean(ended) > self.policy.threshold
+
+    def mean(self, ended: Sequence[tuple[Any, Any]]) -> float:
+        """Return the mean of the measure over jobs given as (wait, run); inf without jobs."""
+        measure = MEASURES[self.policy.measure]
+        if not ended:
+            return inf
+        return fsum(measure(wait, run) for wait, run in ended) / len(ended)
+
+    def take_best(self, means: list[float], second: Any, week: int) -> bool:
+        """Select the candidate with the smallest mean; return whether it is another one."""
+        self.tests += 1
+        before, least = self.present, min(means)
+        if means[before] > least:
+            self.present = means.index(least)
+            names = [label(policy) for policy in self.policy.policies]
+            finite = [None if mean == inf else mean for mean in means]
+            self.changes.append(
+                {
+                    "second": second,
+                    "week": week,
+                    "from": names[before],
+                    "to": names[self.present],
+                    "measures": dict(zip(map(str, names), finite, strict=True)),
+                }
+            )
+        return self.present != before
+
+    def history(self, duration: Any) -> dict[str, Any]:
+        """Return the decisions of a simulation of this length [s]."""
+        weeks = ceil(duration / WEEK)
+        return {"weeks": weeks, "tests": self.tests, "changes": self.changes}
+
+
+# Self-adaptive parameterization in plain Python: a simulation inside the simulation.
+
+
+class SelfAdaptiveScheduler(Scheduler):
+    """Self-adaptive parameterization in plain Python: a simulation inside the simulation.
+
+    Parameters
+    ----------
+    policy : SelfAdaptive
+    """
+
+    bears_holds = False
+
+    def __init__(self, policy: SelfAdaptive) -> None:
+        super().__init__()
+        self.policy = policy
+        self.decisions = Decisions(policy)
+        self.inner, *_ = [plain_form(candidate) for candidate in policy.policies]
+        self.ended: list[JobView] = []
+        self.first: Any = None
+        self.week = 0  # weeks that are over
+        self.alarm: Any = -inf  # time of the next wake-up, -inf for none
+
+    @property
+    def queue(self) -> list[JobView]:
+        """The waiting jobs, in the order of arrival: the queue of the active candidate."""
+        return self.inner.queue
+
+    @queue.setter
+    def queue(self, jobs: list[JobView]) -> None:
+        self.inner.queue = jobs
+
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+        """Return the candidates' columns for each job."""
+        return self.inner.columns(jobs)
+
+    def history(self) -> dict[str, Any]:
+        """Return the number of weeks, of weeks with simulations, and the changes."""
+        ends = (job._record.end for job in self._at.jobs if not job._record.left)
+        last = max(ends, default=self.first)
+        return self.decisions.history(0 if last is None else last - self.first)
+
+    def job_arrives(self, job: JobView) -> None:
+        """Pass the job to the active candidate."""
+        if self.first is None:
+            self.first = self.now
+            self._attach(self.inner)
+        elif self.alarm == -inf:  # the weeks since the last job are over
+            passed = ceil((self.now - self.first) / WEEK) - 1
+            self.week = max(self.week, passed)
+        self.inner.job_arrives(job)
+        self._set_alarm()
+
+    def job_ends(self, job: JobView) -> None:
+        """Record the service of a job."""
+        if self.now > self.first + self.week * WEEK:
+            self.ended.append(job)
+        self.inner.job_ends(job)
+
+    def job_interrupted(self, job: JobView) -> None:
+        """Pass the job to the active candidate."""
+        self.inner.job_interrupted(job)
+
+    def job_leaves(self, job: JobView) -> None:
+        """Pass the job to the active candidate."""
+        self.inner.job_leaves(job)
+
+    def processors_down(self, count: int) -> None:
+        """Notify the active candidate."""
+        self.inner.processors_down(count)
+
+    def processors_up(self, count: int) -> None:
+        """Notify the active candidate."""
+        self.inner.processors_up(count)
+
+    def prediction_renewed(self, job: JobView, before: Any) -> None:
+        """Notify the active candidate."""
+        self.inner.prediction_renewed(job, before)
+
+    def plans_void(self) -> None:
+        """Notify the active candidate."""
+        self.inner.plans_void()
+
+    def allocate(self) -> None:
+        """Let the active candidate allocate; at the start of a week, after the decision."""
+        if self.first is not None and self.now < self.next_week:
+            self.inner.allocate()
+            self._set_alarm()
+
+    @property
+    def next_week(self) -> Any:
+        """Start of the next week. [s]."""
+        return self.first + (self.week + 1) * WEEK
+
+    def wake_up(self) -> None:
+        """Start a week: simulate the candidates if the previous week exceeded the threshold."""
+        self.alarm = -inf
+        if isinstance(self.inner, MultiQueueScheduler):
+            self.inner.turn_week()
+        self.week += 1
+        served = (job for job in self.ended if job._record.leaves is None)
+        fared = [(job.start - job.submit, job.run) for job in served]
+        self.ended = []
+        if (self.queue or self.running) and self.decisions.are_due(fared):
+            means = [self._simulated(policy) for policy in self.policy.policies]
+            if self.decisions.take_best(means, self.now, self.week):
+                self._change_to(self.policy.policies[self.decisions.present])
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        """Request a wake-up next week, unless no job is there, or the others wait for ever."""
+        goes_on = self.running or (self.queue and not self._at.is_idle)
+        if self.alarm < self.next_week and goes_on:
+            self.alarm = self.next_week
+            self.sleep(self.alarm - self.now)
+
+    def _attach(self, scheduler: Scheduler) -> None:
+        """Attach a scheduler to this simulation and this queue."""
+        scheduler._simulation, scheduler.queue = self._simulation, self.queue
+        self.inner = scheduler
+
+    def _change_to(self, policy: Policy) -> None:
+        """Switch to another candidate, which receives the waiting jobs as if they arrived now."""
+        if isinstance(self.inner, MultiQueueScheduler) and isinstance(policy, MultiQueue):
+            self.inner.repartition(policy.partitions)
+            return
+        waiting = self.queue
+        self.release()
+        self.inner = plain_form(policy)
+        self.inner._simulation, self.queue = self._simulation, []
+        for job in waiting:
+            self.inner.job_arrives(job)
+
+    def _simulated(self, policy: Policy) -> float:
+        """Return the mean of the measure if a policy served the coming weeks."""
+        until = self.now + self.policy.weeks * WEEK
+        scheduler, hardware = plain_form(policy), self._at.hardware.without_outages()
+        simulation = Ahead(
+            self._at,
+            hardware,
+            scheduler,
+            [*self._forecast(User(), until)],
+            passes="event" if self._at.by_event else "instant",
+            utility_at=self.utility_at,
+        )
+        copies = simulation.copies
+        present = self.inner
+        if isinstance(scheduler, MultiQueueScheduler) and isinstance(present, MultiQueueScheduler):
+            n_partitions = scheduler.n_partitions
+            scheduler.continue_from(present, copies)
+            if n_partitions != present.n_partitions:
+                scheduler.repartition(n_partitions)
+        elif policy == self.policy.policies[self.decisions.present]:
+            scheduler.continue_from(present, copies)
+        scheduler.sleep(0)
+        jobs = [*simulation.running]
+        simulation.go()
+        jobs += simulation.jobs
+        return self.decisions.mean(
+            [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
+        )
+
+    def _forecast(self, submitter: User, until: Any) -> Iterator[Job]:
+        """Yield the jobs that are assumed to arrive until then."""
+        length = self.policy.weeks * WEEK
+        if self.policy.forecast == "replay":
+            past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
+            # new jobs with new numbers: jobs of one second keep their order
+            for number, job in enumerate(past, 1):
+                copy = planned_copy(job, submitter)
+                copy.submit, copy.number = job.submit + length, number
+                yield copy
+        elif self.policy.forecast == "actual":
+            if self._at.predictor is not None:
+                raise ParameterError(ONLY_REPLAYED)
+            for user in self._at.users:
+                if (jobs := user.known_jobs()) is None:
+                    raise ParameterError(ONLY_REPLAYED)
+                yield from (
+                    planned_copy(job, submitter) for job in jobs if self.now < job.submit <= until
+                )

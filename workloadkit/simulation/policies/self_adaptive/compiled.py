@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import by_reference, kernel
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.agenda import SIZE
+from workloadkit.simulation.agenda import SIZE, is_wake_up, take_due, take_first
 from workloadkit.simulation.loop import resume
+from workloadkit.simulation.mechanisms import WAKE_UP, perform_action
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, SelfAdaptive
-from workloadkit.simulation.policies.self_adaptive.decisions import Decisions
-from workloadkit.simulation.policies.self_adaptive.first_submission import wait_for_first
+from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
 from workloadkit.simulation.state import (
     ARRIVED,
     N_RUNNING,
@@ -29,6 +29,24 @@ from workloadkit.simulation.state import (
     waiting_jobs,
 )
 from workloadkit.simulation.workload import Rules, Workload
+
+# The first submission of users who react.
+
+
+@kernel
+def wait_for_first(users, jobs, by_event):
+    """Wake users until one is about to submit a job; return whether any event is left."""
+    users, jobs = by_reference(users), by_reference(jobs)
+    agenda = users.agenda
+    while agenda.at[SIZE] > 0 and is_wake_up(agenda):
+        now, n_due = agenda.time[0], 1
+        if by_event:
+            agenda.due[0] = take_first(agenda)
+        else:
+            n_due = take_due(agenda, now)
+        for i in range(n_due):
+            perform_action(users, jobs, WAKE_UP, -1 - agenda.due[i], 0, now)
+    return agenda.at[SIZE] > 0
 
 
 class CompiledSelfAdaptive(CompiledPolicy):

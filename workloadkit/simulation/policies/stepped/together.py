@@ -11,8 +11,7 @@ from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.loop import go_on, play
 from workloadkit.simulation.policies.arrivals import COUNT
-from workloadkit.simulation.policies.stepped.compiled import PausedState
-from workloadkit.simulation.policies.stepped.kernel import FOLLOWED, GIVEN, PENDING
+from workloadkit.simulation.policies.stepped.kernel import FOLLOWED, GIVEN, PENDING, PausedState
 from workloadkit.simulation.state import State
 
 

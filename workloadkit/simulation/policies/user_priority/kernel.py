@@ -16,9 +16,27 @@ from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
-from workloadkit.simulation.policies.user_priority import priority as priorities
 from workloadkit.simulation.queue import unlink
 from workloadkit.simulation.state import ARRIVED
+
+# Priorities of users and jobs under the User Priority Scheduler.
+
+#: A job that has waited this long has as much priority as the first user gives. [s]
+FULL_WAIT = 14400
+
+
+def priority(alpha_user, place, waited):
+    """Priority of a job of the user at a place, 1, 2, …, in the order of the users [1]_.
+
+    .. [1] N. Zakay, PhD thesis, The Hebrew University of Jerusalem, 2018.
+    """
+    return alpha_user * (1 / place) + (1 - alpha_user) * waited / FULL_WAIT
+
+
+def work(estimate, procs):
+    """Work of a job. [processor seconds]."""
+    return float(estimate) * procs
+
 
 # Whole numbers up to this, and their sums, are exact in float64.
 EXACT = 2.0**53
@@ -27,7 +45,7 @@ EXACT = 2.0**53
 # next job; the smallest job that was refused.
 N_LISTED, PLACE, NEXT, LEAST = MORE, MORE + 1, MORE + 2, MORE + 3
 
-_priority, _work = inline(priorities.priority), inline(priorities.work)
+_priority, _work = inline(priority), inline(work)
 
 
 class UserRanking(NamedTuple):

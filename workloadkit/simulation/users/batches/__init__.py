@@ -17,7 +17,7 @@ from workloadkit.clock import WEEK
 from workloadkit.dependencies import Activities
 from workloadkit.errors import WorkloadError
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.populations.present import Incarnations, Present
+from workloadkit.simulation.populations.population import Incarnations, Present
 
 
 class BatchContext:

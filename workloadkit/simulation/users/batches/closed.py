@@ -1,15 +1,52 @@
 """Users who submit their jobs one at a time."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from workloadkit.dependencies import NONE, Activities
-from workloadkit.errors import check_choice
+from workloadkit.errors import ParameterError, check_choice, quoted
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.populations.present import Present
-from workloadkit.simulation.users.batches.adjusted import Adjusted
+from workloadkit.simulation.populations.population import Present
+from workloadkit.simulation.users.batches import BatchContext, BatchUser
+
+# Users who keep their recorded think and inter-arrival times.
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """Each batch arrives as long after its releasing event as in the log.
+
+    A user's first batch arrives at its recorded time. If the end of a job releases a batch, it
+    arrives its recorded think time after that end; if the last submission of the previous batch
+    does, its recorded inter-arrival time after that submission [1]_. Under the scheduler `recorded`
+    this reproduces the log: exactly if its times are whole, or fractions of seconds that floats
+    represent exactly, otherwise up to the rounding of their sums.
+
+    References
+    ----------
+    .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability
+       of performance evaluations", PhD thesis, The Hebrew University of Jerusalem, 2018, chapter
+       on feedback-based simulation, section VII.A.
+    """
+
+    name: ClassVar[str] = "adjusted"
+
+    def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
+        """Return users in plain Python, for one simulation."""
+        context = BatchContext(present, rng)
+        return [AdjustedUser(context, who) for who in range(present.users.member.size)]
+
+
+class AdjustedUser(BatchUser):
+    """A user whose batches keep their recorded think and inter-arrival times."""
+
+    def decide(self, batch: int, *, by_end: bool) -> Any:
+        """Wait the recorded think time from an end, or inter-arrival time from a submission."""
+        activities = self.context.activities
+        return self.now + (activities.think_time if by_end else activities.interarrival)[batch]
+
 
 Think = Literal["none", "recorded"]
 
@@ -82,3 +119,47 @@ def one_at_a_time(acts: Activities, *, think: bool) -> Activities:
         end=np.maximum.reduceat(acts.ended, opens) if n_users else acts.ended,
         ended=acts.ended,
     )
+
+
+# Users of a log with a custom behaviour, defined by a class.
+
+
+@dataclass(frozen=True)
+class CustomUsers:
+    """Users submit their recorded batches; a custom class decides when each arrives.
+
+    They run in the plain engine. `simulate` accepts the class itself as well.
+
+    Parameters
+    ----------
+    user : subclass of BatchUser
+        It overrides `BatchUser.decide`.
+
+    Examples
+    --------
+    Users who think for a minute, whatever they did in the log:
+
+    >>> import workloadkit as wk
+    >>> class Hasty(wk.users.BatchUser):
+    ...     def decide(self, batch, *, by_end):
+    ...         return self.now + 60
+    >>> log = {"submit": [0, 5000], "run": [10, 10], "procs": [1, 1], "user": [3, 3]}
+    >>> schedule = wk.simulate(wk.Trace.from_columns(log), "fcfs", Hasty, procs=1)
+    >>> schedule.jobs["submit"].tolist()
+    [0, 70]
+    """
+
+    name: ClassVar[str] = "own"
+
+    user: type[BatchUser]
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.user, type) and issubclass(self.user, BatchUser)):
+            raise ParameterError(
+                f"user is {quoted(self.user)}; give a subclass of workloadkit.users.BatchUser"
+            )
+
+    def plain(self, present: Present, rng: np.random.Generator) -> list[User]:
+        """Return the users, for one simulation; they share `rng`."""
+        context = BatchContext(present, rng)
+        return [self.user(context, who) for who in range(present.users.member.size)]

@@ -9,15 +9,15 @@ import numpy as np
 from workloadkit.errors import ParameterError, check_choice, check_number
 from workloadkit.parameters import Duration
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.populations.present import Present
+from workloadkit.simulation.populations.population import Present
 from workloadkit.simulation.users.batches import BatchContext
-from workloadkit.simulation.users.batches.compiled_behaviours import flow
-from workloadkit.simulation.users.batches.drawing import DrawingUser, DrawnTimes
-from workloadkit.simulation.users.batches.session_times import (
+from workloadkit.simulation.users.batches.distribution import DrawingUser, DrawnTimes
+from workloadkit.simulation.users.batches.recorded_times import (
     End,
     Recycled,
     Reinserted,
     Skipped,
+    flow,
     session_times,
 )
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit._kernels.local_time import ZoneArrays, seconds, weeks_until
-from workloadkit._kernels.shifts import WEEK
+from workloadkit._kernels.local_time import WEEK, ZoneArrays, seconds, weeks_until
 from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit.simulation.parts import by_part, register_functions
 

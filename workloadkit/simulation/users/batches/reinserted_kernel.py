@@ -18,11 +18,13 @@ from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
-from workloadkit.simulation.users.batches.fluid_kernel import arrival, begins_again, returns
-from workloadkit.simulation.users.batches.sessions_kernel import (
+from workloadkit.simulation.users.batches.fluid_kernel import (
     WEEK,
     Sessions,
+    arrival,
+    begins_again,
     first_after,
+    returns,
     when,
 )
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.populations.present import Notes, Present, no_end
+from workloadkit.simulation.populations.population import Notes, Present, no_end
 from workloadkit.simulation.synthetic import synthetic_workload
-from workloadkit.simulation.users.batches.drawing import COUNTED, DrawingUser
+from workloadkit.simulation.users.batches.distribution import COUNTED, DrawingUser
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 

@@ -21,11 +21,12 @@ from workloadkit.simulation.users.queueing.again import (
     CustomAgain,
     parse_again,
 )
-from workloadkit.simulation.users.queueing.customers import ThinkLaw, Visitors
-from workloadkit.simulation.users.queueing.pauses import (
+from workloadkit.simulation.users.queueing.customers import (
     BreakPause,
     CustomPause,
     PauseTable,
+    ThinkLaw,
+    Visitors,
     parse_pause,
 )
 from workloadkit.simulation.users.queueing.service import Law, check_service, check_sizes, law_of

@@ -9,7 +9,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.populations.present import Notes
+from workloadkit.simulation.populations.population import Notes
 from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users.queueing.again import (
     ConstantAgain,
@@ -21,11 +21,12 @@ from workloadkit.simulation.users.queueing.customers import (
     CLOSED,
     OPEN,
     ArrivalProcess,
+    BreakPause,
     Customer,
+    CustomPause,
     Shared,
     Visitors,
 )
-from workloadkit.simulation.users.queueing.pauses import BreakPause, CustomPause
 from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace

@@ -1,6 +1,6 @@
 """Compiled users of a site, whose jobs are drawn from empirical distributions.
 
-This is the mechanism of `workloadkit.simulation.users.sites.static` and `dynamic`, which describe
+This is the mechanism of `workloadkit.simulation.users.sites` and `dynamic`, which describe
 the behaviour. Numbers are drawn in the order of events: for a batch its kind, if there are kinds,
 its width, then each job, then the times between them. A job that is not repeated takes three
 numbers: size, run time and number of repetitions.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit._kernels.shifts import draw_shift, is_active, next_beginning
+from workloadkit._kernels.local_time import draw_shift, is_active, next_beginning
 from workloadkit._kernels.site_samples import (
     Samples,
     continues,
@@ -37,7 +37,7 @@ PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
 
 
 class SiteBehaviour(NamedTuple):
-    """The common behaviour; see `workloadkit.simulation.users.sites.dynamic.DynamicSite`.
+    """The common behaviour; see `workloadkit.simulation.users.sites.DynamicSite`.
 
     Parameters
     ----------

@@ -1,0 +1,236 @@
+"""What a command reports next to its result: notes, warnings, details, and progress."""
+
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from workloadkit.errors import WorkloadWarning, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+    from workloadkit.experiments.results import Results
+
+
+_is_quiet = False
+_is_verbose = False
+
+
+def set_verbosity(*, quiet: bool, verbose: bool) -> None:
+    """Set how much is reported: without notes and progress, or with details."""
+    global _is_quiet, _is_verbose
+    _is_quiet, _is_verbose = quiet, verbose
+
+
+def write_message(message: str) -> None:
+    """Write one line to stderr, also with --quiet: an error or a warning."""
+    typer.echo(printable(message), err=True)
+
+
+def note(message: str) -> None:
+    """Write one line to stderr, unless --quiet."""
+    if not _is_quiet:
+        write_message(message)
+
+
+def detail(message: str | Callable[[], str]) -> None:
+    """Write one line to stderr with --verbose; a function makes it only then."""
+    if _is_verbose:
+        write_message(message if isinstance(message, str) else message())
+
+
+def warn_in_one_line() -> None:
+    """Show the toolkit's own warnings as a line each, once; leave all others to Python."""
+    otherwise, shown = warnings.showwarning, set()
+
+    def show(message: Any, category: Any, *where: Any, **more: Any) -> None:
+        if not issubclass(category, WorkloadWarning):
+            otherwise(message, category, *where, **more)
+        elif (text := str(message)) not in shown:
+            shown.add(text)
+            write_message(f"warning: {text}")
+
+    warnings.simplefilter("always", WorkloadWarning)
+    warnings.showwarning = show
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """Show on a terminal how much is done and how long the rest will take.
+
+    Yields
+    ------
+    callable
+        To be called with how many are done, and of how many; also with what comes next, if the
+        parts have names. Until it is called, the time that has passed is shown.
+    """
+    begin = monotonic()
+    if _is_quiet or not sys.stderr.isatty():
+        yield lambda done, total, following="": None
+    else:
+        with _bar(what) as update:
+            yield update
+    detail(f"{what}: {monotonic() - begin:.1f} s")
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[..., None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.text import Text
+
+    from workloadkit._kernels.object_code import reports
+
+    class Counts(ProgressColumn):
+        """How many are done, and the time left; else the time that has passed."""
+
+        def render(self, task: Task) -> Text:
+            if not task.total:
+                return Text(_clock(task.elapsed))
+            left = "" if task.time_remaining is None else f", {_clock(task.time_remaining)} left"
+            return Text(f"{task.completed:,.0f} of {task.total:,.0f}{left}")
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(20), Counts())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(printable(what), total=None)
+
+        def compiling() -> None:
+            bar.update(task, description=f"{printable(what)}: compiling, once on this machine")
+
+        def update(done: int, total: int, following: str = "") -> None:
+            text = f"{what}: {following}" if following else what
+            bar.update(task, completed=done, total=total, description=printable(text))
+
+        reports.append(compiling)
+        try:
+            yield update
+        finally:
+            reports.remove(compiling)
+
+
+def _clock(seconds: float | None) -> str:
+    """Write a time as hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> _clock(75.2), _clock(3675)
+    ('1:15', '1:01:15')
+    """
+    minutes, rest = divmod(int(seconds or 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+# The tables of sweeps and experiments on a terminal.
+
+#: How a measure is written, and its name in the table.
+Column = tuple[Callable[[float], str], str]
+
+
+def warn_of_calibration(results: "Results") -> None:
+    """Warn of each log and reading whose recorded service no scheduler reproduces."""
+    from workloadkit.analysis.calibration import all_failed
+
+    places: dict[str, dict[str, Any]] = {}
+    for one in results.calibration:
+        place = ", reading ".join(filter(None, (one["log"], one["reading"])))
+        places.setdefault(place, {})[one["scheduler"]] = one
+    for place, calibrations in places.items():
+        if said := all_failed(calibrations):
+            write_message(f"warning: {place}: {said}")
+
+
+def print_results(results: "Results") -> None:
+    """Print the means."""
+    from workloadkit.analysis.formats import metric, metric_title
+
+    columns = {metric_title(name): (partial(metric, name), name) for name in results.metrics}
+    _print(results.table, results.axes, columns)
+
+
+def print_comparison(results: "Results", baseline: str) -> None:
+    """Print the differences of the other schedulers from one of them, run by run."""
+    from workloadkit.analysis.formats import metric, metric_title, number
+
+    for name in results.metrics:
+        difference = f"{metric_title(name)}, difference from {baseline}"
+        columns: dict[str, Column] = {difference: (partial(metric, name), "difference")}
+        columns["ratio"] = (number, "ratio")
+        _print(results.compare(name, baseline), results.axes, columns)
+
+
+def _print(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> None:
+    """Print the table of each log, users and reading, with a heading if there are several."""
+    shown = ["load", "scheduler"] if table["load"].notna().any() else ["scheduler"]
+    outer = [axis for axis in axes if axis not in ("load", "scheduler")]
+    several = [axis for axis in outer if table[axis].nunique() > 1]
+    if not several:
+        _print_one(table, shown, columns)
+        return
+    for place, part in table.groupby(several, sort=False):
+        names = (f"{axis} {name}" for axis, name in zip(several, place, strict=True))
+        typer.echo(", ".join(names))
+        _print_one(part, shown, columns)
+
+
+def _print_one(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> None:
+    """Print a table, or one for each column if it is too wide."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console()
+    whole = _laid_out(table, axes, columns)
+    width = Measurement.get(console, console.options.update(max_width=1000), whole).maximum
+    if width <= console.width:
+        console.print(whole)
+        return
+    for title, column in columns.items():
+        console.print(_laid_out(table, axes, {title: column}))
+
+
+def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> "Table":
+    """Lay out a table: a row for each group of runs; a second if runs saturate, of the others."""
+    from rich import box
+    from rich.table import Table
+
+    from workloadkit.analysis.formats import of_runs
+
+    laid_out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for axis in axes:
+        laid_out.add_column(axis, justify="right" if axis == "load" else "left", overflow="fold")
+    saturates = bool((table["saturated"] > 0).any())
+    if saturates:
+        laid_out.add_column("runs")
+    for title in columns:
+        laid_out.add_column(title, justify="right", no_wrap=len(columns) == 1)
+    for row in table.to_dict("records"):
+        places = [_place(row[axis]) for axis in axes]
+        saturated = int(row["saturated"]) if row["saturated"] > 0 else 0
+        runs, others = of_runs(row["runs"], saturated)
+        cells = (_interval(write, name, row) for write, name in columns.values())
+        laid_out.add_row(*places, *([runs] if saturates else []), *cells)
+        if saturated:
+            cells = (_interval(write, f"{name}_others", row) for write, name in columns.values())
+            laid_out.add_row(*places, others, *cells)
+    return laid_out
+
+
+def _place(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "the log's" if value is None or math.isnan(value) else f"{value:g}"
+
+
+def _interval(write: Callable[[float], str], name: str, row: dict[str, Any]) -> str:
+    """Return a value with its interval, if there is one."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    return write(value) + ("" if math.isnan(low) else f" [{write(low)}, {write(high)}]")

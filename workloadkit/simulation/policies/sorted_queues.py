@@ -1,0 +1,47 @@
+"""Shortest job first, by the estimates, with EASY's backfilling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloadkit.simulation.policies.easy import Ordered
+
+
+@dataclass(frozen=True)
+class Sjf(Ordered):
+    """EASY on a queue in the order of the estimates, the shortest first."""
+
+    name: ClassVar[str] = "sjf"
+    order: ClassVar[str] = "sjf"
+
+
+# Longest job first, by the estimates, with EASY's backfilling.
+
+
+@dataclass(frozen=True)
+class Ljf(Ordered):
+    """EASY on a queue in the order of the estimates, the longest first."""
+
+    name: ClassVar[str] = "ljf"
+    order: ClassVar[str] = "ljf"
+
+
+# Smallest job first, with EASY's backfilling.
+
+
+@dataclass(frozen=True)
+class Smallest(Ordered):
+    """EASY on a queue in the order of the processors needed, the fewest first."""
+
+    name: ClassVar[str] = "smallest"
+    order: ClassVar[str] = "smallest"
+
+
+# Largest job first, with EASY's backfilling.
+
+
+@dataclass(frozen=True)
+class Largest(Ordered):
+    """EASY on a queue in the order of the processors needed, the most first."""
+
+    name: ClassVar[str] = "largest"
+    order: ClassVar[str] = "largest"
