@@ -1,4 +1,4 @@
-"""Closed users and open jobs at one exponential server: solution and derivatives, as arrays.
+"""Closed users and open jobs at one exponential server, as arrays: solution and derivatives.
 
 Open jobs leave the share idle = 1 − lam S of the server. For closed users, this is equivalent to a
 server without open jobs and with mean service time s = S / idle; a = Z / s.

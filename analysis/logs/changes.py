@@ -1,4 +1,4 @@
-"""Section of a comparison on what changed from one log to another."""
+"""Sections of a comparison: what changed, and accounts, users, partitions, queues and QOS."""
 
 from dataclasses import replace
 from functools import partial

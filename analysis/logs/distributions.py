@@ -1,4 +1,4 @@
-"""Distributions by which logs are compared: of users, sessions and jobs, and over the week."""
+"""Distributions by which logs are compared, and their figures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

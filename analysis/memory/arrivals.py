@@ -1,4 +1,4 @@
-"""Arrivals per unit of time: raw, without cycle, without trend, and shuffled."""
+"""Arrivals per unit of time, and fractional Gaussian noise for tests of estimators."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Groups of jobs: their sums, counts and waits, and what jobs held in intervals of time."""
+"""Groups of jobs: sums, counts, waits, and the share of the machine that each was given."""
 
 from collections.abc import Mapping, Sequence
 from math import inf, nan

@@ -1,4 +1,4 @@
-"""What a log's machine consists of, and what its jobs request of it."""
+"""What a log's machine consists of, what its jobs request of it, and what of it was used."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What the sections on operations share: tables of groups, main groups in words, series."""
+"""What the sections on operations share: tables of groups, and the thresholds of findings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, get_args

@@ -1,4 +1,4 @@
-"""Predictions of the mixed and the re-open model for a log."""
+"""Predictions of queueing models for a log, the assumptions that it violates, and a simulation."""
 
 import warnings
 from collections.abc import Callable, Mapping

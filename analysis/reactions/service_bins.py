@@ -1,4 +1,4 @@
-"""Think times after jobs, by the service of the jobs."""
+"""Think times after jobs by their service, and figures of how users react."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Run a study on the available logs."""
+"""Run a study on the available logs, and compare its results with those of another machine."""
 
 import csv
 import io

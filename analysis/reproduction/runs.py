@@ -1,4 +1,4 @@
-"""Random runs, split into tasks."""
+"""What studies share: random runs split into tasks, fairness, figures."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple

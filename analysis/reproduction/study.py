@@ -1,4 +1,4 @@
-"""The definition of a study: its source, logs, comparison and axes."""
+"""The definition of a study: its source, logs, comparison, and the readings of its text."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Measures that compare resampled logs with their original."""
+"""Measures of resampled logs against their original, and of units smaller than a user."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

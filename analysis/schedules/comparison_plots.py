@@ -1,4 +1,4 @@
-"""Figures that compare schedules of the same jobs."""
+"""Figures that compare schedules of the same jobs, and figures of sweeps over load."""
 
 from itertools import cycle
 from typing import TYPE_CHECKING

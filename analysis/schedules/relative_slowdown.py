@@ -1,4 +1,4 @@
-"""Slowdown ratio of Lawson and Smirni: a job-by-job comparison of two schedules."""
+"""Slowdown ratio of Lawson and Smirni, job by job, with jackknife intervals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Batches common to the methods "last" and "max", other batches, and think times after them."""
+"""Batches and session lengths under each method."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Report section on the distributions for a model of the site."""
+"""Report section on the distributions for a model of the site, and their figures."""
 
 from functools import partial
 from typing import Any

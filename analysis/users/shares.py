@@ -1,4 +1,4 @@
-"""Activity of users, and the concentration of jobs and work among them."""
+"""Shares of jobs and work by user, and when users are active."""
 
 from functools import partial
 from typing import Any

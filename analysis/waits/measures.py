@@ -1,4 +1,4 @@
-"""Intervals before and after the start of a job, and percentiles of waits over time."""
+"""Intervals before and after the start of a job, and waits over time."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Think and service times from measured throughput and response time."""
+"""What measurements tell of a system: think and service times, and whether it is open or closed."""
 
 from typing import NamedTuple
 

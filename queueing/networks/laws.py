@@ -1,4 +1,4 @@
-"""Operational laws: relations between throughput, numbers and times of any system.
+"""Operational laws of any system, and the measures of a system in an interval.
 
 They hold for averages measured over any interval with as many arrivals as departures, for any
 distributions and order of service [1]_.

@@ -1,4 +1,4 @@
-"""Exact mean value analysis of closed networks, by recursion over populations."""
+"""Exact mean value analysis of networks: closed ones, and ones with open and closed classes."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -1,4 +1,4 @@
-"""Parameters of a closed network: demands, populations, think times, kinds of stations."""
+"""Parameters and results of models of closed networks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Distributions of response times in the re-open model, at arrays of points."""
+"""Distributions of response times in the re-open model, as mixtures of Erlang distributions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

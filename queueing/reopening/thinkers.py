@@ -1,4 +1,4 @@
-"""Choices of users after a job: leave, or continue after a short or long think time."""
+"""Choices of users after a job: leave, or continue after a think time; when the queue is stable."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

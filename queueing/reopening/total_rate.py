@@ -1,4 +1,4 @@
-"""The re-open queue as if its jobs arrived independently: M/M/c at the total rate of jobs.
+"""Approximations of the re-open queue: jobs that arrive independently, and heavy load.
 
 Further jobs raise the rate to X, and X (1 - E p(R)) = lam with R from M/M/c at X. This is exact
 only for constant p. Iterating X = lam / (1 - E p) diverges at high load.

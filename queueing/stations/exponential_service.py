@@ -1,4 +1,4 @@
-"""Stations with exponential service: one, several or unlimited servers."""
+"""Open stations, and those with exponential service: one, several or unlimited servers."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping

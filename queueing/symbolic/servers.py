@@ -1,4 +1,4 @@
-"""Closed users, with or without open jobs, at the servers of one station."""
+"""Closed users at the servers of one station, and closed networks of stations with one server."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Exchange or repetition of jobs between places in a log, at constant load of each period.
+"""Compiled exchange of jobs between places in a log, and of estimates between jobs.
 
 A place is the time and user of a submission; a job is what is submitted. Places and jobs are
 numbered 0..n-1; a job has the number of its original place.

@@ -1,4 +1,4 @@
-"""Local time of single seconds and back: `workloadkit.clock.Clock` for kernels."""
+"""Local time for kernels: single seconds as in `workloadkit.clock.Clock`, and working hours."""
 
 from math import floor
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Calls of native functions within kernels: by their addresses, and of the C library."""
+"""What kernels call by address: native functions of a tuple, and those of the C library."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Similarity of a user's jobs, and recurrence of values.
+"""Compiled statistics of a log: similarity, recurrence, medians, long memory, sessions.
 
 The jobs are those of users 0..n_users-1, one user after the other. Sessions are numbered in the
 same order, so that the numbers of one user differ by the distance of the sessions. Arrays of

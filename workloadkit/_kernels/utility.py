@@ -1,4 +1,4 @@
-"""The value of a job at a time after its submission."""
+"""Utility functions, compiled: their value at a time, and their random choice job by job."""
 
 import numpy as np
 

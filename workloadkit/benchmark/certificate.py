@@ -1,4 +1,4 @@
-"""Certificates: what another machine needs to make the results again, and to compare them.
+"""Certificates: what another machine needs to make the results again; writing and reading them.
 
 `reading` reads them, `comparing` compares them with results that were made again.
 """

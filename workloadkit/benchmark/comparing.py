@@ -1,4 +1,4 @@
-"""Comparing a certificate with results that were made again: what differs, what is not verified."""
+"""Make the results of a certificate again and compare them: what differs, what is not verified."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Micro-benchmarks: workloads of applications that stress one part of a system."""
+"""Metasystems of the suite: micro-benchmarks, and grids of four sites with local load."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""An anomaly: a part of a log that is not representative, with the evidence for it."""
+"""Anomalies: parts of a log that are not representative, measured against its ordinary weeks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

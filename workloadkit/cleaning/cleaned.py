@@ -1,4 +1,4 @@
-"""Clean a log: read filters from headers, apply them, and record them in the header."""
+"""Clean a log by filters in the archive's syntax, and record them in the header."""
 
 import re
 import warnings

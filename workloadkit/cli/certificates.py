@@ -1,4 +1,4 @@
-"""`workloadkit benchmark verify` and `nearest`, which read certificates."""
+"""`workloadkit benchmark verify` and `nearest`, and what the commands of the benchmark choose."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Defaults of options from a TOML file: the user's file, or that of --config.
+"""Defaults of options from a TOML file, and completion of values in a shell.
 
 The file has a table for each command, such as ``[simulate]`` or ``[experiment.run]``. Its keys are
 the command's options without dashes. Keys before the first table apply to all commands with such an

@@ -1,4 +1,4 @@
-"""The options of a command, made from the settings of its operation."""
+"""Options: those made from the settings of an operation, and those of every command."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps

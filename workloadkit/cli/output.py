@@ -1,4 +1,4 @@
-"""What a command reports next to its result: notes, warnings, details, and progress."""
+"""What a command reports: notes, warnings, progress, and the tables of sweeps and experiments."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""Keep the results of tasks in a file until all tasks are done."""
+"""Keep the results of tasks in a file, written periodically, until all tasks are done."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Metrics of each simulation of an experiment: built-in ones, and functions of a schedule."""
+"""The tasks of an experiment, and the metrics of each simulation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The results of many simulations: means with intervals, and paired comparisons."""
+"""The results of many simulations: means with intervals, paired comparisons, merged parts."""
 
 import json
 import os

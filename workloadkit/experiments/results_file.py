@@ -1,4 +1,4 @@
-"""The results file of an experiment: a Parquet file with one row per finished simulation.
+"""The results file of an experiment: Parquet with one row per simulation, and results as JSON.
 
 Rows are in the order of the grid, so the same simulations give the same bytes, independent of
 interruptions and of the processes that ran them.

@@ -1,4 +1,4 @@
-"""Idle periods: times in which a machine started no job although it could have."""
+"""Idle periods of a machine, and the confidence that one is an outage."""
 
 from typing import NamedTuple
 

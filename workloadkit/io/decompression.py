@@ -1,4 +1,4 @@
-"""Decompress streams of any known compression, recognized from their first bytes."""
+"""Compressed and encoded text: streams of any known compression, and what is no text."""
 
 import bz2
 import codecs

@@ -1,4 +1,4 @@
-"""Read a log of any known format, recognized from its first lines."""
+"""The known formats of logs, recognized from their first lines."""
 
 import io
 import os

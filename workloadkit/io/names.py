@@ -1,4 +1,4 @@
-"""Numbers for names of users, groups, queues and so on."""
+"""Names and numbers in accounting: names of users and queues as numbers, lists of array tasks."""
 
 import hmac
 import re

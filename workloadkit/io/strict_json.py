@@ -1,4 +1,4 @@
-"""Strict JSON: every JSON file is read by this one function, as RFC 8259 defines it and no more."""
+"""Strict JSON: one reader of all JSON files, and its parts with their places, each checked."""
 
 import json
 import re

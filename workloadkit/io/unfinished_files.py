@@ -1,4 +1,4 @@
-"""Files that are being written, hidden until they are complete.
+"""Output: files that are hidden until they are complete, and standard output.
 
 Their names contain the machine and the process, so that files left behind by a killed process are
 recognized, and removed by the next process that writes to the folder.

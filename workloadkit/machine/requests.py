@@ -1,4 +1,4 @@
-"""What the jobs of a log request of a machine: nodes, memory, GPUs, features, partition, pools."""
+"""What the jobs of a log request of a machine, and what a processor of a log is."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A metasystem with all of its jobs, and what a simulation makes of them."""
+"""A metasystem with all of its jobs, how long they travel, and what a simulation makes of them."""
 
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Predicted starts at a site whose scheduler itself decides, in a simulation with estimates."""
+"""Sites that are not simulated job by job: predicted starts, and sites of modelled waits."""
 
 import copy
 from collections.abc import Callable, Sequence

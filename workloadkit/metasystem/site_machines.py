@@ -1,4 +1,4 @@
-"""Sites that are described machines: what local and meta jobs need of their nodes."""
+"""The machines of sites: described nodes, and processors that parts of meta jobs may reserve."""
 
 from collections.abc import Sequence
 from dataclasses import fields

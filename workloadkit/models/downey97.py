@@ -1,4 +1,4 @@
-"""Downey's model of 1997: flexible jobs of log-uniform work and parallelism."""
+"""Downey's model of 1997: flexible jobs of log-uniform work and parallelism, and their speedup."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Checks of parameters and construction of traces, shared by the models."""
+"""What the models share: checks of parameters, a daily cycle, construction of traces."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

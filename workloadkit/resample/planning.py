@@ -1,4 +1,4 @@
-"""Plan a new log: its length, and the numbers of users of each kind."""
+"""Plan a new log: its length, the numbers of users of each kind, and their weights."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The pools of users from which new logs are drawn."""
+"""The pools of users from which new logs are drawn, and the statistics of these users."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rules for the header: its labels and their values."""
+"""Rules for the header: labels, dates, and the files that stand next to a log."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rules for the machine: the processors of each job, and of all running jobs together."""
+"""Rules for the machine: processors in use, the header's counts, requests and limits."""
 
 from collections.abc import Callable
 

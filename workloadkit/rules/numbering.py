@@ -1,4 +1,4 @@
-"""Rules for job numbers, the first submission, and the numbers of users, groups and so on."""
+"""Rules for single fields: numbers of jobs and users, ranges of values, status."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Rules for the preceding job and the think time after it (fields 17 and 18)."""
+"""Rules that relate lines: preceding jobs, and the bursts of checkpointed jobs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Rules, the log that they check, and their breaches."""
+"""Rules, the log that they check and their breaches; the rules of form."""
 
 import re
 from collections.abc import Callable, Mapping

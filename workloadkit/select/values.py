@@ -1,4 +1,4 @@
-"""The values of an expression: numbers, names, dates and ranges of them."""
+"""The fields and values of an expression: numbers, names, dates and ranges of them."""
 
 import re
 from collections.abc import Mapping

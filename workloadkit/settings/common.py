@@ -1,4 +1,4 @@
-"""The settings that several operations have in common."""
+"""The settings that operations have in common, and those of reports and queueing models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The classes for custom parts of a simulation.
+"""The classes for custom parts of a simulation, and what the compiled engine makes of them.
 
 A custom *scheduler* derives from `Scheduler`, or from an order of `workloadkit.schedulers`, and
 receives jobs as `JobView`. Custom *users* derive from `BatchUser` if they follow a log, otherwise

@@ -1,4 +1,4 @@
-"""The measures of schedules: names, and functions of the served jobs."""
+"""The measures of schedules: names, functions of the served jobs, accuracy of predictions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""The settings of a simulation, as its schedule records them: an object, or a log with a note."""
+"""The settings of a simulation as its schedule records them, and the names of its parts."""
 
 import warnings
 from collections.abc import Iterable, Mapping

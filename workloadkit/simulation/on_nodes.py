@@ -1,4 +1,4 @@
-"""Rules for schedules on described machines: nodes, pools and partitions are not overused.
+"""Rules for schedules on described machines, and for jobs that were cancelled while they waited.
 
 The rules are checked with the description, the requests of the jobs and the runs that a schedule
 lists. They share no code with the simulator.

@@ -1,4 +1,4 @@
-"""The rules of policies, checked against the times in a schedule alone."""
+"""The rules of policies and of reservations, checked against the times in a schedule alone."""
 
 from collections.abc import Iterator
 from heapq import heappop, heappush

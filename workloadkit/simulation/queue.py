@@ -1,4 +1,4 @@
-"""The waiting jobs: a list or a ring of a few, or trees over many for a fast backfill search.
+"""The waiting jobs, as lists, rings or trees; and the running jobs, by their ends.
 
 Jobs of equal needs form a class, and each class has a tree of smallest estimates whose leaves are
 its jobs in the order of backfilling. "The first job in order that fits and ends in time" is then

@@ -1,4 +1,4 @@
-"""Empirical distributions: of a number, and of job sizes with run times."""
+"""Empirical distributions of numbers, sizes and run times, and of going on after a response."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

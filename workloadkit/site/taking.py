@@ -1,4 +1,4 @@
-"""Derive site distributions from logs."""
+"""Derive site distributions from logs, whose batches are classified."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

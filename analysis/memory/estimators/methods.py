@@ -1,4 +1,4 @@
-"""Estimators by name, and their default parameters."""
+"""Estimators of the Hurst parameter by name, their defaults, and their errors on known noise."""
 
 import csv
 from collections.abc import Callable
@@ -143,7 +143,7 @@ def check_series(series: Any) -> NDArray[np.float64]:
 LENGTHS = (256, 1024, 4096, 16384, 65536)
 PARAMETERS = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 
-_TABLE = Path(__file__).with_suffix(".csv")
+_TABLE = Path(__file__).with_name("sampling.csv")
 _NORMAL_95 = 1.959964
 _GRID = np.linspace(0, 1, 10001)
 _SERIES = 100  # simulated for parameters outside the table

@@ -1,4 +1,4 @@
-"""Linear fits on logarithmic axes."""
+"""Hurst parameter from lines on logarithmic axes: blocks, trends, rescaled ranges, wavelets."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Estimates from several runs, with standard errors."""
+"""Measures of a simulated queue after its warm-up, and estimates from several runs."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

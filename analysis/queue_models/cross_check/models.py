@@ -1,4 +1,4 @@
-"""Models of a cross-check: their theory, their simulation and their measures."""
+"""Models of a cross-check: their theory and simulation, at points of their parameters."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence

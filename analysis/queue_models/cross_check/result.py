@@ -1,4 +1,4 @@
-"""Result of a cross-check."""
+"""Result of a cross-check, with its figures."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Tasks: predictions for the outages of recorded logs, and for synthetic logs of known users."""
+"""Tasks of the study: predictions around outages, their scores and figures."""
 
 from collections.abc import Sequence
 from functools import lru_cache

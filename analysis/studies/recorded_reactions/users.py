@@ -1,4 +1,4 @@
-"""Users who continue a session depending on the previous response time, in the log's hours."""
+"""Users who continue a session by the response time of the work before, in both engines."""
 
 import sys
 from dataclasses import dataclass

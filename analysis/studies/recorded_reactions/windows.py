@@ -1,4 +1,4 @@
-"""Inferred outages of a log, the weeks that represent theirs (templates), and controls."""
+"""Outages of a log, the weeks that represent theirs, and synthetic logs of known users."""
 
 import warnings
 from collections.abc import Sequence

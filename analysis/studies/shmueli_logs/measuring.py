@@ -1,4 +1,4 @@
-"""What a log shows, or several combined."""
+"""What a log shows, or several combined, and the source's figures of it."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

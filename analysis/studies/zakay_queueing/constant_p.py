@@ -1,4 +1,4 @@
-"""What the chapter says of closed and mixed users, and of re-open users with a constant p."""
+"""The chapter's claims on closed and mixed users, and on re-open users with a constant p."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,4 @@
-"""The models of the chapter by formulas: the measures that the simulations have."""
+"""The points of the chapter's figures, and its models by formulas."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple

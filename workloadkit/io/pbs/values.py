@@ -1,4 +1,4 @@
-"""Parse values in accounting records of PBS and Torque: keys, durations, sizes, nodes."""
+"""Parse values in accounting records of PBS and Torque, one by one or many of one order at once."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Split lines of Grid Engine's accounting into fields, all lines of a block at once.
+"""Split lines of Grid Engine's accounting into fields: whole blocks, or odd lines one by one.
 
 Lines of another form, with colons in names, as JSON or with characters outside ASCII, are split one
 by one.

@@ -1,4 +1,4 @@
-"""Rows with the same id: repeated rows, requeued jobs, and reused ids."""
+"""Rows of one job: attempts with the same id, and steps, summed up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Find the columns of an export of `sacct` by their names, which depend on the version."""
+"""The columns of an export of `sacct`: their names by version, and what their cells may contain."""
 
 import re
 from collections.abc import Callable, Iterable

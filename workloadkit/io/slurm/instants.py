@@ -1,4 +1,4 @@
-"""Convert local times of jobs to instants."""
+"""Instants of jobs: local times converted, and jobs that the window of an export clips."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo

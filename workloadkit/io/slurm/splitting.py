@@ -1,4 +1,4 @@
-"""Split rows with quotes, as pandas and spreadsheets write them, or delimiters in text."""
+"""Split the bytes of an export of `sacct` into lines and fields, with quotes or odd text."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Times as printed by `sacct`: local as a rule, sometimes with an offset or in seconds."""
+"""Times as printed by `sacct`, and in the forms of spreadsheets and scripts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

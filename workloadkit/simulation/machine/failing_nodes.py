@@ -1,4 +1,4 @@
-"""Nodes that go down and come up: their state in the compiled engine.
+"""Nodes that go down and come up, compiled: their state, and the functions of `changes`.
 
 An expected change of the nodes is a *claim* that never ends: on the cores that go down then, less
 those that come up. See `failing_nodes_ledger`.

@@ -1,4 +1,4 @@
-"""Descriptions of machines, from which a simulation makes its state."""
+"""Descriptions of machines, from which a simulation makes its state; one pool is the plainest."""
 
 import sys
 from collections.abc import Mapping, Sequence

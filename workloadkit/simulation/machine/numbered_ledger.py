@@ -1,4 +1,4 @@
-"""Compiled processors with numbers: the functions of `ledger` with the rules of `processors`.
+"""Compiled processors with numbers: the functions of `ledger` and, in outages, of `changes`.
 
 Without announced outages and reservations, a job receives the free processors with the lowest
 numbers.

@@ -1,4 +1,4 @@
-"""Processors that are all alike, and pools of other resources without a place, for both engines."""
+"""Processors that are all alike, alone or with pools of other resources, for both engines."""
 
 import sys
 from collections.abc import Sequence

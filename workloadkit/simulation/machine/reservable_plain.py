@@ -1,4 +1,4 @@
-"""Machines that can be reserved, in plain Python: what they have in common, and one pool.
+"""Requests for reservations, and the machines in plain Python that accept them.
 
 A request that is accepted is a *claim* on a number of processors from one second to another, as is
 the reservation of a waiting job. Once it begins, it runs like a job, for as long as the job inside.

@@ -1,4 +1,4 @@
-"""The shapes of jobs: what they need of a machine of nodes, each distinct need once."""
+"""The shapes of jobs on a machine of nodes, and where they are placed, in plain Python."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

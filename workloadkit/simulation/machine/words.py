@@ -1,4 +1,4 @@
-"""Sets of processors as bits of words, and operations on single words.
+"""Sets of processors as bits of words, and counts of the claims on each, digit by digit.
 
 Half of the bits of a word are used, so that nothing overflows without the compiler either.
 """

@@ -1,4 +1,4 @@
-"""The common base of schedulers and users."""
+"""Schedulers and users in plain Python."""
 
 from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The interface of built-in policies."""
+"""The interface of built-in policies, and the rules of backfilling that EASY's relatives share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

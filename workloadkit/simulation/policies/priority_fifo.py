@@ -1,4 +1,4 @@
-"""Priority-FIFO: jobs of more urgent queues come first."""
+"""Priorities by the queues of a log; priority-FIFO: jobs of more urgent queues come first."""
 
 import warnings
 from collections.abc import Sequence

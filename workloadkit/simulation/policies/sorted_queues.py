@@ -1,4 +1,4 @@
-"""Shortest job first, by the estimates, with EASY's backfilling."""
+"""EASY in an order of the queue by estimate or by size."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""The interface of populations."""
+"""Populations: the users of a log as recorded, or those of pools, and when each is present."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Built-in predictors in plain Python."""
+"""Predictions from past jobs, in plain Python: the last two, a job like this, quantiles, means."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence

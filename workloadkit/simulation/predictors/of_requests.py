@@ -1,4 +1,4 @@
-"""The user's request."""
+"""Predictions without memory: the request or a multiple, the run time or a random multiple."""
 
 from dataclasses import dataclass
 from math import inf

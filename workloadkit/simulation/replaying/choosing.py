@@ -1,4 +1,4 @@
-"""The jobs that a pass with new reservations starts, compiled."""
+"""The jobs that a pass starts under new or kept reservations, compiled."""
 
 import numpy as np
 

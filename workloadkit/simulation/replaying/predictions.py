@@ -1,4 +1,4 @@
-"""Predictions of run times repeated from the words of their definitions, to check schedules.
+"""Which policies are repeated, and the predictions of run times, from their definitions.
 
 Nothing is shared with the forms of the engines, except the increments of corrections.
 """

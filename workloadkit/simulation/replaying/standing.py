@@ -1,4 +1,4 @@
-"""The jobs of a schedule at an instant, in plain Python: what the passes of policies read."""
+"""The jobs of a schedule at an instant, and the planned processors, in plain Python."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The state of a schedule at an instant: waiting and running jobs, compiled."""
+"""The state of a schedule at an instant: waiting and running jobs, planned processors; compiled."""
 
 from typing import Any, NamedTuple
 

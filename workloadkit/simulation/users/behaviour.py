@@ -1,4 +1,4 @@
-"""The interfaces of users' behaviours."""
+"""The interfaces of users' behaviours, and users who do not react."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

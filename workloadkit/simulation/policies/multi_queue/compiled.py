@@ -1,4 +1,4 @@
-"""Multiple-queue backfilling in the compiled engine."""
+"""Multiple-queue backfilling in the compiled engine, and the processors left in each partition."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence

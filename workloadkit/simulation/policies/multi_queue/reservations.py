@@ -1,4 +1,4 @@
-"""Compiled reservations of multiple queues: a profile of the processors left in partitions.
+"""Compiled multiple-queue backfilling: its state, and the reservations of its queues.
 
 The smallest number left until a job's end occurs where a reservation begins: in between, processors
 only increase. So after each start it is enough to track the levels there.

@@ -1,4 +1,4 @@
-"""Users who submit their jobs one at a time."""
+"""Users who submit batch by batch: single jobs, recorded gaps, or a custom class."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""Users with working hours, who continue a session or take a break."""
+"""Users with working hours who draw the times between their batches from recorded ones."""
 
 import warnings
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Users who draw the times between their batches from their recorded ones, compiled.
+"""Users who draw the times between their batches, by shifts too, compiled.
 
 They draw think times and inter-arrival times, within sessions and between them, and know the
 response time of the previous work.

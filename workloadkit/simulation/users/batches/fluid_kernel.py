@@ -1,4 +1,4 @@
-"""The common part of users whose sessions keep their times, compiled.
+"""Users whose sessions keep their times, compiled; sessions repeated after the recorded ones.
 
 The behaviour defines the sessions by its functions `latest_end`, `next_begin` and `use`, see
 `parts`.

@@ -1,4 +1,4 @@
-"""The times of a user's sessions and their repetitions, in plain Python."""
+"""The recorded times of a user's sessions and between batches, and users who draw from them."""
 
 from collections.abc import Callable, Sequence
 from math import inf

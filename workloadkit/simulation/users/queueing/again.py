@@ -1,4 +1,4 @@
-"""The probability of another job in the re-open model, as a function of the response time."""
+"""The probability of another job in the re-open model, by the response time: formulas, tables."""
 
 import math
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Users of queueing models in plain Python: open ones, who may return, and closed ones.
+"""Users of queueing models in plain Python, and think times by the response time.
 
 Open users arrive by a Poisson process; closed users are present from second 0 on, and think first.
 A user who continues after a job thinks, then submits the next. One generator serves all, in the

@@ -1,4 +1,4 @@
-"""Closed users: a constant population that thinks between jobs."""
+"""The users of queueing models: closed, open, mixed, or users who may submit again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

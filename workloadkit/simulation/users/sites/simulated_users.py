@@ -1,4 +1,4 @@
-"""The users of a site in the forms of both engines."""
+"""The users of a site in the forms of both engines, and in plain Python."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
