@@ -20,7 +20,7 @@ N_SERIES = {256: 1000, 1024: 1000, 4096: 1000, 16384: 800, 65536: 300}
 
 def main() -> int:
     """Write the table."""
-    path = Path(methods.__file__).with_suffix(".csv")
+    path = Path(methods.__file__).with_name("sampling.csv")
     rng = np.random.default_rng(SEED)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
