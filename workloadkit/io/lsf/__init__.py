@@ -1,7 +1,7 @@
 """Accounting of LSF, lsb.acct.
 
 `reader` is the entry point: `record` splits a record into its fields, `jobs` converts records to
-columns, and `states` defines the job states and termination reasons of LSF.
+columns, with the job states and termination reasons of LSF.
 """
 
 from workloadkit.io.lsf.reader import looks_like, read_lsf

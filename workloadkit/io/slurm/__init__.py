@@ -1,8 +1,8 @@
 """Accounting of Slurm, as printed by `sacct`.
 
 `reader` is the entry point: `rows` splits lines according to their `columns`, `jobs` converts them
-to records using `values` and `times`, `steps` sums up the rows of steps, and `attempts`
-distinguishes requeued jobs from reused ids.
+to records using `values` and `times`, and `attempts` sums up the rows of steps
+and distinguishes requeued jobs from reused ids.
 """
 
 from workloadkit.io.slurm.columns import EXPORT

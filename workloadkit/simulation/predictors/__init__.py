@@ -1,4 +1,4 @@
-"""Predictors of run times: one file each, by the names of the command line.
+"""Predictors of run times, by the names of the command line.
 
 A predictor is a small frozen object: its parameters, a name, and two forms of the same predictions,
 one for each engine. `known` lists the built-in ones; `parse` reads ``name:param=value,...``.

@@ -1,4 +1,4 @@
-"""Users: one file per behaviour, by the names of the command line.
+"""Users: their behaviours, by the names of the command line.
 
 A behaviour is a small frozen object: a name and its parameters. `known` lists the built-in ones;
 `parse` reads ``name:param=value,...``.
