@@ -7,8 +7,12 @@ import inspect
 import json
 import os
 import pickle
+import re
+import shutil
+import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -31,6 +35,7 @@ COMPILED = ("_kernels", "metasystem/kernels", "simulation")
 reports: list[Callable[[], object]] = []
 
 _SUFFIX = ".kernel"
+_UNUSED = 30 * 86400.0  # seconds after which a folder of another version is removed
 _LONGEST = 1 << 26  # of a file [bytes], a hundred times the longest known
 _has_warned = False
 _SUCCESS = (0, -2)  # statuses of the compiler's calling convention
@@ -207,7 +212,9 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
     try:
-        path = _folder() / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
+        folder = _folder()
+        _in_use(folder)
+        path = folder / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
         code = _read(path)
     except (OSError, UntrustedError) as problem:
         _warn_without(problem)
@@ -233,10 +240,30 @@ def _read(path: Path) -> Code | None:
     return None
 
 
+@cache
+def _in_use(folder: Path) -> None:
+    """Mark a folder as used, once in a process."""
+    with suppress(OSError):
+        os.utime(folder)
+
+
+@cache
+def _remove_unused(base: Path) -> None:
+    """Remove the folders of other versions that were not used for long, once in a process."""
+    for folder in base.iterdir():
+        with suppress(OSError):
+            found = folder.lstat()
+            is_ours = re.fullmatch("[0-9a-f]{16}", folder.name) and stat.S_ISDIR(found.st_mode)
+            if is_ours and time.time() - found.st_mtime > _UNUSED:
+                shutil.rmtree(folder)
+
+
 def _write(path: Path, code: Code) -> None:
     """Write a file of the cache, whole or not at all."""
     if not code.content:
         return
+    with suppress(OSError):
+        _remove_unused(path.parent.parent)
     about = {**code.about, "result": code.result}
     # of classes, results contain `tuple` alone
     head = json.dumps(about, default=lambda _: "tuple").encode()

@@ -1,1 +1,1 @@
-"""Estimators of the Hurst parameter, by lines on logarithmic axes or by the spectrum, and their errors."""
+"""Estimators of the Hurst parameter, by lines or by the spectrum, and their errors."""
