@@ -107,10 +107,6 @@ def report_benchmark(results: BenchmarkResults) -> BenchmarkReport:
     results : BenchmarkResults
         As of `workloadkit.benchmark.run_benchmark`.
 
-    Returns
-    -------
-    BenchmarkReport
-
     Examples
     --------
     >>> from workloadkit.benchmark import Entry, cases, run_benchmark

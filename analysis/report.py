@@ -147,10 +147,6 @@ def characterize(
         The keywords below as one object.
     {settings}
 
-    Returns
-    -------
-    Characterization
-
     Raises
     ------
     WorkloadError

@@ -84,10 +84,6 @@ def operational_phases(lam: ArrayLike, N: ArrayLike, Z: ArrayLike, S: ArrayLike)
     S : array_like
         Mean service time, above 0.
 
-    Returns
-    -------
-    Phases
-
     Raises
     ------
     QueueingError

@@ -258,10 +258,6 @@ class ModelResult(DisplayedResult):
             Default: the current Axes.
         measures : tuple of str, optional
             Measures over the varying parameter; by default response times.
-
-        Returns
-        -------
-        Axes
         """
         from matplotlib import pyplot as plt
 

@@ -219,12 +219,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def check_form(who: str, part: Any, form: str, other: str) -> None:
-    """Refuse an inherited form of a part if a subclass overrides the other form only.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse an inherited form of a part if a subclass overrides the other form only."""
     classes = type(part).__mro__
     newest = {
         name: next((place for place, c in enumerate(classes) if name in vars(c)), len(classes))

@@ -100,10 +100,6 @@ def activities(trace: Trace) -> Activities:
         Jobs that never ran are left out. Sessions are those of `delimit_sessions` by arrival, with
         a threshold of 60 min. An unknown wait counts as 0.
 
-    Returns
-    -------
-    Activities
-
     Warns
     -----
     WorkloadWarning

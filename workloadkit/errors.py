@@ -175,22 +175,13 @@ class MissingFileError(FormatError, FileNotFoundError):
 
 
 def check_no_seed(keywords: Mapping[str, Any]) -> None:
-    """Check that no `seed` is among the keywords of a function that takes `rng`.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that no `seed` is among the keywords of a function that takes `rng`."""
     if "seed" in keywords:
         raise ParameterError("seed", f"is not a parameter; give rng={keywords['seed']!r}")
 
 
 def takes_rng(function: Function) -> Function:
     """Let a function that draws random numbers answer `seed=` with the name `rng`.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------
@@ -278,10 +269,6 @@ def check_choice(name: str, value: object, choices: object) -> None:
     value : object
     choices : Literal or iterable of str
 
-    Raises
-    ------
-    ParameterError
-
     Examples
     --------
     >>> check_choice("backfill", "sfj", ["arrival", "sjf"])
@@ -296,10 +283,6 @@ def check_choice(name: str, value: object, choices: object) -> None:
 
 def check_number(name: str, value: object) -> None:
     """Refuse a parameter's value that is no number.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------
@@ -318,10 +301,6 @@ def check_number(name: str, value: object) -> None:
 
 def check_positive(**parameters: Any) -> None:
     """Refuse parameters that are not finite numbers above 0.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------
@@ -343,10 +322,6 @@ MOST_LOAD = 3
 def check_load(name: str, value: Any) -> None:
     """Refuse a load, as a fraction of the capacity, that is not positive or above 3.
 
-    Raises
-    ------
-    ParameterError
-
     Examples
     --------
     >>> check_load("load", 90)
@@ -362,12 +337,7 @@ def check_load(name: str, value: Any) -> None:
 
 
 def check_not_negative(**parameters: Any) -> None:
-    """Refuse parameters that are not finite numbers of 0 or more.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse parameters that are not finite numbers of 0 or more."""
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 <= value < inf:
@@ -376,10 +346,6 @@ def check_not_negative(**parameters: Any) -> None:
 
 def check_count(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return a parameter that is a number of things, whole and within its bounds.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------

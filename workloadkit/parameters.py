@@ -46,10 +46,6 @@ Duration = Annotated[float, "duration"]
 def read_duration(text: str) -> float:
     """Seconds of a duration such as 90, 90s, 20min, 1.5h, 2d, 1w or inf.
 
-    Raises
-    ------
-    ValueError
-
     Examples
     --------
     >>> read_duration("90"), read_duration("20min"), read_duration("1.5h"), read_duration("1e6")
@@ -67,10 +63,6 @@ def read_duration(text: str) -> float:
 def read_float(text: str | Real) -> float:
     """Return a number as people write it: `float` also reads ``1_000`` and the digits of others.
 
-    Raises
-    ------
-    ValueError, OverflowError
-
     Examples
     --------
     >>> read_float("1e3")
@@ -82,12 +74,7 @@ def read_float(text: str | Real) -> float:
 
 
 def read_number(text: str) -> float:
-    """Return a number that is not NaN.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return a number that is not NaN."""
     value = read_float(text)
     if isnan(value):
         raise ValueError(text)
@@ -95,12 +82,7 @@ def read_number(text: str) -> float:
 
 
 def read_whole(text: str) -> int:
-    """Return a whole number of at most 64 bits.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return a whole number of at most 64 bits."""
     if not _WHOLE.fullmatch(text.strip()) or not -(2**63) <= (value := int(text)) < 2**63:
         raise ValueError(text)
     return value
@@ -230,10 +212,6 @@ def check_types(kind: str, thing: Any) -> None:
         What it is, for messages.
     thing : dataclass instance
         With an attribute `name`.
-
-    Raises
-    ------
-    ParameterError
     """
     for parameter, declared in written(type(thing)).items():
         value = getattr(thing, parameter)

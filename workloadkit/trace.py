@@ -568,12 +568,7 @@ def lost_predecessors(trace: Trace, keep: NDArray[np.bool_]) -> int:
 
 
 def check_trace(trace: object, name: str = "trace") -> None:
-    """Check that the argument is a Trace.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that the argument is a Trace."""
     if isinstance(trace, str | PathLike):
         raise ParameterError(name, f"is {quoted(fspath(trace))}; read it first with wk.read_swf")
     if not isinstance(trace, Trace):

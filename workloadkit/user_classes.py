@@ -116,10 +116,6 @@ def classify_users(trace: Trace, settings: Classify | None = None, **keywords: A
         All following parameters as one object; keyword arguments take precedence.
     {settings}
 
-    Returns
-    -------
-    UserClasses
-
     Raises
     ------
     ParameterError

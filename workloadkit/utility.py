@@ -74,10 +74,6 @@ def pack(frame: "pd.DataFrame | Mapping[str, NDArray]", n_jobs: int) -> Utilitie
         Columns `row` (of the job, from 0), `time` [s] and `value`; the points of a job in order.
     n_jobs : int
 
-    Returns
-    -------
-    Utilities
-
     Raises
     ------
     WorkloadError

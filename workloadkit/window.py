@@ -84,10 +84,6 @@ def window_of(
         Begin and end as the log states them; ignored if no job was submitted between them. A window
         of more than 50 years is clipped to the submissions. [s]
 
-    Returns
-    -------
-    Window
-
     Examples
     --------
     Jobs that ended after second 80,000: one a minute, and two that were submitted long before.

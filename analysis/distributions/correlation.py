@@ -105,10 +105,6 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
         For the 95 % intervals: users are resampled with replacement 500 times. Jobs of unknown user
         are left out of them.
 
-    Returns
-    -------
-    Correlations
-
     Notes
     -----
     The correlations are exact. For the intervals of the two rank correlations, values are grouped

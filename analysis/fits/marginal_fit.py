@@ -221,10 +221,6 @@ def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> Ma
     families : iterable of str, optional
         Some of `analysis.fits.families.FAMILIES`; by default all.
 
-    Returns
-    -------
-    MarginalFit
-
     Raises
     ------
     ParameterError

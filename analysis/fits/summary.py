@@ -110,10 +110,6 @@ def fit_marginals(
         interval is the middle 95 % of these distances. Resampling adds variation, so intervals lie
         somewhat high.
 
-    Returns
-    -------
-    MarginalFits
-
     Examples
     --------
     >>> rng = np.random.default_rng(1)

@@ -90,10 +90,6 @@ def working_hours(
         count as one user.
     rng : int or Generator, optional
 
-    Returns
-    -------
-    WorkingHours
-
     Raises
     ------
     ParameterError

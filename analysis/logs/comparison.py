@@ -140,10 +140,6 @@ def compare(
     sections : iterable of str, optional
         Compared sections, some of `SECTIONS`; fewer take less time.
 
-    Returns
-    -------
-    LogComparison
-
     Raises
     ------
     ParameterError

@@ -121,10 +121,6 @@ def compare_two(
         The keywords below as one object.
     {settings}
 
-    Returns
-    -------
-    ComparisonReport
-
     Raises
     ------
     ParameterError

@@ -106,10 +106,6 @@ def hurst(
         Number of frequencies, from the lowest, for "periodogram" (by default n // 20), "gph"
         (n^0.65) and "local_whittle" (n^(2/3)).
 
-    Returns
-    -------
-    Hurst
-
     Raises
     ------
     ParameterError

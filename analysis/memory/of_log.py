@@ -132,10 +132,6 @@ def hurst_of(
     rng : int or Generator, optional
         For the shuffled series.
 
-    Returns
-    -------
-    LongRangeDependence
-
     Raises
     ------
     ParameterError

@@ -193,10 +193,6 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     more : float, default 0.1
         Additional processors, as a share of the machine.
 
-    Returns
-    -------
-    LargerMachine
-
     Raises
     ------
     WorkloadError

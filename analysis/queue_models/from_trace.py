@@ -124,10 +124,6 @@ def queueing_from_trace(
     executor : Executor, optional
         Executor of the simulations; by default this process.
 
-    Returns
-    -------
-    QueueingOfLog
-
     Raises
     ------
     ParameterError

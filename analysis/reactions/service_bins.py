@@ -240,10 +240,6 @@ def measure_reactions(
         Number of bootstrap resamples of users, for 95 % percentile intervals.
     rng : int or Generator, optional
 
-    Returns
-    -------
-    Reactions
-
     References
     ----------
     .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel

@@ -73,10 +73,6 @@ def feedback_signature(
         Number of bootstrap resamples of weeks.
     rng : int or Generator, optional
 
-    Returns
-    -------
-    Signature
-
     Raises
     ------
     ParameterError

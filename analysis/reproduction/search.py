@@ -178,10 +178,6 @@ def search(
     progress : callable, optional
         Called with the number of finished readings and the number of all readings, of all studies.
 
-    Returns
-    -------
-    Ranking
-
     Raises
     ------
     ParameterError

@@ -241,10 +241,6 @@ def compare_units(
     **how
         Parameters of `workloadkit.resample`.
 
-    Returns
-    -------
-    UnitComparison
-
     Raises
     ------
     ParameterError

@@ -127,10 +127,6 @@ def validate_resampling(
     **how
         Parameters of `workloadkit.resample`.
 
-    Returns
-    -------
-    ResamplingValidation
-
     Raises
     ------
     ParameterError

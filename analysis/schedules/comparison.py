@@ -199,10 +199,6 @@ def compare_schedules(
     block : float, default one week
         Length of the jackknife's time blocks, see Notes. [s]
 
-    Returns
-    -------
-    Comparison
-
     Raises
     ------
     WorkloadError

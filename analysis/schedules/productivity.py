@@ -78,10 +78,6 @@ def compare_productivity(
     log : Trace, optional
         The simulated log, to include its users, cycle and waits.
 
-    Returns
-    -------
-    ProductivityComparison
-
     References
     ----------
     .. [1] N. Zakay, "Improved realism and representativeness of workloads to improve reliability

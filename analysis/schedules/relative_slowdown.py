@@ -141,10 +141,6 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
     confidence : float, default 0.95
         Confidence of the interval, computed as in `compare_schedules`: weeks are independent.
 
-    Returns
-    -------
-    SlowdownRatio
-
     Notes
     -----
     The source takes snapshots by week. Here a week has the jobs submitted in it, which are the

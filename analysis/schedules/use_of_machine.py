@@ -90,10 +90,6 @@ def machine_use(schedule: Schedule) -> MachineUse:
     schedule : Schedule
         Of a machine with a description.
 
-    Returns
-    -------
-    MachineUse
-
     Raises
     ------
     ParameterError

@@ -132,10 +132,6 @@ def compare_session_methods(
     rng : int or Generator, optional
         For the intervals.
 
-    Returns
-    -------
-    SessionMethods
-
     References
     ----------
     .. [1] N. Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel

@@ -108,10 +108,6 @@ def suggest_threshold(
     rng : int or Generator, optional
         For the interval.
 
-    Returns
-    -------
-    ThresholdSuggestion
-
     Notes
     -----
     The error of the location of a maximum decreases only with the cube root of the number of

@@ -43,10 +43,6 @@ def bard_schweitzer(
     demands, N, Z, servers, speeds, visits
         See `mva`; only the first and last speeds are used.
 
-    Returns
-    -------
-    NetworkResult
-
     References
     ----------
     .. [1] Y. Bard, "Some extensions to multiclass queueing network analysis", Performance of
@@ -89,10 +85,6 @@ def linearizer(
         See `bard_schweitzer`.
     iterations : int, default 3
         Number of iterations; 1 is Bard-Schweitzer.
-
-    Returns
-    -------
-    NetworkResult
 
     References
     ----------

@@ -81,10 +81,6 @@ class Bounds(DisplayedResult):
         ax : Axes, optional
             Default: the current Axes.
         measure : {"X", "R"}
-
-        Returns
-        -------
-        Axes
         """
         from matplotlib import pyplot as plt
 
@@ -134,10 +130,6 @@ def bounds(demands: ArrayLike, N: ArrayLike, Z: ArrayLike = 0.0) -> Bounds:
         Number of jobs.
     Z : array_like, default 0
         Think time.
-
-    Returns
-    -------
-    Bounds
 
     Raises
     ------

@@ -151,10 +151,6 @@ def check_operational(
     tolerance : float, default 0.01
         Largest relative difference of equal sides.
 
-    Returns
-    -------
-    CheckedLaws
-
     Examples
     --------
     >>> from workloadkit.queueing.networks import observe

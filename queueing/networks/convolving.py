@@ -67,10 +67,6 @@ def convolution(
     demands, N, Z, servers, speeds, visits
         See `mva`.
 
-    Returns
-    -------
-    NetworkResult
-
     Raises
     ------
     QueueingError

@@ -298,10 +298,6 @@ def observe(
     visits : float, optional
         Visits of a job to this station.
 
-    Returns
-    -------
-    Observation
-
     Raises
     ------
     QueueingError

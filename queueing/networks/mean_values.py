@@ -61,10 +61,6 @@ def mva(
     visits : array_like, shape (K,) or (R, K), optional
         Visits of a job to each station, for `station_X`; by default 1.
 
-    Returns
-    -------
-    NetworkResult
-
     Raises
     ------
     QueueingError

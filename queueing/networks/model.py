@@ -298,10 +298,6 @@ class NetworkResult(DisplayedResult):
         ax : Axes, optional
             Default: the current Axes.
         measure : {"Q", "U", "residence"}
-
-        Returns
-        -------
-        Axes
         """
         from matplotlib import pyplot as plt
 

@@ -73,10 +73,6 @@ class Expressions(DisplayedResult):
         **values : float or Fraction
             Value of each symbol of the model; a float is converted to its exact fraction.
 
-        Returns
-        -------
-        Fraction
-
         Raises
         ------
         QueueingError

@@ -78,11 +78,6 @@ def read_own(path: Path, longest: int) -> bytes:
     """Return the content of a file in a folder of `own_folder`, at most `longest` bytes.
 
     It is examined after it is opened, because names can change in between.
-
-    Raises
-    ------
-    UntrustedError
-    OSError
     """
     if path.is_symlink():
         raise UntrustedError(f"{path} is a link; remove it")

@@ -69,10 +69,6 @@ def run_benchmark(
     progress : callable, optional
         Called with the numbers of finished and of all runs.
 
-    Returns
-    -------
-    BenchmarkResults
-
     Raises
     ------
     ParameterError

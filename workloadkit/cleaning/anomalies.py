@@ -187,10 +187,6 @@ def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
     limits : FlurryLimits, optional
         Thresholds that define a flurry.
 
-    Returns
-    -------
-    Anomalies
-
     Examples
     --------
     >>> import workloadkit as wk

@@ -288,10 +288,6 @@ class Experiment(Displayed):
         progress : callable, optional
             Called with the numbers of finished and of all simulations.
 
-        Returns
-        -------
-        Results
-
         Raises
         ------
         ParameterError

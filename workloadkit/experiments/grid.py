@@ -109,10 +109,6 @@ class Grid:
         text : str or bytes
         where : str
             The file, for messages.
-
-        Raises
-        ------
-        FormatError
         """
         data = read_json(text, where)
         names = [field.name for field in fields(cls)]
@@ -134,10 +130,6 @@ class Grid:
         other : Grid
         where : object
             The file of the other grid, for messages.
-
-        Raises
-        ------
-        ParameterError
         """
 
         def refuse(what: str) -> None:

@@ -236,12 +236,7 @@ def kept_tasks(
 
 
 def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
-    """Return the dependencies of the results in a file, and the results; None without a file.
-
-    Raises
-    ------
-    WorkloadError
-    """
+    """Return the dependencies of the results in a file, and the results; None without a file."""
     try:
         found = file.stat()
     except OSError:

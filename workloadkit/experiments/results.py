@@ -261,10 +261,6 @@ def merge_results(
     confidence : float, default 0.95
         Level of the intervals.
 
-    Returns
-    -------
-    Results
-
     Raises
     ------
     ParameterError

@@ -55,10 +55,6 @@ def read_experiment(
     trust : bool, default True
         Whether to import the modules of custom parts that the file names, which runs their code.
 
-    Returns
-    -------
-    Experiment
-
     Raises
     ------
     WorkloadError

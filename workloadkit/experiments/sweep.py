@@ -114,10 +114,6 @@ def sweep(
         All following parameters as one object; keyword arguments take precedence.
     {settings}
 
-    Returns
-    -------
-    SweepResults
-
     Raises
     ------
     ParameterError

@@ -125,10 +125,6 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     weeks : array_like of int, shape (n_weeks,)
         From 0.
 
-    Returns
-    -------
-    Trace
-
     Examples
     --------
     >>> trace = Trace.from_columns({"submit": [0, 5, 604801], "user": [7, 8, 9]})

@@ -98,10 +98,6 @@ class InferredOutages(Displayed):
         Parameters
         ----------
         min_confidence : float, default 0.9
-
-        Raises
-        ------
-        ParameterError
         """
         chosen = self.chosen(min_confidence)
         outages, header = [], Header(("; OutageFormat: 1",))
@@ -121,12 +117,7 @@ class InferredOutages(Displayed):
         return Outages(tuple(outages), header, f"outages of {self.trace.name}").tied_to(self.trace)
 
     def chosen(self, min_confidence: float) -> pd.DataFrame:
-        """Return the rows of a minimum confidence.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Return the rows of a minimum confidence."""
         check_number("min_confidence", min_confidence)
         if not 0 <= min_confidence <= 1:
             raise ParameterError(
@@ -135,12 +126,7 @@ class InferredOutages(Displayed):
         return self.table[self.table["confidence"] >= min_confidence]
 
     def to_dict(self, *, min_confidence: float = 0.0) -> dict[str, Any]:
-        """Return the outages of a minimum confidence as plain Python values.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Return the outages of a minimum confidence as plain Python values."""
         return {
             "procs": self.procs,
             "notes": list(self.notes),
@@ -172,10 +158,6 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     trace : Trace
     procs : int, optional
         Processors of the machine. By default the number in the header, else the maximum ever used.
-
-    Returns
-    -------
-    InferredOutages
 
     Raises
     ------

@@ -30,12 +30,7 @@ class Companion(NamedTuple):
 
 
 def check_replaceable(companion: Companion, path: str | os.PathLike[str]) -> None:
-    """Check that writing a log to `path` replaces no file that was not written with a log.
-
-    Raises
-    ------
-    WorkloadError
-    """
+    """Check that writing a log to `path` replaces no file that was not written with a log."""
     file = companion.path_of(path)
     if exists(file) and not _is_ours(companion, file):
         raise WorkloadError(

@@ -218,10 +218,6 @@ def _naming(path: str) -> Iterator[None]:
 def check_suffix(path: str | os.PathLike[str]) -> None:
     """Check that a file's suffix does not require unsupported compression.
 
-    Raises
-    ------
-    ParameterError
-
     Examples
     --------
     >>> check_suffix("a.zip")

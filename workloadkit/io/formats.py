@@ -70,10 +70,6 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
         ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;
         ``columns`` for Slurm, which it implies unless `format` is given.
 
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     FormatError
@@ -109,14 +105,6 @@ def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trac
         ``-`` is standard input.
     strict : bool, default False
         For the Standard Workload Format.
-
-    Returns
-    -------
-    Trace
-
-    Raises
-    ------
-    FormatError
     """
     return read_wkt(source) if _starts_as_parquet(source) else read_swf(source, strict=strict)
 

@@ -57,10 +57,6 @@ def read_machine(source: Source) -> MachineDescription:
     source : str, path or binary file
         ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
 
-    Returns
-    -------
-    MachineDescription
-
     Raises
     ------
     FormatError

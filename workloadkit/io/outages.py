@@ -318,10 +318,6 @@ def read_outages(source: Source) -> Outages:
     source : str, path or binary file
         ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
 
-    Returns
-    -------
-    Outages
-
     Raises
     ------
     FormatError

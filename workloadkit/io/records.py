@@ -47,12 +47,7 @@ class ImportOptions:
     key: bytes | None = None
 
     def __post_init__(self) -> None:
-        """Check the options.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Check the options."""
         from zoneinfo import ZoneInfo
 
         try:

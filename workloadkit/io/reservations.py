@@ -248,10 +248,6 @@ def read_reservations(source: Source) -> ReservationRequests:
     source : str, path or binary file
         ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
 
-    Returns
-    -------
-    ReservationRequests
-
     Raises
     ------
     FormatError

@@ -93,12 +93,7 @@ def frame_of(table: Any) -> "pd.DataFrame":
 
 
 def check_types(name: str, arrow: Any) -> None:
-    """Check that columns hold numbers, words or times.
-
-    Raises
-    ------
-    FormatError
-    """
+    """Check that columns hold numbers, words or times."""
     for column in arrow.schema:
         if not _is_plain(column.type):
             kind = str(column.type)[:60]

@@ -28,10 +28,6 @@ def read_json_file(source: Source, *, most: int = MAX_SIZE) -> Any:
         Compressed or not; ``-`` is standard input.
     most : int, default 16 MiB
         Size of the largest file that is read. [bytes]
-
-    Raises
-    ------
-    FormatError
     """
     return read_json(json_text(source, most=most), source_path(source))
 
@@ -64,10 +60,6 @@ def read_json(text: bytes | str, path: str) -> Any:
         A byte-order mark is skipped.
     path : str
         For messages.
-
-    Raises
-    ------
-    FormatError
 
     Examples
     --------

@@ -88,10 +88,6 @@ def check_continues(left: Path, there: Mapping[str, Any], ours: Mapping[str, Any
         What it left.
     there, ours : mapping of str to object
         Everything that the results of both depend on.
-
-    Raises
-    ------
-    ParameterError
     """
     for name in dict.fromkeys((*ours, *there)):
         if there.get(name) != ours.get(name):

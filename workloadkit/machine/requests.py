@@ -100,10 +100,6 @@ def requests_of(
     memory : {"requested", "used", "none"}, default "requested"
         Which memory jobs need: what they requested (field 10), what they used (field 7), or none.
 
-    Returns
-    -------
-    Requests
-
     Raises
     ------
     ParameterError

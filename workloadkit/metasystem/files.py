@@ -53,10 +53,6 @@ def read_metasystem(source: Source) -> Metasystem:
     source : str, path or binary file
         ``-`` is standard input. Paths of logs in it are relative to its folder.
 
-    Returns
-    -------
-    Metasystem
-
     Raises
     ------
     FormatError
@@ -82,10 +78,6 @@ def read_graph(source: Source) -> Graph:
     ----------
     source : str, path or binary file
         ``-`` is standard input.
-
-    Returns
-    -------
-    Graph
 
     Raises
     ------

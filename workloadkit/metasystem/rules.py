@@ -36,10 +36,6 @@ def check_metasystem(schedule: MetaSchedule) -> CheckReport:
     ----------
     schedule : MetaSchedule
 
-    Returns
-    -------
-    CheckReport
-
     Examples
     --------
     >>> from workloadkit import Trace

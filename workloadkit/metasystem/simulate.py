@@ -56,10 +56,6 @@ def simulate_metasystem(
     policies : mapping of str to str or MetaPolicy, optional
         Policies of meta-schedulers by their names, in place of those of the description.
 
-    Returns
-    -------
-    MetaSchedule
-
     Raises
     ------
     FormatError, ParameterError, WorkloadError

@@ -178,10 +178,6 @@ def offered_load(trace: Trace, procs: int | None = None) -> float:
     procs : int, optional
         Processors of the machine; by default the header's.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     ParameterError

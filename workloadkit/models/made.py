@@ -25,12 +25,7 @@ MOST_JOBS = 10**8
 
 
 def check_counts(jobs: object, procs: object) -> tuple[int, int]:
-    """Check and return the numbers of jobs and of processors.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check and return the numbers of jobs and of processors."""
     n_jobs = check_count("jobs", jobs, least=1, most=MOST_JOBS)
     return n_jobs, check_count("procs", procs, least=1, most=MAX_PROCS)
 
@@ -56,12 +51,7 @@ def machine_of(trace: Trace, procs: object) -> int:
 
 
 def check_share(**parameters: Any) -> None:
-    """Check that parameters are numbers from 0 to 1.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that parameters are numbers from 0 to 1."""
     for name, value in parameters.items():
         check_number(name, value)
         if not 0 <= value <= 1:

@@ -44,10 +44,6 @@ def draw(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Draw:
     pools : Pools
     plan : ResamplingPlan
     rng : Generator
-
-    Returns
-    -------
-    Draw
     """
     placements = populate(pools, plan, rng)
     if pools.pieces is None:
@@ -148,10 +144,6 @@ def assemble(
         Name of the log.
     note : str, optional
         Origin of the log, for the header.
-
-    Returns
-    -------
-    Trace
     """
     user = _users(drawn) if user is None else user
     new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}

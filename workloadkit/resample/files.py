@@ -27,12 +27,7 @@ _NAME = re.compile(r"\d{4,}\.swf\.gz")
 
 
 def check_has_none(folder: Path) -> None:
-    """Check that a folder contains no new logs, unless an interrupted command was moving them.
-
-    Raises
-    ------
-    WorkloadError
-    """
+    """Check that a folder contains no new logs, unless an interrupted command was moving them."""
     if not is_folder(folder / _UNFINISHED) and (found := _logs(folder)):
         raise WorkloadError(f"{folder}: already contains {found[0].name}; use another folder")
 
@@ -215,12 +210,7 @@ def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
 
 
 def with_jobs(new: Trace) -> Trace:
-    """Return a new log; one without jobs is an error, because it could not be read.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return a new log; one without jobs is an error, because it could not be read."""
     if not new.n_jobs:
         raise ParameterError(f"{new.name}: the log has no jobs; use more weeks or a larger load")
     return new

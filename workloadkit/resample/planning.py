@@ -215,10 +215,6 @@ def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
     weights : mapping or callable
         See `weights_of`. Rare behaviours keep a weight of 1.
 
-    Returns
-    -------
-    Pools
-
     Raises
     ------
     ParameterError

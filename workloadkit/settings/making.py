@@ -45,10 +45,6 @@ def _pairs(name: str, text: str, number: Callable[[str], Number]) -> dict[str, N
 def read_priorities(text: str) -> dict[int, int]:
     """Read priorities by queue.
 
-    Raises
-    ------
-    ParameterError
-
     Examples
     --------
     >>> read_priorities("1=2,3=0")
@@ -64,10 +60,6 @@ def read_priorities(text: str) -> dict[int, int]:
 
 def read_decays(text: str) -> dict[str, float]:
     """Read weights by kind of decay.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------

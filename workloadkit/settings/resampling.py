@@ -25,10 +25,6 @@ EDGE = read_duration("4w")
 def read_rare(text: str) -> list[tuple[int, float, float]]:
     """Read rare behaviours.
 
-    Raises
-    ------
-    ParameterError
-
     Examples
     --------
     >>> read_rare("50:1w-2w,38:90-1200")
@@ -49,10 +45,6 @@ def read_rare(text: str) -> list[tuple[int, float, float]]:
 
 def read_weights(text: str) -> dict[int | str, float] | None:
     """Read classes and users with their weights.
-
-    Raises
-    ------
-    ParameterError
 
     Examples
     --------

@@ -105,12 +105,7 @@ class Declared(NamedTuple):
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     def check(self, value: Any) -> None:
-        """Check a value.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Check a value."""
         if value is None and self.optional:
             return
         if self.setting.check is not None:

@@ -166,10 +166,6 @@ def check_schedule(
         given. The report says which; files, such as those of outages, are not recorded.
     {settings}
 
-    Returns
-    -------
-    Report
-
     Raises
     ------
     ParameterError

@@ -270,10 +270,6 @@ def check_frozen(order: Any) -> None:
     """Check that the values to which a compiled function refers have not changed since.
 
     The compiler freezes the values of globals when it compiles a function.
-
-    Raises
-    ------
-    ParameterError
     """
     for function in Source(order).reached:
         if hasattr(function, "py_func"):

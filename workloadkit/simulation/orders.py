@@ -172,12 +172,7 @@ WFP3, UNICEF = range(len(VARYING))
 
 
 def as_number(value: Any, label: str = "a job") -> float:
-    """Return the value of a custom order for a job as a float; NaN comes last.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return the value of a custom order for a job as a float; NaN comes last."""
     if not isinstance(value, Real | np.bool_):
         raise ParameterError(
             f"the order returns {value!r:.60} for {label}; it must return a number"
@@ -187,12 +182,7 @@ def as_number(value: Any, label: str = "a job") -> float:
 
 @contextmanager
 def refused_errors(order: Any, job: Any) -> Iterator[None]:
-    """Turn errors of arithmetic in a custom order into one that names it and the job.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Turn errors of arithmetic in a custom order into one that names it and the job."""
     try:
         yield
     except (ArithmeticError, ValueError) as error:
@@ -201,12 +191,7 @@ def refused_errors(order: Any, job: Any) -> Iterator[None]:
 
 
 def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
-    """Check that an order is known.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that an order is known."""
     if name not in known:
         raise ParameterError(
             f"scheduler {scheduler}: the order is {name!r:.60}; known: {', '.join(known)}"

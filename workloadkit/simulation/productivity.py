@@ -92,10 +92,6 @@ def measure_productivity(
     clock : Clock, optional
         Local time; by default second 0 is Monday 0:00.
 
-    Returns
-    -------
-    Productivity
-
     Examples
     --------
     >>> found = measure_productivity([0, 60, 7200], [100, 90, 7260], [5, 5, 5])
@@ -148,10 +144,6 @@ def log_productivity(trace: Trace) -> Productivity:
     ----------
     trace : Trace
         An unknown wait counts as 0. Jobs of unknown user count as jobs of one user.
-
-    Returns
-    -------
-    Productivity
 
     Examples
     --------

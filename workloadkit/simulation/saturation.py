@@ -69,10 +69,6 @@ def saturation(
     machine : int
         Its processors.
 
-    Returns
-    -------
-    Saturation
-
     Notes
     -----
     Number of saturated logs among 12 of Lublin's model, by length and offered load, on 256

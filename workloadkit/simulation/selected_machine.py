@@ -102,12 +102,7 @@ class SelectedMachine(NamedTuple):
 def select_machine(
     trace: Trace | None, policy: Any, behaviour: Any, population: Any, settings: Simulate
 ) -> SelectedMachine:
-    """Select the machine of a simulation, and check that it fits the other parts.
-
-    Raises
-    ------
-    ParameterError, WorkloadError
-    """
+    """Select the machine of a simulation, and check that it fits the other parts."""
     recorded = isinstance(policy, RecordedSchedule)
     machine = _machine(settings, trace)
     _check_machine(policy, machine)

@@ -239,10 +239,6 @@ def simulate(
         All parameters below as one object; keywords override it.
     {settings}
 
-    Returns
-    -------
-    Schedule
-
     Raises
     ------
     ParameterError

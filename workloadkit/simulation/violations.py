@@ -70,10 +70,6 @@ def violations(schedule: Schedule) -> Violations:
         batches, see `workloadkit.dependencies`; each job of a batch then depends on all jobs of the
         batches on which its batch depends.
 
-    Returns
-    -------
-    Violations
-
     Raises
     ------
     ParameterError

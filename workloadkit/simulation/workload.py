@@ -339,10 +339,6 @@ def make_workload(
     decimals : bool
         Whether times are decimals even if their values are whole: no estimate is raised to 1 s.
 
-    Returns
-    -------
-    Workload
-
     Raises
     ------
     WorkloadError

@@ -58,10 +58,6 @@ def read_site_distributions(source: Source) -> SiteDistributions:
     source : str, path or binary file
         Compressed or not; ``-`` is standard input.
 
-    Returns
-    -------
-    SiteDistributions
-
     Raises
     ------
     FormatError

@@ -130,10 +130,6 @@ def crosscheck(
         broadcast like in numpy and form a grid. The time unit is the second of the simulation.
     {settings}
 
-    Returns
-    -------
-    CrossCheck
-
     Raises
     ------
     ParameterError

@@ -67,10 +67,6 @@ def read_gwf(source: Source) -> Trace:
     source : str, path or binary file
         ``-`` is standard input; compression is recognized from the content.
 
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     FormatError

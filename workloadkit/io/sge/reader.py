@@ -223,12 +223,7 @@ class SgeReader:
 
 
 def _check_kind(block: Block, lines: Lines) -> None:
-    """Check that a file is not the output of qacct.
-
-    Raises
-    ------
-    FormatError
-    """
+    """Check that a file is not the output of qacct."""
     texts = map(lines.text, range(lines.end.size))
     first = next((i for i, text in enumerate(texts) if not is_comment(text)), None)
     if first is None:

@@ -119,10 +119,6 @@ def read_slurm_conf(source: Source) -> SlurmConf:
     ----------
     source : str, path or binary file
 
-    Returns
-    -------
-    SlurmConf
-
     Raises
     ------
     FormatError

@@ -68,10 +68,6 @@ def read_slurm(
         Names of the columns, in order, for files without them (``--noheader``):
         ``JobID|Submit|...``.
 
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     FormatError
@@ -190,12 +186,7 @@ def _fill(table: pd.DataFrame, totals: StepTotals) -> None:
 
 
 def _check_times(jobs: JobReader, path: str) -> None:
-    """Check that some time of each column is in a known form.
-
-    Raises
-    ------
-    FormatError
-    """
+    """Check that some time of each column is in a known form."""
     for name, (place, text) in jobs.zone.unreadable.items():
         if name not in jobs.zone.known and name != "eligible":
             reason = "no time is in a known form; use SLURM_TIME_FORMAT=standard"

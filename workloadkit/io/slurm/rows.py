@@ -412,11 +412,6 @@ class RowReader:
 
 
 def check_read(reader: RowReader, path: str) -> None:
-    """Check that a file is not empty.
-
-    Raises
-    ------
-    FormatError
-    """
+    """Check that a file is not empty."""
     if reader.columns is None:
         raise FormatError(path, f"is empty; export with: {EXPORT}")

@@ -101,10 +101,6 @@ def read_swf(source: Source, *, strict: bool = False) -> Trace:
         than 18, decimals except in the average CPU time, negative numbers other than -1, job
         numbers or submit times out of order, comments among the jobs, a truncated file.
 
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     FormatError

@@ -32,12 +32,7 @@ class Outcome(NamedTuple):
 
 
 def check_types(policy: Any) -> None:
-    """Check that the parameters of a policy have their declared types.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that the parameters of a policy have their declared types."""
     parameters.check_types("scheduler", policy)
 
 
@@ -156,10 +151,6 @@ def overtaking_of(policy: Any) -> Overtaking:
     ----------
     policy : Backfilling
         With a `name`, and with `backfill` and `reservations` if it has them.
-
-    Raises
-    ------
-    ParameterError
     """
     backfill = getattr(policy, "backfill", "same")
     check_choice(f"scheduler {policy.name}: backfill", backfill, ("same", "none", *BACKFILLS))

@@ -30,12 +30,7 @@ class QueuePriority:
     queues: str
 
     def check_queues(self) -> None:
-        """Check the list of queues.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Check the list of queues."""
         words = self.queues.split("/") if self.queues else []
         try:
             numbers = [*map(int, words)]

@@ -146,12 +146,7 @@ class ScoredScheduler(OrderedScheduler):
 
 
 def check_log(scores: Any, is_there: bool) -> None:
-    """Refuse scores of what only jobs of a log have, where there are others.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse scores of what only jobs of a log have, where there are others."""
     if not is_there and any(score is not None and score.is_of_log for score in scores):
         raise ParameterError(
             "scheduler order: number, group, partition and tier are known only of jobs that arrive "

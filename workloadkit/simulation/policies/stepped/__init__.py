@@ -108,12 +108,7 @@ class SteppedScheduler(OrderedScheduler):
         self.go_on()
 
     def go_on(self) -> None:
-        """Follow decisions until the pass is over.
-
-        Raises
-        ------
-        NoDecisionError
-        """
+        """Follow decisions until the pass is over."""
         while self.some_fit(waiting := self.queue):
             if len(waiting) == 1:
                 self.start(waiting[0])

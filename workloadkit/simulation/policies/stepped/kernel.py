@@ -196,12 +196,7 @@ class CompiledStepped(CompiledPolicy):
         return state._replace(policy=steps, **overtaking_of(self.policy)._asdict())
 
     def play(self, state: State) -> State:
-        """Run until the decisions do not suffice, the tables overflow, or all is over.
-
-        Raises
-        ------
-        NoDecisionError
-        """
+        """Run until the decisions do not suffice, the tables overflow, or all is over."""
         state = self.begin(state)
         while play(state) != OVER and not _overflows(state):
             state = self.hardware.go_on(state)

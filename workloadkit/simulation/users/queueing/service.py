@@ -107,10 +107,6 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
         Law of the run times.
     procs : int, array_like, Trace or str
         Processors, likewise.
-
-    Raises
-    ------
-    ParameterError
     """
     run = _number_or_given(name, "run", run)
     procs = _number_or_given(name, "procs", procs)
@@ -141,12 +137,7 @@ def check_service(name: str, run: Any, law: Any, procs: Any) -> tuple[Any, Any]:
 
 
 def check_sizes(name: str, procs: int | Given, machine: int) -> None:
-    """Check that the machine has enough processors for all jobs.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that the machine has enough processors for all jobs."""
     largest = int(procs.values.max()) if isinstance(procs, Given) else procs
     if largest > machine:
         raise ParameterError(

@@ -169,12 +169,7 @@ PROCESSORS = 128
 
 
 def check_distributions(given: Any) -> None:
-    """Check the distributions of a site.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check the distributions of a site."""
     if given is not None and not isinstance(given, SiteDistributions):
         raise ParameterError(
             f"distributions is {given!r:.60}; use workloadkit.site.site_distributions"
