@@ -12,7 +12,8 @@ import pytest
 import workloadkit as wk
 from tests.fuzz import good
 from workloadkit.errors import plural
-from workloadkit.io.formats import ACCOUNTING, TITLES, written_format
+from workloadkit.io.formats import written_format
+from workloadkit.io.known_formats import ACCOUNTING, TITLES
 
 SACCT = """\
 JobID|User|Partition|Submit|Start|End|State|AllocCPUS|ReqCPUS

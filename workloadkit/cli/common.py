@@ -150,7 +150,8 @@ def load(trace: Path | None, *, strict: bool, bursts: bool = False, whole: bool 
 def _read(path: Path, *, strict: bool) -> "Trace":
     """Read a log; of a file in another format, report which."""
     from workloadkit.io.files import is_file
-    from workloadkit.io.formats import TITLES, looks_like, read_native
+    from workloadkit.io.formats import looks_like, read_native
+    from workloadkit.io.known_formats import TITLES
 
     try:
         return read_native(str(path), strict=strict)

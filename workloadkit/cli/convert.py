@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.io.formats import Format
+from workloadkit.io.known_formats import Format
 
 if TYPE_CHECKING:
     from workloadkit.machine.description import MachineDescription

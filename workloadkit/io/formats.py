@@ -1,4 +1,4 @@
-"""The known formats of logs, recognized from their first lines."""
+"""Read a log of any known format, recognized from its first lines."""
 
 import io
 import os
@@ -8,49 +8,18 @@ from contextlib import ExitStack, suppress
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice, parameter
 from workloadkit.io.decompression import Rejoined, as_utf8
 from workloadkit.io.files import COMPRESSED, Source, exists, is_file, source_path, text_chunks
+from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.io.swf import read_swf
 from workloadkit.io.wkt import read_wkt
 from workloadkit.io.wkt.reading import MAGIC
 from workloadkit.trace import Trace
-
-# The known formats of logs.
-
-#: In the order in which they are tried.
-Format = Literal["wkt", "batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
-
-#: Their names in messages.
-TITLES: dict[Format, str] = {
-    "wkt": "a Parquet file of workloadkit",
-    "batsim": "Batsim's job list",
-    "slurm": "Slurm accounting (sacct)",
-    "pbs": "PBS or Torque accounting",
-    "lsf": "LSF accounting (lsb.acct)",
-    "sge": "Grid Engine accounting",
-    "gwf": "Grid Workloads Format",
-    "swf": "Standard Workload Format",
-}
-
-#: Accounting formats, which may consist of several files.
-ACCOUNTING: tuple[Format, ...] = ("slurm", "pbs", "lsf", "sge")
-
-#: Formats that can be written, by the suffix of the file.
-WRITTEN: dict[str, Format] = {".swf": "swf", ".gwf": "gwf", ".json": "batsim"}
-
-#: Suffix of logs as Parquet files of this package, which are not compressed further.
-WKT = ".wkt.parquet"
-
-
-def is_wkt(path: str | os.PathLike[str]) -> bool:
-    """Whether a log with this name is written as a Parquet file of this package."""
-    return os.fspath(path).lower().endswith(WKT)
-
 
 _SEEN = 1 << 16  # bytes used to recognize the format
 _N_LINES = 50

@@ -1,4 +1,4 @@
-"""Populations: the users of a log as recorded, or those of pools, and when each is present."""
+"""Populations: the users of a log as recorded, and when each is present."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, Clock
 from workloadkit.dependencies import TIMES, Activities, activities
-from workloadkit.resample.pools import LONG_TERM_USER, Pools
-from workloadkit.resample.runs import Resampling
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
-from workloadkit.utility import unpack
 
 # The users who are present in a simulation, and their recorded activities.
 
@@ -233,48 +230,3 @@ class Recorded:
         submitted = {name: getattr(workload, name) for name in names}
         left_out = trace.n_jobs - workload.row.size
         return trace, replace(taken, **submitted, left_out=left_out), notes
-
-
-# The jobs of pools of users as one log, and the times of their members' sessions.
-
-
-def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
-    """Return the jobs of the pools as a log of the members, and their places in the pools."""
-    import pandas as pd
-
-    order = np.argsort(pools.columns["submit"], kind="stable")
-    jobs = {name: values[order] for name, values in pools.columns.items()}
-    jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
-    name = " and ".join(log.name for log in pools.logs)
-    trace = Trace(pd.DataFrame(jobs, copy=False), pools.logs[0].header, name=name)
-    if pools.utilities is not None:
-        trace = replace(trace, utility=unpack(pools.utilities.take(order)))
-    return trace, order
-
-
-def times_of(
-    resampling: Resampling, acts: Activities, job: NDArray[np.int64], *, pause: bool
-) -> tuple[SessionTimes, NDArray, NDArray]:
-    """Return local times of sessions and of members' first jobs, and the members' pauses."""
-    pools, plan = resampling.pools, resampling.plan
-    dtype = acts.arrival.dtype
-    local = pools.time[job[acts.job]] + plan.origin  # of each job, in the order of the activities
-    n_sessions = acts.begin.size
-    last_batch = np.searchsorted(acts.session, np.arange(n_sessions), side="right") - 1
-    begin = local[acts.first_job[np.searchsorted(acts.session, np.arange(n_sessions))]]
-    until = local[acts.first_job[last_batch + 1] - 1]
-    end = until.copy()
-    first_session = acts.first_session
-    of_log = np.repeat(pools.members.log[acts.user], np.diff(first_session))
-    for number, log in enumerate(pools.logs):
-        mine = of_log == number
-        if mine.any():
-            clock = Clock.between(log.header, log.begin, float(acts.end[mine].max()))
-            end[mine] += clock.local(acts.end[mine]) - clock.local(acts.until[mine])
-    sessions = SessionTimes(*(times.astype(dtype) for times in (begin, until, end)))
-    first_time = local[acts.first_job[acts.first_batch[:-1]]].astype(dtype)
-    length = np.array([log.end - log.begin for log in pools.logs])[pools.members.log[acts.user]]
-    activity = acts.until[first_session[1:] - 1] - acts.begin[first_session[:-1]]
-    rests = pause & (pools.members.kind[acts.user] == LONG_TERM_USER)
-    rest = np.where(rests, np.maximum(length - activity, 0), 0)
-    return sessions, first_time, rest.astype(dtype)

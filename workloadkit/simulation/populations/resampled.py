@@ -279,7 +279,7 @@ class ResampledUsers:
 
     def source(self, as_workload: AsWorkload) -> ResamplingSource:
         """Return the jobs of the pools by some rules, and their members' activities; kept."""
-        from workloadkit.simulation.populations.population import log_of, times_of
+        from workloadkit.simulation.populations.pooled import log_of, times_of
 
         if as_workload not in self._sources:
             trace, order = log_of(self.resampling.pools)

@@ -1,0 +1,33 @@
+"""The known formats of logs."""
+
+import os
+from typing import Literal
+
+#: In the order in which they are tried.
+Format = Literal["wkt", "batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
+
+#: Their names in messages.
+TITLES: dict[Format, str] = {
+    "wkt": "a Parquet file of workloadkit",
+    "batsim": "Batsim's job list",
+    "slurm": "Slurm accounting (sacct)",
+    "pbs": "PBS or Torque accounting",
+    "lsf": "LSF accounting (lsb.acct)",
+    "sge": "Grid Engine accounting",
+    "gwf": "Grid Workloads Format",
+    "swf": "Standard Workload Format",
+}
+
+#: Accounting formats, which may consist of several files.
+ACCOUNTING: tuple[Format, ...] = ("slurm", "pbs", "lsf", "sge")
+
+#: Formats that can be written, by the suffix of the file.
+WRITTEN: dict[str, Format] = {".swf": "swf", ".gwf": "gwf", ".json": "batsim"}
+
+#: Suffix of logs as Parquet files of this package, which are not compressed further.
+WKT = ".wkt.parquet"
+
+
+def is_wkt(path: str | os.PathLike[str]) -> bool:
+    """Whether a log with this name is written as a Parquet file of this package."""
+    return os.fspath(path).lower().endswith(WKT)
