@@ -308,7 +308,7 @@ def _cases(results: BenchmarkResults) -> Section | None:
 
 
 def _named(entries: list[str]) -> str:
-    """Return the first of some names, and how many there are.
+    """Return the first few names and the total count.
 
     Examples
     --------

@@ -106,7 +106,7 @@ class Displayed:
         return table
 
     def _summary(self) -> str:
-        """Return what stands in the brackets of the `repr`."""
+        """Return the text between the parentheses of `repr`."""
         shown = [f for f in fields(self) if f.repr]  # type: ignore[arg-type]
         return ", ".join(f"{f.name}={brief(getattr(self, f.name))}" for f in shown)
 

@@ -545,7 +545,7 @@ def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _with(table: Any, columns: Mapping[str, NDArray]) -> Any:
-    """Return a table with other values in some columns."""
+    """Return a copy of the table with some columns replaced."""
     return Columns({**table, **columns}) if isinstance(table, Columns) else table.assign(**columns)
 
 

@@ -37,7 +37,7 @@ _OF_END = (
 
 
 def cause_of(reason: str) -> str:
-    """Return what a reason of Slurm says a job waited for, a name of `CAUSES`.
+    """Map a Slurm Reason to one of `CAUSES`.
 
     Examples
     --------

@@ -233,7 +233,7 @@ def _fit(
 
 
 def readings_of(axes: Sequence[Axis], fixed: Iterable[str] = ()) -> list[Reading]:
-    """Return all readings with some axes fixed; a single one is an error."""
+    """Return all readings with some axes fixed; raise if only one is left."""
     fixed = list(fixed)
     chosen = choose(axes, fixed)
     given = {choice.partition("=")[0] for choice in fixed}

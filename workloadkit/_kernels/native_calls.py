@@ -109,7 +109,7 @@ call: Any = _call
 
 @intrinsic
 def _call_with(context, address, memory):
-    """Call a native function of one tuple, which is given by its address."""
+    """Call a native function whose single argument is the address of a tuple."""
 
     def generate(context, builder, signature, arguments):
         address, memory = arguments

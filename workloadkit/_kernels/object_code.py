@@ -265,7 +265,7 @@ def _write(path: Path, code: Code) -> None:
     with suppress(OSError):
         _remove_unused(path.parent.parent)
     about = {**code.about, "result": code.result}
-    # of classes, results contain `tuple` alone
+    # `tuple` is the only class in a result's layout
     head = json.dumps(about, default=lambda _: "tuple").encode()
     rest = head + b"\n" + code.content
     try:

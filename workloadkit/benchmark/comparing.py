@@ -242,7 +242,7 @@ def _shown(name: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first few names, and how many more there are."""
     more = len(names) - _SHOWN
     return "; ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 

@@ -72,7 +72,7 @@ class Entry:
     what: Any
 
     def plays(self, case: Case) -> bool:
-        """Whether it takes part in a case; a schedule in a file cannot meet users who react."""
+        """Whether this entry takes part in a case; recorded schedules cannot react to users."""
         if case.is_grid != self.kind.startswith("meta-"):
             return False
         return self.kind != "schedules" or case.users == "open"

@@ -221,7 +221,7 @@ USERS = ("open", "fluid")
 
 @dataclass(frozen=True)
 class Case:
-    """A workload on a system with users: where entries meet.
+    """One benchmark case: workload, machine and user model.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ _NEXT_TO_LOG = ("machine", "outages", "reservations")  # settings that take the 
 
 
 def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any]:
-    """Return the files that `log` stands for: those next to the log.
+    """Resolve the word `log` to LOG.machine.json, LOG.outages or LOG.reservations.
 
     The description of its machine is read with the log.
     """

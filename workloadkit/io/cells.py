@@ -85,7 +85,7 @@ class Lines:
         return decoded_line(self.data[self.begin[line] : self.end[line]]).removesuffix("\r")
 
     def have(self, places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
-        """Return at which places a text stands."""
+        """Return at which positions a text begins."""
         same = np.ones(places.size, bool)
         for i in range(0, len(text), 8):
             eight = text[i : i + 8]

@@ -227,7 +227,7 @@ class SiteSimulation(Simulation):
         return len(self.running) > len(self.holding) or bool(self.hardware.accepted)
 
     def _occupy(self, job: Job, serial: int) -> None:
-        """Enter a running job under the serial of its end."""
+        """Register a running job; `serial` identifies its end event."""
         self.running[job.view] = serial
         insort(self.planned_ends, (job.start + job.view.estimate, serial, job.view))
 

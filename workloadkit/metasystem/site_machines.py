@@ -108,7 +108,7 @@ class ReservingMachine(Machine):
         self._simulation: Any = None
 
     def begin(self, simulation: Any) -> None:
-        """Learn of the running jobs."""
+        """Keep a reference to the simulation, for its running jobs."""
         self._simulation = simulation
 
     def plan(self, now: Any) -> Plan:

@@ -17,8 +17,8 @@ from workloadkit.errors import (
 from workloadkit.settings.setting import Setting, Settings
 
 
-def whatever(_name: str, _value: object) -> None:
-    """Accept any value: it is checked together with the log, or where it is used."""
+def unchecked(_name: str, _value: object) -> None:
+    """No check here: the value is checked with the log, or where it is used."""
 
 
 def not_negative(name: str, value: Any) -> None:
@@ -52,7 +52,7 @@ def processors(by_default: str) -> Setting:
     return Setting(
         help=f"Processors of the machine. By default {by_default}.",
         metavar="P",
-        check=whatever,
+        check=unchecked,
         recorded="always",
     )
 
@@ -122,7 +122,7 @@ class Characterize(Settings):
             more="A path, or a mapping of accounts to shares of the machine.",
             metavar="FILE",
             read=Path,
-            check=whatever,
+            check=unchecked,
             recorded="never",  # its table has the shares
         ),
     ] = None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from workloadkit.errors import ParameterError, check_count, check_load, quoted
-from workloadkit.settings.common import not_negative, processors, whatever
+from workloadkit.settings.common import not_negative, processors, unchecked
 from workloadkit.settings.setting import Setting, Settings
 
 Formula = Literal["opposite", "paper"]
@@ -173,7 +173,7 @@ class Generate(Settings):
 
     jobs: Annotated[
         int | None,
-        Setting(help="Number of jobs.", metavar="N", check=whatever),  # the model checks it
+        Setting(help="Number of jobs.", metavar="N", check=unchecked),  # the model checks it
     ] = None
     procs: Annotated[
         int | None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from workloadkit.errors import ParameterError, check_count, check_number, quoted
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings.common import a_time, not_negative, processors, whatever
+from workloadkit.settings.common import a_time, not_negative, processors, unchecked
 from workloadkit.settings.setting import Setting, Settings
 
 EndEffects = Literal["whole", "any"]
@@ -187,7 +187,7 @@ class Resample(Classify, _Drawn):
             metavar="USER:BEGIN-END,...",
             rare=True,
             read=read_rare,
-            check=whatever,
+            check=unchecked,
         ),
     ] = ()
     rare_per_week: Annotated[

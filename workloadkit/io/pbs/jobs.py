@@ -108,7 +108,7 @@ class PbsReader:
         self.phases: list[Phase] = []
 
     def read(self, block: Block) -> None:
-        """Read some lines."""
+        """Read one block of lines, each a record of a job."""
         lines = Lines(block.text)
         lexed = self.lexer.lex(lines)
         submit = submissions(lexed.cells)

@@ -77,7 +77,7 @@ class SgeReader:
         self.rescheduled: dict[tuple[str, str], int] = {}
 
     def read(self, block: Block) -> None:
-        """Read some lines."""
+        """Read one block of lines: jobs become records, tasks are added to their jobs."""
         lines = Lines(block.text)
         if not self.records.rows:
             _check_kind(block, lines)

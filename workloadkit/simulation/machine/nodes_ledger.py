@@ -180,7 +180,7 @@ def _are_spare(machine, shape):
 
 @inline
 def _amount(machine, shape, node, procs, resource):
-    """Return what a job takes of a node on which it has so many processors."""
+    """Return how much of one resource a job uses on a node where it has `procs` processors."""
     table = machine.table
     if table[shape, WHOLE] != 0:
         return machine.capacity[node, resource]

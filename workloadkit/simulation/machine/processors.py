@@ -243,7 +243,7 @@ class NumberedMachine(FailingMachine):
         return start
 
     def release(self, job: JobView | None) -> None:
-        """Cancel the promise to a job, if there is one; or to all jobs."""
+        """Cancel the reservation of one job, or of all jobs."""
         if job is None:
             self._promised.clear()
         else:

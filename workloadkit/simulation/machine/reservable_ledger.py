@@ -276,7 +276,7 @@ def _release_jobs(state, now):
 
 @inline
 def move_in(state, job, now):
-    """Subtract what a job that starts takes of what is left at claims."""
+    """Subtract a starting job's processors from those free at each later claim."""
     if state.machine.at[N_CLAIMS] > 0:
         release(state, job, now)
         end, procs = now + state.jobs.estimate[job], state.jobs.procs[job]

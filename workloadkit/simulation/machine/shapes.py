@@ -17,7 +17,7 @@ CORES, MEMORY, GPUS = range(3)
 
 
 class Shape(NamedTuple):
-    """What a job needs, or columns of what jobs need.
+    """The resources that one job requests; with arrays as fields, those of many jobs.
 
     Parameters
     ----------

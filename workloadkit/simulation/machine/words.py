@@ -16,7 +16,7 @@ def count_ones(word):
 
 
 def place_of_lowest(word):
-    """Return the place of the lowest bit that is set; there is one."""
+    """Return the index of the lowest set bit (`word` is not 0)."""
     return (int(word) & -int(word)).bit_length() - 1
 
 

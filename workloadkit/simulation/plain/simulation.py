@@ -349,7 +349,7 @@ class Simulation:
             job.end, job.run = self.now, self.now - job.start
 
     def _free_what_ends(self) -> None:
-        """Free the processors of jobs that end now as planned: ended in all of its passes."""
+        """Free the processors of jobs that end now as planned, before this second's first pass."""
         due = takewhile(lambda planned: planned[0] <= self.now, self.planned_ends)
         for job in [view._record for end, _, view in due if end == self.now]:
             if job.start + job.run == self.now:

@@ -102,7 +102,7 @@ job_arrived = settled.job_arrived
 
 @inline
 def job_ended(state, job, now):
-    """Look at all that wait."""
+    """Examine the whole queue in the next pass."""
     state.policy.at[LOOK] = True
 
 
@@ -132,7 +132,7 @@ def job_left(state, job, now):
 
 @inline
 def plans_void(state, what, now):
-    """Look at all that wait."""
+    """Examine the whole queue in the next pass."""
     state.policy.at[LOOK] = True
 
 
@@ -155,7 +155,7 @@ def _head(line, first, last):
 
 @inline
 def must_return(state, what, now):
-    """Whether the queue is long, and patience is over."""
+    """Whether to switch to trees: the queue is long and the search budget is used up."""
     at = state.policy.at
     return at[PATIENCE] <= 0 and at[LAST] - at[FIRST] > state.policy.long_queue
 

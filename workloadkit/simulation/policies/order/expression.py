@@ -271,9 +271,9 @@ def falls_with_wait(program: Program, shortest: float = 1.0) -> bool:
 
 @dataclass(frozen=True)
 class _Trend:
-    """How a value changes with the wait (0: not, 1: never falls, -1: never rises), and its limits.
+    """Trend of a sub-expression in the wait: -1 falling, 0 constant, 1 rising; and its bounds.
 
-    The limits of a value that is not known to be monotone are infinite.
+    The bounds of a value that is not known to be monotone are infinite.
     """
 
     direction: int

@@ -5,8 +5,8 @@ after a termination, and then only if a waiting job fits now. Until the next pla
 reservation begins and no step of the profile is passed: reservations stay, refused jobs stay
 refused, and only a new job is examined if it arrives behind the reserved ones.
 
-With a threshold, only jobs that have waited long enough for it have reservations. The order of the
-queue is then that in which they reach it.
+If a threshold is set, only jobs whose expansion factor reaches it get a reservation. The order of
+the queue is then that in which they reach it.
 """
 
 import sys

@@ -142,15 +142,16 @@ def _follow(state, which, now):
     if place < last and steps.backfills:
         reserve(state, waiting[places[place]], now)
         for listed in range(place + 1, last):
-            _backfill(state, places[listed], now)
+            _start_if_harmless(state, places[listed], now)
         for other in range(steps.queue.at[COUNT]):
-            _backfill(state, other, now)  # again the head and those listed, which are refused again
+            # again the head and those listed, which are refused again
+            _start_if_harmless(state, other, now)
     forget_started(steps.queue)
     return place == last
 
 
 @inline
-def _backfill(state, place, now):
+def _start_if_harmless(state, place, now):
     """Start a waiting job if it does not delay the head."""
     waiting = state.policy.queue.waiting
     job = waiting[place]

@@ -238,7 +238,7 @@ def begin(users):
 
 @bare
 def _begin(users, who, position, arrival):
-    """Begin with a job at some time, as if all before it had been done."""
+    """Start a user at a given job; treat all earlier jobs as done."""
     activities, incarnations, progress = users.activities, users.incarnations, users.progress
     member = incarnations.member[who]
     opening = activities.batch[position]
