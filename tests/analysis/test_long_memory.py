@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -233,7 +234,7 @@ def test_a_series_that_wanders_off_is_at_a_bound():
 
 
 def test_the_table_of_errors_is_whole():
-    table = pd.read_csv(methods.__file__.replace(".py", ".csv"))
+    table = pd.read_csv(Path(methods.__file__).with_name("sampling.csv"))
     assert len(table) == len(METHODS) * len(methods.LENGTHS) * len(methods.PARAMETERS)
     assert (table["sd"] > 0).all()
     assert (table["n_series"] >= 300).all()
