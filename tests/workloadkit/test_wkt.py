@@ -199,16 +199,16 @@ def test_other_parquet_files_are_named(run, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no list of threads here")
-@pytest.mark.parametrize("read", ["wkt.read_wkt", "sidecar.read_sidecar", "parquet.table_in"])
+@pytest.mark.parametrize("read", ["wkt.read_wkt", "sidecar.read_sidecar", "sidecar.table_in"])
 def test_no_thread_reads_that_could_abort_the_end_of_the_process(read, tmp_path):
     log = log_of({"id": "1", "account": "a"}, {"id": "2", "account": "b"})
     write(log, tmp_path / NAME)
     (sidecar_path,) = write_swf(log, tmp_path / "site.swf")
-    path = str(sidecar_path if read.startswith("sidecar") else tmp_path / NAME)
+    path = str(sidecar_path if read == "sidecar.read_sidecar" else tmp_path / NAME)
     source = f"open({path!r}, 'rb').read(), {path!r}" if read.endswith("in") else repr(path)
     code = f"""
 import os, pyarrow.parquet, pandas
-from workloadkit.io import parquet, sidecar, wkt
+from workloadkit.io import sidecar, wkt
 before = os.listdir("/proc/self/task")
 {read}({source})
 assert os.listdir("/proc/self/task") == before
