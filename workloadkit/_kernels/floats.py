@@ -16,6 +16,7 @@ from workloadkit._kernels.compile import chosen_by_type, shared
 
 def power(x: Any, y: Any) -> Any:
     """Return x ** y."""
+    x, y = (number.item() if isinstance(number, np.generic) else number for number in (x, y))
     try:
         found = x**y
     except (ZeroDivisionError, OverflowError):
