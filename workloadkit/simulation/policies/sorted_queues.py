@@ -14,9 +14,6 @@ class Sjf(Ordered):
     order: ClassVar[str] = "sjf"
 
 
-# Longest job first, by the estimates, with EASY's backfilling.
-
-
 @dataclass(frozen=True)
 class Ljf(Ordered):
     """EASY on a queue in the order of the estimates, the longest first."""
@@ -25,18 +22,12 @@ class Ljf(Ordered):
     order: ClassVar[str] = "ljf"
 
 
-# Smallest job first, with EASY's backfilling.
-
-
 @dataclass(frozen=True)
 class Smallest(Ordered):
     """EASY on a queue in the order of the processors needed, the fewest first."""
 
     name: ClassVar[str] = "smallest"
     order: ClassVar[str] = "smallest"
-
-
-# Largest job first, with EASY's backfilling.
 
 
 @dataclass(frozen=True)

@@ -148,9 +148,6 @@ def quantile(runs: Sequence[Any], q: float) -> Any:
     return sorted(runs)[ceil(q * len(runs)) - 1]
 
 
-# The last two run times of the user.
-
-
 @dataclass(frozen=True)
 class LastTwo(BuiltIn):
     """The mean run time of the user's last two jobs that have ended, at most the limit [1]_.
@@ -177,9 +174,6 @@ class LastTwo(BuiltIn):
         return new_memory(workload, MEAN, window=2, least=2, **self.rules)
 
 
-# The run time of the last job like this one.
-
-
 @dataclass(frozen=True)
 class SameJob(BuiltIn):
     """The run time of the last ended job of the same user, size and request, at most the limit.
@@ -199,9 +193,6 @@ class SameJob(BuiltIn):
         from workloadkit.simulation.predictors.kernel import MEAN, new_memory
 
         return new_memory(workload, MEAN, window=1, by_job=True, **self.rules)
-
-
-# A quantile of the user's run times.
 
 
 @dataclass(frozen=True)
@@ -238,9 +229,6 @@ class Quantile(BuiltIn):
         from workloadkit.simulation.predictors.kernel import QUANTILE, new_memory
 
         return new_memory(workload, QUANTILE, window=self.window, number=self.q, **self.rules)
-
-
-# The mean run time of the user.
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,6 @@ class Requested(BuiltIn):
     name: ClassVar[str] = "requested"
 
 
-# The run time itself.
-
-
 @dataclass(frozen=True)
 class Exact(BuiltIn):
     """The run time; a job that is killed at its limit runs that long."""
@@ -42,9 +39,6 @@ class Exact(BuiltIn):
         from workloadkit.simulation.predictors.kernel import OF_RUN_TIME, new_memory
 
         return new_memory(workload, OF_RUN_TIME, "none")
-
-
-# Multiples of the requests.
 
 
 @dataclass(frozen=True)
@@ -79,9 +73,6 @@ class Factor(BuiltIn):
         from workloadkit.simulation.predictors.kernel import OF_LIMIT, new_memory
 
         return new_memory(workload, OF_LIMIT, self.correct, number=self.times)
-
-
-# Estimates that are random multiples of the run time.
 
 
 @dataclass(frozen=True)

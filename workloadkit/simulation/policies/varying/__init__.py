@@ -69,9 +69,6 @@ class InVaryingOrder(Backfilling):
         return CompiledVarying(workload, rules, order, self.backfill, overtaking_of(self))
 
 
-# WFP3: jobs that have waited long relative to their requests come first, large ones above all.
-
-
 @dataclass(frozen=True)
 class Wfp3(InVaryingOrder):
     """EASY in the order of (wait / estimate)³ · processors, the largest first [1]_.
@@ -95,9 +92,6 @@ class Wfp3(InVaryingOrder):
     order: ClassVar[str] = "wfp3"
 
 
-# UNICEF: fast service for small jobs.
-
-
 @dataclass(frozen=True)
 class Unicef(InVaryingOrder):
     """EASY in the order of wait / (max(log2 processors, 1) · estimate), the largest first [1]_.
@@ -119,9 +113,6 @@ class Unicef(InVaryingOrder):
 
     name: ClassVar[str] = "unicef"
     order: ClassVar[str] = "unicef"
-
-
-# EASY in orders that vary with time, in plain Python.
 
 
 class VaryingScheduler(OrderedScheduler):

@@ -121,9 +121,6 @@ def one_at_a_time(acts: Activities, *, think: bool) -> Activities:
     )
 
 
-# Users of a log with a custom behaviour, defined by a class.
-
-
 @dataclass(frozen=True)
 class CustomUsers:
     """Users submit their recorded batches; a custom class decides when each arrives.

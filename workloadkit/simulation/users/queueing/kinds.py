@@ -60,9 +60,6 @@ class Think(QueueingUsers):
         return Visitors(users=self.users, think=self.think, think_law=self.think_law)
 
 
-# Closed users who submit less when the queue is long.
-
-
 @dataclass(frozen=True)
 class Cautious(Think):
     """Users of `Think` who look at the length of the queue before they submit a job [1]_.
@@ -116,9 +113,6 @@ class Cautious(Think):
     def visitors(self) -> Visitors:
         """The users of the model."""
         return super().visitors._replace(longest=self.limit, pause=self.pause)
-
-
-# Open and closed users on one machine.
 
 
 @dataclass(frozen=True)
@@ -194,9 +188,6 @@ class Mixed(QueueingUsers):
         return Visitors(self.rate, self.users, think, self.think_law, again)
 
 
-# Open users: each arrives, submits one job and leaves.
-
-
 @dataclass(frozen=True)
 class Poisson(QueueingUsers):
     """Users who arrive by a Poisson process, with one job each: the open model M/·/c.
@@ -230,9 +221,6 @@ class Poisson(QueueingUsers):
     def visitors(self) -> Visitors:
         """The users of the model."""
         return Visitors(rate=self.rate)
-
-
-# Users who arrive, and may submit again depending on the response time.
 
 
 @dataclass(frozen=True)
