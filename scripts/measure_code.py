@@ -13,6 +13,10 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("workloadkit", "analysis", "queueing")
 LONG_MODULE, LONG_BODY, MANY_PARAMETERS = 400, 60, 8
@@ -104,30 +108,15 @@ def imported(tree: ast.Module, known: dict[str, Path]) -> set[str]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """Return the sets of modules that import each other (Tarjan, 1972)."""
-    order: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found = []
-
-    def visit(name: str) -> None:
-        order[name] = low[name] = len(order)
-        stack.append(name)
-        for other in imports[name]:
-            if other not in order:
-                visit(other)
-            if other in stack:
-                low[name] = min(low[name], low[other])
-        if low[name] == order[name]:
-            place = stack.index(name)
-            if len(stack) - place > 1:
-                found.append(sorted(stack[place:]))
-            del stack[place:]
-
-    for name in imports:
-        if name not in order:
-            visit(name)
-    return found
+    """Return the sets of modules that import each other."""
+    names = [*imports]
+    rows, columns = zip(
+        *((names.index(a), names.index(b)) for a in names for b in imports[a]), strict=True
+    )
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(names),) * 2)
+    _, label = connected_components(links, connection="strong")
+    sizes = np.bincount(label)
+    return [[names[i] for i in np.flatnonzero(label == k)] for k in np.flatnonzero(sizes > 1)]
 
 
 def main() -> None:

@@ -92,7 +92,7 @@ class MultiQueue:
         site = self.site
         own = self.reserved.pop(job, None)  # nobody is in one's own way
         room, most = [max(self.idle(p), 0) for p in self.partitions], site.idle()
-        if site.estimate[job] > 0:  # else it ends as it starts, and delays nobody
+        if site.estimate[job] > 0:  # else it ends as it starts, and delays no job
             until = site.now + site.estimate[job]
             left = [max(self.least_free(p, site.now, until), 0) for p in self.partitions]
             room = [min(pair) for pair in zip(room, left, strict=True)]

@@ -97,10 +97,8 @@ def test_schedules_of_the_simulator_are_proved(
     expected.pop(SLACKS_KEPT, None)  # a log contains no promises
     found = verdicts(written)
     starts = log.column("submit") + log.column("wait")
-    if (starts != schedule.jobs["start"]).any():  # a sum of decimals that rounds decides nothing
-        assert found.keys() == expected.keys()
-        expected = {text: v for text, v in expected.items() if found[text] != "not applicable"}
-        found = {text: found[text] for text in expected}
+    if (starts != schedule.jobs["start"]).any() and found.get(EACH_PASS) == "not applicable":
+        expected[EACH_PASS] = "not applicable"  # sums that round decide no pass
     assert found == expected
 
 

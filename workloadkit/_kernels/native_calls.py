@@ -19,7 +19,7 @@ from numba.extending import (
 
 from workloadkit._kernels.compile import by_reference
 
-# The compiler's type of tuples that are passed by reference, see `reference`.
+# The compiler's type of tuples that are passed by reference, see `compile.by_reference`.
 
 
 class Reference(types.Type):

@@ -1,6 +1,6 @@
 """The suite: workloads × systems × users, each run made from its seed.
 
-Everything that other people's results depend on is in this module and in `micro`, `grids`. A change
+Everything that other people's results depend on is in this module and in `metasystems`. A change
 of what they make is a new `VERSION`.
 """
 

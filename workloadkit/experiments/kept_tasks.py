@@ -81,7 +81,7 @@ class Live(NamedTuple):
     value: Any
 
 
-#: A result: as text, see `as_data`, or as it is.
+#: A result: as text, see `results_file`, or as it is.
 Kept = str | Live
 
 

@@ -16,7 +16,14 @@ from workloadkit.simulation.policies.policy import Outcome, Policy
 if TYPE_CHECKING:
     from workloadkit.simulation.policies.conservative import Conservative
     from workloadkit.simulation.policies.creasy import Creasy
-    from workloadkit.simulation.policies.easy import Easy, OrderedScheduler
+    from workloadkit.simulation.policies.easy import (
+        Easy,
+        Largest,
+        Ljf,
+        OrderedScheduler,
+        Sjf,
+        Smallest,
+    )
     from workloadkit.simulation.policies.f1 import F1
     from workloadkit.simulation.policies.fcfs import Fcfs
     from workloadkit.simulation.policies.genetic import Genetic
@@ -44,7 +51,6 @@ if TYPE_CHECKING:
     from workloadkit.simulation.policies.selective import Selective
     from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
     from workloadkit.simulation.policies.slack import Slack
-    from workloadkit.simulation.policies.sorted_queues import Largest, Ljf, Sjf, Smallest
     from workloadkit.simulation.policies.user_priority import UserPriority
     from workloadkit.simulation.policies.varying import CustomOrder, Unicef, Wfp3
 
@@ -104,10 +110,10 @@ _BUILT_IN = BuiltInParts(
         "lookahead": "lookahead.Lookahead",
         "selective": "selective.Selective",
         "slack": "slack.Slack",
-        "sjf": "sorted_queues.Sjf",
-        "ljf": "sorted_queues.Ljf",
-        "smallest": "sorted_queues.Smallest",
-        "largest": "sorted_queues.Largest",
+        "sjf": "easy.Sjf",
+        "ljf": "easy.Ljf",
+        "smallest": "easy.Smallest",
+        "largest": "easy.Largest",
         "wfp3": "varying.Wfp3",
         "unicef": "varying.Unicef",
         "f1": "f1.F1",

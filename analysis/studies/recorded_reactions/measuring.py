@@ -265,7 +265,7 @@ def table_of(found: Sequence[Played], *, pooled: bool = True) -> pd.DataFrame:
     found : sequence of Played
         At least one.
     pooled : bool, default True
-        See `scores.gains`.
+        See `gains`.
 
     Returns
     -------

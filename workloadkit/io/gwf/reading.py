@@ -36,7 +36,7 @@ SHARED = FIELDS[:16]
 N_NUMBERS = 10
 
 #: Columns without a field in SWF.
-BESIDE = COLUMNS[len(SHARED) :]
+SIDECAR_COLUMNS = COLUMNS[len(SHARED) :]
 
 #: Submit times from here on are seconds since 1970, not seconds of the log: no log has its first
 #: job after three years. [s]

@@ -11,10 +11,10 @@ from workloadkit.errors import WorkloadWarning
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.io.files import writing
 from workloadkit.io.gwf.reading import (
-    BESIDE,
     LEGEND,
     OF_THE_LOG,
     SHARED,
+    SIDECAR_COLUMNS,
     SINCE_1970,
     SINCE_1970_FROM,
 )
@@ -122,7 +122,7 @@ def _lines(jobs: pd.DataFrame, names: pd.DataFrame, start: int) -> Iterator[str]
         name = "id" if field.name == "job" else field.name
         columns.append(_names_or(names, name, texts) if not field.measured else texts)
     unknown = [str(UNKNOWN)] * len(jobs)
-    columns += [_names_or(names, name, iter(unknown)) for name in BESIDE]
+    columns += [_names_or(names, name, iter(unknown)) for name in SIDECAR_COLUMNS]
     return map("\t".join, zip(*columns, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Compiled placement on nodes, by the rules of `placement`.
+"""Compiled placement on nodes, by the rules of placement in `shapes`.
 
 Arrays are looked up before loops: in loops that write, the compiler would look them up each time.
 """

@@ -211,7 +211,7 @@ def _start(state, job, now):
     start_job(state, job, now)
 
 
-# Policies of `dynamic` in the compiled engine, which switch to trees for long queues.
+# These policies in the compiled engine, which switch to trees for long queues.
 
 # A queue longer than this is searched by trees, until it is half as long.
 LONG_QUEUE = 512

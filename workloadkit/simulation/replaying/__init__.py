@@ -52,11 +52,11 @@ class PolicyRule(NamedTuple):
     Parameters
     ----------
     reserving : int
-        Whether reservations are made again in each pass, or the way they are kept: see `codes`.
+        Whether reservations are made again in each pass, or the way they are kept: see `state`.
     reservations : int
         Number of reservations in a pass.
     order : int
-        Of the queue: see `codes`.
+        Of the queue: see `state`.
     weight : float
         CREASY's priority at response time 0 [min], or the weight of the users' priorities.
     rank : ndarray of int64, shape (n_jobs,)

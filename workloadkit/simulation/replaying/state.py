@@ -213,7 +213,7 @@ class ReplayState(NamedTuple):
     rank: NDArray[np.int64]  # of a user among those with waiting jobs, from 1
     times: NDArray  # when each step of the plan begins
     free: NDArray[np.int64]  # processors free in it
-    at: NDArray[np.int64]  # see `codes`
+    at: NDArray[np.int64]  # see the places above
     when: NDArray
     never: int | float  # after all times
     tie: int | float  # times that are no further apart may be one

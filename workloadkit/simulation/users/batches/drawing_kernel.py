@@ -143,7 +143,7 @@ class Hours(NamedTuple):
         Whether the response of a batch is that of the job submitted last, or of the last to end.
     by_day, on_weekdays : ndarray of bool, shape (n_users,)
     later : ndarray of int64, shape (n_users,)
-        Working hours, see `shifts`; the time by which they are moved. [s]
+        Working hours, see `local_time`; the time by which they are moved. [s]
     """
 
     drawing: DrawingState

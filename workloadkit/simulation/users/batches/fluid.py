@@ -116,7 +116,7 @@ class FluidUser(DrawingUser):
     who : int
     behaviour : Fluid
     recorded, local : list of (number, number)
-        Begin and end of all sessions, as in `session_times`. [s]
+        Begin and end of all sessions, as in `recorded_times`. [s]
     """
 
     def __init__(

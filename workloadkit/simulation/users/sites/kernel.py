@@ -70,7 +70,7 @@ class SiteUserTable(NamedTuple):
     Parameters
     ----------
     by_day, on_weekdays, moved : ndarray
-        Working hours, see `shifts`.
+        Working hours, see `local_time`.
     pool : ndarray of int64
         Pool of the last batch, -1 before the first.
     size, run, left : ndarray of int64
