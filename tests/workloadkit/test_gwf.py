@@ -20,7 +20,7 @@ from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
 from workloadkit.io.gwf import looks_like, reading, writing
-from workloadkit.io.gwf.reading import BESIDE, COLUMNS
+from workloadkit.io.gwf.reading import COLUMNS, SIDECAR_COLUMNS
 
 SHARED = [field.name for field in FIELDS[:16]]
 
@@ -97,9 +97,9 @@ def test_the_largest_whole_number_is_one():
 
 
 def test_what_swf_has_no_field_for_stands_next_to():
-    more = dict.fromkeys(BESIDE, "x") | {"ReqPlatform": "ia64,Linux,-1", "VOID": "-1"}
+    more = dict.fromkeys(SIDECAR_COLUMNS, "x") | {"ReqPlatform": "ia64,Linux,-1", "VOID": "-1"}
     trace = read(line(), line(**more))
-    assert list(trace.sidecar) == [name for name in BESIDE if name != "VOID"]
+    assert list(trace.sidecar) == [name for name in SIDECAR_COLUMNS if name != "VOID"]
     assert trace.sidecar["ReqPlatform"].tolist() == ["", "ia64,Linux,-1"]
 
 
