@@ -37,6 +37,7 @@ reports: list[Callable[[], object]] = []
 _SUFFIX = ".kernel"
 _UNUSED = 30 * 86400.0  # seconds after which a folder of another version is removed
 _LONGEST = 1 << 26  # of a file [bytes], a hundred times the longest known
+_COMMENT = re.compile(rb"\n[ \t]*#.*")
 _has_warned = False
 _SUCCESS = (0, -2)  # statuses of the compiler's calling convention
 _MEMORY = "numba.core.runtime._nrt_python"
@@ -139,8 +140,8 @@ def _compiler() -> Path:
 def cache_directory() -> str:
     """Directory of the compiled kernels, named by the digest of all on which they depend.
 
-    These are the sources of all kernels, the versions of Python and the packages, the processor
-    and the settings of the compiler.
+    These are the sources of all kernels without their comments, the versions of Python and the
+    packages, the processor and the settings of the compiler.
     """
     package = Path(__file__).parent.parent
     sources = [package / "fields.py"]  # limits of fields
@@ -158,7 +159,9 @@ def digest_of(sources: Iterable[Path]) -> str:
     """Digest of the contents of files, and of what else compiled code depends on; 16 characters."""
     digest = hashlib.sha256(_platform().encode())
     for source in sources:
-        digest.update(source.read_bytes())
+        # Compiled code has no strings of several lines, other than docstrings.
+        code = b"".join(source.read_bytes().split(b'"""')[::2])
+        digest.update(_COMMENT.sub(b"", code))
     return digest.hexdigest()[:16]
 
 
