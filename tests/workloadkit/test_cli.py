@@ -172,7 +172,7 @@ def test_shell_completion_knows_the_commands_and_the_studies():
 def test_wrong_usage_is_exit_2(run):
     for arguments, message in (
         (["nosuch"], "No such command 'nosuch'"),
-        (["sessions", "--nope"], "No such option"),
+        (["sessions", "--nope"], "no such option: --nope; see workloadkit sessions -h"),
         (["sessions", "--nope"], "--nope"),
         (["sessions", "a.swf", "b.swf"], "unexpected extra argument"),
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),

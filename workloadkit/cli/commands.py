@@ -24,7 +24,8 @@ RARE = "More options"
 CHOICE = "Job selection"
 SHARED = "Options of every command"
 
-_LONGEST_REASON = 300  # characters; click adds the name of the option
+_LONGEST_REASON = 300  # characters
+_WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]  # typer itself does not name it
 
 _WHOLE = "workloadkit.whole_help"  # in the context: all options are explained
 
@@ -215,7 +216,14 @@ def help_of(ctx: typer.Context, words: list[str], *, whole: bool) -> str | None:
 
 
 class Commands(_PlainValues, typer.core.TyperGroup):
-    """The commands under headings; warnings and the toolkit's errors become one line each."""
+    """The commands under headings; warnings and errors become one line each."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Read the arguments in front of the command."""
+        try:
+            return super().make_context(*arguments, **options)
+        except _WrongUsage as error:
+            raise _refusal(error) from None
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
@@ -230,9 +238,8 @@ class Commands(_PlainValues, typer.core.TyperGroup):
                     f"error: {in_options(error, self.commands.get(ctx.invoked_subcommand))}"
                 )
                 raise typer.Exit(2 if isinstance(error, ParameterError) else 1) from None
-            except typer.BadParameter as error:
-                error.message = one_line(error.message, most=_LONGEST_REASON)
-                raise
+            except _WrongUsage as error:
+                raise _refusal(error) from None
             except KeyboardInterrupt:
                 from workloadkit.cli.stopping import exit_code, report_interrupt
 
@@ -253,6 +260,15 @@ class Commands(_PlainValues, typer.core.TyperGroup):
         for heading, rows in panels.items():
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+
+def _refusal(error: Any) -> typer.Exit:
+    """Write what is wrong with the arguments, and return the end of the program."""
+    text = re.sub("^Invalid value for '(.*?)'", r"\1", error.format_message()).rstrip(".")
+    text = one_line(text[:1].lower() + text[1:], most=_LONGEST_REASON)
+    command = f"; see {error.ctx.command_path} -h" if error.ctx else ""
+    write_message(f"error: {text}{command}")
+    return typer.Exit(2)
 
 
 def in_options(error: WorkloadError, command: Any) -> str:
