@@ -38,6 +38,7 @@ from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
 from workloadkit.simulation.replaying.predictions import ANY, proofs
+from workloadkit.simulation.supports import OF_SCHEDULERS, USUAL, that_support
 
 #: Packages by the page that describes them.
 PACKAGES = {"analysis": analysis, "queueing": queueing, "workloadkit": workloadkit}
@@ -91,6 +92,7 @@ def pages() -> dict[str, str]:
         ),
         "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
         "proofs.md": _table(("what is proved", "schedulers"), map(_proof, proofs())),
+        "supports.md": _table(("what is supported", "schedulers"), map(_supporting, OF_SCHEDULERS)),
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),
@@ -110,6 +112,14 @@ def _proof(row: tuple[str, list[str]]) -> tuple[str, str]:
     """Return what is proved, and of the schedules of which schedulers."""
     proof, names = row
     return proof, ", ".join([*(f"`{name}`" for name in names), *["custom ones"] * (proof == ANY)])
+
+
+def _supporting(what: str) -> tuple[str, str]:
+    """Return what schedulers may support, and which do."""
+    known = schedulers.known()
+    them, usual = that_support(known, what), what in USUAL
+    named = [name for name in known if name not in them] if usual else them
+    return OF_SCHEDULERS[what], usual * "all but " + ", ".join(f"`{name}`" for name in named)
 
 
 def _fields() -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.measure import Row
 from workloadkit.benchmark import Entry, cases, run_benchmark
-from workloadkit.benchmark.entries import META_POLICIES, POLICIES, play
+from workloadkit.benchmark.entries import built_in, play
 
 RUNS = 2
 
@@ -34,12 +34,9 @@ for line in sys.stdin:
 
 def rows() -> Iterator[Row]:
     """Entries in cases of the suite, with the checks of their schedules."""
-    for system, kind, names in (
-        ("busy", "policy", POLICIES),
-        ("grid", "meta-policy", META_POLICIES),
-    ):
+    for system, kind in (("busy", "policy"), ("grid", "meta-policy")):
         among = [case for case in cases(chosen=("mixed", system)) if case.users == "open"]
-        entries = [Entry(name, kind, name) for name in names]  # type: ignore[arg-type]
+        entries = [entry for entry in built_in() if entry.kind == kind]
         run_benchmark(entries, among=among, runs=1)  # compiles
         begin = time.perf_counter()
         results = run_benchmark(entries, among=among, runs=RUNS)

@@ -24,10 +24,11 @@ from workloadkit.benchmark import (
     read_certificate,
 )
 from workloadkit.benchmark.certificate import seal
-from workloadkit.benchmark.entries import META_METRICS, METRICS, POLICIES
+from workloadkit.benchmark.entries import META_METRICS, METRICS, built_in
 from workloadkit.benchmark.nearest import FEATURES
 
 _N_GOOD = 6
+_POLICIES = [entry.name for entry in built_in() if entry.kind == "policy"]
 _CASES = ("device.busy.open", "sample.roomy.fluid", "mixed.grid.open", "kth.busy.open")
 _PROCESS = {"kind": "process", "command": "awk -f mine.awk", "files": {"mine.awk": "0" * 64}}
 _CUSTOM = {"kind": "policy", "policy": "mine:Policy", "source": "0" * 16}
@@ -46,7 +47,7 @@ def _good(number: int) -> dict[str, Any]:
     rng = np.random.default_rng(number)
     runs = int(rng.integers(1, 4))
     chosen = [case for case in _CASES if rng.random() < 0.5] or [*_CASES[:1]]
-    policies = ["easy", *rng.choice(POLICIES[2:], 2, replace=False).tolist()]
+    policies = ["easy", *rng.choice(_POLICIES[2:], 2, replace=False).tolist()]
     entries = {name: {"kind": "policy", "policy": name} for name in policies}
     entries |= {name: {"kind": "meta-policy", "policy": name} for name in ("home", "random")}
     entries |= {"meine ü": _PROCESS, "mine:Policy": _CUSTOM}

@@ -11,7 +11,7 @@ import pytest
 import workloadkit as wk
 from tests.small_logs import valued
 from workloadkit import analysis
-from workloadkit.cli.topics import SCHEDULERS, USERS
+from workloadkit.cli.topics import TOPICS
 
 HEADER = wk.Header(("; Version: 2.2", "; MaxProcs: 4"))
 METRICS = (
@@ -446,16 +446,17 @@ def test_no_orders_are_bred_of_jobs_without_utility_functions(run, log):
 
 
 def test_the_help_lists_all_schedulers_within_80_columns(run):
+    text = TOPICS["schedulers"].text()
     listed = {
         name.partition(":")[0]
-        for line in SCHEDULERS.strip().partition("\n\n")[0].splitlines()
+        for line in text.strip().partition("\n\n")[0].splitlines()
         if not line.startswith(" ")
         for name in line.partition("  ")[0].split(", ")
     }
     assert listed == set(wk.schedulers.known())
-    assert max(map(len, SCHEDULERS.splitlines())) <= 76
+    assert max(map(len, text.splitlines())) <= 76
     _, help_text, _ = run("--help-all")
-    for line in SCHEDULERS.strip().splitlines():
+    for line in text.strip().splitlines():
         assert line.rstrip() in help_text
 
 
@@ -590,7 +591,7 @@ def test_the_help_lists_all_users(run):
     code, out, _ = run("--help-all")
     assert code == 0
     assert all(name in out for name in wk.users.known())
-    assert max(map(len, USERS.splitlines())) <= 76
+    assert max(map(len, TOPICS["users"].text().splitlines())) <= 76
 
 
 def test_the_week_of_the_longest_queue_is_drawn(run, log, monkeypatch):

@@ -16,6 +16,7 @@ from tests.external.licences import Licensed
 from tests.external.patient import Patient
 from tests.external.shortest import Shortest, Waiting
 from workloadkit.custom import source_digest
+from workloadkit.simulation.supports import supports
 
 SLOW = pytest.mark.slow
 
@@ -134,7 +135,7 @@ def test_the_mean_of_the_last_two_jobs_is_predicted():
 def test_a_machine_of_two_pools_is_used_by_every_policy(log, scheduler):
     scheduler = named(scheduler)
     policy = wk.schedulers.parse(scheduler) if isinstance(scheduler, str) else scheduler
-    if getattr(policy, "one_pool", False):
+    if not supports(policy, "machines"):
         with pytest.raises(wk.ParameterError, match="supports one pool of processors"):
             wk.simulate(log, scheduler, machine=Licensed(16, 2))
         return

@@ -546,7 +546,7 @@ def test_interrupted_jobs_are_requeued_or_lost():
 
 def test_a_scheduler_without_support_for_outages_is_refused():
     class Oblivious(AnyThatFits):
-        bears_outages = False
+        supports = AnyThatFits.supports - {"outages"}
 
     class Overcommitting(AnyThatFits):
         overcommits = True

@@ -13,8 +13,9 @@ from tests.oracles import reservations as oracle
 from tests.small_logs import random_log
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
-from workloadkit.simulation.selected_machine import _WITH_RESERVATIONS
+from workloadkit.simulation.supports import that_support
 
+WITH_RESERVATIONS = that_support(wk.schedulers.known(), "reservations")
 PROCS = 6
 
 
@@ -84,7 +85,7 @@ def test_random_cases_follow_the_definition(scheduler, policy, order):
 @pytest.mark.parametrize(
     ("scheduler", "times"),
     [
-        *((scheduler, int) for scheduler in _WITH_RESERVATIONS),
+        *((scheduler, int) for scheduler in WITH_RESERVATIONS),
         *((f"easy:{rule}", int) for rule in ("spare=none", "strict=yes", "backfill=sjf")),
         *((f"conservative:compression={kind}", int) for kind in ("start", "none")),
         ("easy", float),
@@ -104,7 +105,7 @@ def test_engines_agree_for_all_policies(scheduler, times):
 
 def test_no_request_changes_nothing():
     trace = random_log(3)
-    for scheduler in _WITH_RESERVATIONS:
+    for scheduler in WITH_RESERVATIONS:
         expected = wk.simulate(trace, scheduler, procs=16, engine="python")
         how = {"reservations": ReservationRequests(), "engine": "python"}
         assert (
@@ -123,7 +124,7 @@ def test_maintenance_of_the_machine_is_an_announced_outage():
     begin, length = 9000, 5000
     asked = ReservationRequest(1, 2000, begin, -1, length, 16, kind=2)
     outage = Outage(1, begin, begin + length, 16, announced=2000)
-    for scheduler in _WITH_RESERVATIONS:
+    for scheduler in WITH_RESERVATIONS:
         if scheduler in ("conservative", "selective", "reservations"):
             continue  # with outages, their reservations are of certain processors
         how = {"procs": 16, "engine": "python"}

@@ -11,8 +11,9 @@ from tests.small_logs import random_log
 from tests.workloadkit.test_reserved import as_log, random_case
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
-from workloadkit.simulation.selected_machine import _WITH_RESERVATIONS
+from workloadkit.simulation.supports import that_support
 
+WITH_RESERVATIONS = that_support(wk.schedulers.known(), "reservations")
 NODES = (1, 2, 3)  # cores
 
 
@@ -57,7 +58,7 @@ def test_answers_that_wait_for_certain_nodes_are_consistent():
     assert not wk.check_schedule(log, wrong, **how).ok
 
 
-@pytest.mark.parametrize("scheduler", _WITH_RESERVATIONS)
+@pytest.mark.parametrize("scheduler", WITH_RESERVATIONS)
 def test_one_node_is_a_pool(scheduler):
     for seed in range(3):
         trace = random_log(seed)
@@ -74,7 +75,7 @@ def test_one_node_is_a_pool(scheduler):
 
 def test_no_request_changes_nothing():
     trace, machine = random_log(3), machine_of(4, 4, 8)
-    for scheduler in _WITH_RESERVATIONS:
+    for scheduler in WITH_RESERVATIONS:
         how = {"machine": machine, "engine": "python"}
         none = wk.simulate(trace, scheduler, reservations=ReservationRequests(), **how)
         usual = wk.simulate(trace, scheduler, **how)

@@ -38,6 +38,7 @@ from workloadkit.simulation import schedulers
 from workloadkit.simulation.check import check_schedule
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.simulate import simulate
+from workloadkit.simulation.supports import supports
 from workloadkit.trace import Trace
 
 Kind = Literal["policy", "process", "schedules", "meta-policy", "meta-process", "meta-schedules"]
@@ -90,24 +91,22 @@ class Entry:
         return {"kind": self.kind, "policy": policy}
 
 
-#: Policies that are entries by default: the built-in ones, without those that need utility
-#: functions, a score or a schedule, that equal another one, or that take minutes.
-POLICIES = (
-    *("fcfs", "easy", "conservative", "reservations:4", "lookahead", "selective", "slack"),
-    *("sjf", "ljf", "smallest", "largest", "saf", "laf", "srf", "lrf", "exp", "sexp", "lcfs"),
-    *("wfp3", "unicef", "f1", "f2", "f3", "f4"),
-    *("priority-fifo", "multi-queue", "creasy", "user-priority"),
-)
-
-#: Meta-schedulers that are entries by default: the built-in ones for jobs of one part.
-META_POLICIES = ("home", "random", "least-work", "shortest-wait", "cheapest", "redundant")
-
-
 def built_in() -> list[Entry]:
-    """Return the entries by default."""
+    """Return the entries by default: the built-in policies that declare to be some.
+
+    Others need utility functions, a score or a schedule, equal another one, or take minutes.
+
+    Examples
+    --------
+    >>> [entry.name for entry in built_in() if entry.kind == "meta-policy"]
+    ['home', 'random', 'least-work', 'shortest-wait', 'cheapest', 'redundant']
+    """
+    kinds: dict[Kind, Any] = {"policy": schedulers.known(), "meta-policy": meta_policies.known()}
     return [
-        *(Entry(name, "policy", name) for name in POLICIES),
-        *(Entry(name, "meta-policy", name) for name in META_POLICIES),
+        Entry(name := getattr(policy, "entry", policy.name), kind, name)
+        for kind, known in kinds.items()
+        for policy in known.values()
+        if supports(policy, "benchmark")
     ]
 
 

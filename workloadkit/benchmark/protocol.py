@@ -56,6 +56,7 @@ from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.io.files import is_file
 from workloadkit.metasystem import MetaJob, MetaPolicy, Metasystem, SiteView
 from workloadkit.simulation.engine import JobView, Scheduler
+from workloadkit.simulation.supports import supporting
 
 #: Version of the protocol.
 PROTOCOL = 1
@@ -78,7 +79,7 @@ class ProcessScheduler(Scheduler):
     """
 
     name = "process"
-    bears_outages = False
+    supports = supporting(without=("outages",))
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process

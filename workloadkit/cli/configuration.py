@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from workloadkit.built_in import SCHEDULERS, USERS
 from workloadkit.cli import topics
 from workloadkit.cli.output import note
 from workloadkit.errors import ParameterError, among, quoted
@@ -176,12 +177,12 @@ def listed(text: str) -> list[str]:
 
 def schedulers() -> list[str]:
     """Return the names of the schedulers."""
-    return listed(topics.SCHEDULERS)
+    return list(SCHEDULERS)
 
 
 def users() -> list[str]:
     """Return the names of the users."""
-    return listed(topics.USERS)
+    return list(USERS)
 
 
 def models() -> list[str]:

@@ -1,52 +1,18 @@
 """What `workloadkit help TOPIC` explains: lists that are too long for the help of a command."""
 
-from collections.abc import Callable
+import ast
+import re
+from collections.abc import Callable, Iterator
+from textwrap import wrap
 from typing import NamedTuple
 
-#: Schedulers with their parameters and defaults, within 76 columns.
-SCHEDULERS = """
-fcfs                      arrival order; no job overtakes another
-easy                      arrival order; backfills jobs that do not delay
-                          the first one
-conservative              arrival order; backfills jobs that delay no
-                          reservation
-reservations:depth=1      arrival order; backfills jobs that do not delay
-                          the first DEPTH ones
-lookahead:depth=50        EASY; the jobs that fill the machine best backfill
-                          together
-selective:threshold=2     arrival order; backfills jobs that do not delay
-                          those whose expansion factor has reached THRESHOLD
-slack:factor=1,cost=wait|slowdown,queues=5/2,depth=50
-                          conservative; a new job may delay others, each by
-                          its slack, of FACTOR mean waits at most
-sjf, ljf                  EASY, the shortest or the longest estimate first
-smallest, largest         EASY, the fewest or the most processors first
-wfp3, unicef              EASY, in orders of wait, estimate and processors
-f1:since=log|first        EASY, in an order of submission, estimate and
-                          processors
-f2, f3, f4                EASY, in more of them
-lcfs                      EASY, the latest submission first
-saf, laf, sqf, lqf, srf, lrf
-                          EASY, the smallest or largest area, number of
-                          processors, or ratio of estimate and processors
-exp, sexp, lxf            EASY, the largest expansion factor first, the
-                          smallest, the largest by the limit
-order:score=EXPR,backfill=EXPR,oldest_first=T,half_life=1w
-                          EASY, the smallest score first (see below)
-priority-fifo:queues=5/2  EASY, the log's queues by urgency
-creasy:alpha=6000         EASY, jobs critical to their users first
-user-priority:alpha_user=0.5,by=load|recency
-                          EASY, first the users with the least waiting work,
-                          or with the latest submission
-multi-queue:partitions=4  a queue and processors for each class of estimates
-self-adaptive:threshold=10,weeks=1,forecast=replay|waiting|actual
-                          multi-queue; simulates which number of queues is
-                          best (more parameters: most, measure, family)
-genetic:window=50,individuals=20,generations=100,mutation=0.1
-                          EASY, orders found by a genetic algorithm for the
-                          jobs' utility (also: queues as above; --seed)
-recorded                  each job waits as it did in the log
+from workloadkit.built_in import META_SCHEDULERS, PREDICTORS, SCHEDULERS, USERS, BuiltInParts
 
+# Lists of parts: what their classes say, without an import, and what follows.
+
+_INDENT, _WIDTH = 26, 76
+
+_SCHEDULERS = """
 EASY and its orders up to priority-fifo take backfill=ORDER, the order in
 which jobs backfill (arrival, sjf, ljf, smallest, largest, none), and,
 except wfp3, unicef and scores that change while jobs wait, reservations=K.
@@ -58,47 +24,17 @@ A score is an expression of submit, estimate, limit, procs, user, queue,
 since, number, group, partition, tier, now, wait, running_work, waiting_work
 and usage with + - * / **, comparisons, and, or, not, and log, log2, log10,
 exp, sqrt, abs, min, max, where(condition, a, b); times may be written 20h.
-It is for order; the scores from lcfs to f4 but f1 have names. These take
-oldest_first=T, too: jobs that have waited longer come first.
+It is for order; the scores from saf to f4, except wfp3, unicef and f1, have
+names. These take oldest_first=T, too: jobs that have waited longer come
+first. The search of genetic draws random numbers (--seed).
 """
 
-#: Meta-schedulers with their parameters and defaults, within 76 columns.
-META_SCHEDULERS = """
-home                      each job goes to its home, as without a metasystem
-random                    each site that admits the job is as probable
-least-work                the least remaining work per processor, as
-                          published and sent since
-shortest-wait             the earliest predicted start, if all jobs run for
-                          their estimates, by what was published and sent
-earliest-end              the earliest predicted end: that start and the
-                          estimate on the site
-cheapest                  the lowest price by the estimate; of equal prices
-                          the least remaining work
-redundant:sites=2         SITES sites with the least remaining work; the job
-                          is cancelled at the others when one starts it
-co-allocate               the parts of a job start in the earliest common
-                          window of reservations
-hold                      the parts wait at the sites with the least
-                          remaining work; those that start hold their
-                          processors until the last one has started
-
+_META_SCHEDULERS = """
 A custom one is module:Class, of a class that derives from MetaPolicy of
 workloadkit.metasystem.
 """
 
-#: Predictors with their parameters and defaults, within 76 columns.
-PREDICTORS = """
-requested                 the user's limit, as without a predictor
-exact                     the run time
-last-two                  the mean of the user's last two jobs that ended
-user-average:window=N,decay=1
-                          the mean of all, or of the last N; DECAY below 1
-                          gives more weight to recent jobs
-same-job                  the last job of the same user, size and request
-quantile:q=0.9,window=10  a quantile of the user's last jobs
-factor:2                  the limit times a factor
-f-model:5                 the run time times 1 + 5 u, with u from 0 to 1
-
+_PREDICTORS = """
 Those that learn predict at most the limit, and the limit until enough jobs
 have ended. All take correct=RULE, for predictions that a job has outlived:
 requested (the limit), increments (1 min, 5 min, ... 100 h more), double,
@@ -107,42 +43,59 @@ again before each pass, once others have ended. EASY++ is --scheduler
 easy:backfill=sjf --predict last-two,correct=increments --overrun kill.
 """
 
-#: Users with their parameters and defaults, within 76 columns.
-USERS = """
-open                      submit at the log's timestamps, whatever happens
-closed:think=none|recorded
-                          one job at a time, after the previous one ends
-dependent                 wait for the preceding job and the think time in
-                          fields 17 and 18 of the log
-adjusted                  wait for the jobs that a batch depends on, then
-                          for the recorded think or inter-arrival time
-distribution:response=last|end
-                          likewise, with working hours; a session goes on
-                          with a probability that falls with response times
-fluid:end=threshold|end|submit,skipped=recycle|reinsert,patience=T,leave=T
-                          likewise, within the recorded times of sessions
-
-Users who need no TRACE (times in seconds):
-site:users=50,weeks=26    days and nights; poor service ends sessions
-                          (more parameters: patience, leave, workpool,
-                          pools, repeat, longest; see `workloadkit site`)
-static-site:sessions=10,weeks=26
-                          sessions never end
-poisson:rate=R            jobs at random times; all from here on take
-                          run=1|LOG,law=exponential|fixed|drawn|listed,
-                          procs=1|LOG,jobs=10000,until=T
-think:users=N,think=Z     N users, one job each, think time Z
-cautious:users=N,think=Z,limit=10,pause=1h
-                          as think; with more than so many jobs in the queue
-                          they pause, then look again
-mixed:rate=R,users=N,think=Z,again=...
-                          poisson and think on one machine; with again, in
-                          the forms below, poisson users may submit again
-reopen:rate=R,again=0.5|exp:THETA|hyperbolic:A,B|table:T/P,T/P,...,think=1
-                          users submit again with a probability that may
-                          fall with the response time; think times may
-                          depend on it, too: think=breaks:SHORT,LONG,LIMIT
+_USERS = """
+Those from poisson on need no TRACE; times are in seconds. From poisson to
+reopen they take run=1|LOG,law=exponential|fixed|drawn|listed,procs=1|LOG,
+jobs=10000,until=T. The probability of another job (again) is a number,
+exp:THETA, hyperbolic:A,B or table:T/P,T/P,... of the response time. A mean
+think time may depend on it, too: breaks:SHORT,LONG,LIMIT. By default, a
+site has 50 users and 26 weeks, a static one 10 sessions; `workloadkit site`
+has their parameters (users, weeks, patience, leave, workpool, pools, ...).
 """
+
+
+def _list(parts: BuiltInParts, below: str) -> str:
+    """List parts with their parameters, but for those that the text below explains."""
+    lines = []
+    for name in parts:
+        source = parts.source(name)
+        known = [f"{k}={v}" for k, v in _parameters(source) if f"{k}=" not in below]
+        head = f"{name}:{', '.join(known)}" if known else name
+        heads = wrap(head, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        heads = [line.replace(", ", ",") for line in heads]
+        text = wrap(_summary(source), _WIDTH - _INDENT)
+        if len(heads) == 1 and len(heads[0]) < _INDENT - 1:
+            text[0] = f"{heads.pop():<{_INDENT}}{text[0]}"
+            lines.append(text.pop(0))
+        lines += [*heads, *(" " * _INDENT + line for line in text)]
+    return "\n".join(lines) + "\n" + below
+
+
+def _summary(source: ast.ClassDef) -> str:
+    """Return the first sentence of a docstring, without its references."""
+    text = (ast.get_docstring(source) or "").partition("\n\n")[0]
+    return re.sub(r" ?\[\d+\]_| \([^()]* \d{4}\)|`|\.$", "", text.replace("\n", " "))
+
+
+def _parameters(source: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield the documented parameters of a class, each with its default and other words."""
+    defaults = {
+        each.target.id: ast.unparse(each.value).strip("'").removesuffix(".0")
+        for each in source.body
+        if isinstance(each, ast.AnnAssign) and each.value and isinstance(each.target, ast.Name)
+    }
+    text = (ast.get_docstring(source) or "").partition("Parameters\n----------\n")[2]
+    for name, kind in re.findall(r"^(\w+) : (.+)", text.partition("\n\n")[0], re.MULTILINE):
+        default = defaults.get(name) or kind.partition("default ")[2]
+        default = {"None": "", "False": "no", "True": "yes"}.get(default, default)
+        words = re.findall(r'"([^"]+)"', kind)
+        if not kind.startswith(("mapping", "tuple")):
+            others = [word for word in words if word != default]
+            yield (
+                name,
+                "|".join([default or name.upper(), *others] if default or not words else words),
+            )
+
 
 #: Exports of accounting that `convert` reads, by format.
 EXPORTS = """
@@ -384,11 +337,13 @@ and read line by line, as mawk does with -W interactive.
 """
 
 TOPICS = {
-    "schedulers": Topic("Schedulers", lambda: SCHEDULERS),
-    "meta-schedulers": Topic("Meta-schedulers (metasystem)", lambda: META_SCHEDULERS),
+    "schedulers": Topic("Schedulers", lambda: _list(SCHEDULERS, _SCHEDULERS)),
+    "meta-schedulers": Topic(
+        "Meta-schedulers (metasystem)", lambda: _list(META_SCHEDULERS, _META_SCHEDULERS)
+    ),
     "processes": Topic("Processes as schedulers (benchmark)", lambda: _PROTOCOL),
-    "predictors": Topic("Predictors of run times", lambda: PREDICTORS),
-    "users": Topic("Users", lambda: USERS),
+    "predictors": Topic("Predictors of run times", lambda: _list(PREDICTORS, _PREDICTORS)),
+    "users": Topic("Users", lambda: _list(USERS, _USERS)),
     "custom": Topic("Custom schedulers, users and metrics", lambda: _CUSTOM),
     "models": Topic("Models of workloads (generate)", lambda: MODELS),
     "queueing-models": Topic("Queueing models (queueing)", lambda: QUEUEING),

@@ -44,7 +44,7 @@ from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.noted import identity_of, name_of
-from workloadkit.simulation.policies.policy import Policy, draws
+from workloadkit.simulation.policies.policy import Policy, draws, follows_log
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
@@ -349,7 +349,7 @@ class Experiment(Displayed):
         known = [
             (policy.name != "easy", place, name)
             for place, (name, policy) in enumerate(named.items())
-            if isinstance(policy, Policy) and policy.name != "recorded" and not draws(policy)
+            if isinstance(policy, Policy) and not (follows_log(policy) or draws(policy))
         ]
         if as_they_are or not users or not known:
             return None

@@ -20,8 +20,7 @@ from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.policies.recorded import RecordedSchedule
+from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import Recorded
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import LogBehaviour
@@ -189,8 +188,8 @@ def _policy(scheduler: Any, field: str) -> Any:
     """Return the scheduler of a site."""
     if isinstance(scheduler, str):
         scheduler = schedulers.parse(scheduler)
-    own = isinstance(scheduler, schedulers.Scheduler)
-    if isinstance(scheduler, type | RecordedSchedule) or not (own or isinstance(scheduler, Policy)):
+    is_one = isinstance(scheduler, schedulers.Scheduler | Policy)
+    if isinstance(scheduler, type) or not is_one or follows_log(scheduler):
         raise InvalidFieldError(field, scheduler, "give a scheduler that is not the recorded one")
     return scheduler
 

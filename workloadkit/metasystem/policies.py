@@ -4,16 +4,18 @@
 of `MetaPolicy`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from workloadkit.built_in import META_SCHEDULERS, BuiltInParts
 from workloadkit.errors import ParameterError
 from workloadkit.metasystem.kernels.sending import CHEAPEST, HOME, LEAST_WORK, RANDOM, SHORTEST_WAIT
 from workloadkit.metasystem.views import MetaJob, SiteView
 from workloadkit.parameters import check_types, read_choice
+from workloadkit.simulation.supports import supporting
 
 
 class MetaPolicy:
@@ -31,6 +33,9 @@ class MetaPolicy:
     """
 
     name: ClassVar[str] = ""
+
+    #: What it supports: words of `workloadkit.simulation.supports`.
+    supports: ClassVar[frozenset[str]] = frozenset()
 
     #: What sites must publish.
     needs: ClassVar[tuple[str, ...]] = ()
@@ -66,6 +71,7 @@ class Home(MetaPolicy):
     """Each job is sent to its home, as without a metasystem."""
 
     name: ClassVar[str] = "home"
+    supports: ClassVar = supporting("benchmark", base=())
     code: ClassVar[int] = HOME
 
     def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
@@ -83,6 +89,7 @@ class Random(MetaPolicy):
     """Each site that admits a job is as probable as the others."""
 
     name: ClassVar[str] = "random"
+    supports: ClassVar = supporting("benchmark", base=())
     code: ClassVar[int] = RANDOM
 
     def choose(self, job: MetaJob, sites: Sequence[SiteView]) -> Sequence[SiteView]:
@@ -95,6 +102,7 @@ class LeastWork(MetaPolicy):
     """The least remaining work per processor, as published, and by what was sent since."""
 
     name: ClassVar[str] = "least-work"
+    supports: ClassVar = supporting("benchmark", base=())
     needs: ClassVar = ("work",)
     code: ClassVar[int] = LEAST_WORK
 
@@ -108,6 +116,7 @@ class ShortestWait(MetaPolicy):
     """The earliest predicted start, if all jobs run for their estimates and no others arrive."""
 
     name: ClassVar[str] = "shortest-wait"
+    supports: ClassVar = supporting("benchmark", base=())
     needs: ClassVar = ("plan",)
     code: ClassVar[int] = SHORTEST_WAIT
 
@@ -140,6 +149,7 @@ class Cheapest(MetaPolicy):
     """The lowest price by the estimate of the job; of equal prices the least remaining work."""
 
     name: ClassVar[str] = "cheapest"
+    supports: ClassVar = supporting("benchmark", base=())
     needs: ClassVar = ("work",)
     code: ClassVar[int] = CHEAPEST
 
@@ -161,6 +171,7 @@ class Redundant(MetaPolicy):
     """
 
     name: ClassVar[str] = "redundant"
+    supports: ClassVar = supporting("benchmark", base=())
     needs: ClassVar = ("work",)
 
     sites: int = 2
@@ -207,20 +218,7 @@ class Hold(MetaPolicy):
         return [min(sites, key=lambda site: site.load)]
 
 
-_KNOWN: tuple[Callable[..., MetaPolicy], ...] = (
-    Home,
-    Random,
-    LeastWork,
-    ShortestWait,
-    EarliestEnd,
-    Cheapest,
-    Redundant,
-    CoAllocate,
-    Hold,
-)
-
-
-def known() -> dict[str, Callable[..., MetaPolicy]]:
+def known() -> BuiltInParts:
     """Return the built-in meta-schedulers, by name.
 
     Examples
@@ -228,7 +226,7 @@ def known() -> dict[str, Callable[..., MetaPolicy]]:
     >>> ", ".join(known())
     'home, random, least-work, shortest-wait, earliest-end, cheapest, redundant, co-allocate, hold'
     """
-    return {policy.name: policy for policy in _KNOWN}  # type: ignore[attr-defined]
+    return META_SCHEDULERS
 
 
 def parse(text: str) -> MetaPolicy:

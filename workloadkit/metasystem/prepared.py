@@ -9,18 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.custom import is_custom
 from workloadkit.errors import WorkloadError, WorkloadWarning, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.metasystem.description import JobSource, Metasystem, Site
 from workloadkit.settings import Simulate
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.orders import VisibleJob
-from workloadkit.simulation.policies.conservative import Conservative
 from workloadkit.simulation.policies.easy import SettledOrder
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.simulate import calibrate
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.trace import Trace
 
@@ -118,7 +115,7 @@ class PreparedSite:
     @property
     def overtakes(self) -> bool:
         """Whether jobs overtake others that come first in the order of the queue."""
-        return self.policy.name != "fcfs" and getattr(self.policy, "backfill", "") != "none"
+        return getattr(self.policy, "backfill", "") != "none"
 
     @property
     def key(self) -> Callable[[VisibleJob], float] | None:
@@ -129,10 +126,7 @@ class PreparedSite:
     @property
     def is_rehearsed(self) -> bool:
         """Whether starts are predicted by its scheduler, and not by the order of the queue."""
-        policy = self.policy
-        if isinstance(policy, SettledOrder):
-            return is_custom(policy) and type(policy).plain is not SettledOrder.plain
-        return not isinstance(policy, Fcfs | Reservations | Conservative)
+        return not supports(self.policy, "queue order")
 
 
 class PreparedSource(NamedTuple):

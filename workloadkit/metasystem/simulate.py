@@ -19,16 +19,7 @@ from workloadkit.metasystem.policies import MetaPolicy, parse
 from workloadkit.metasystem.prepared import Prepared
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
-from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.conservative import ConservativeScheduler
-from workloadkit.simulation.policies.easy import OrderedScheduler
-from workloadkit.simulation.policies.policy import plain_form
-
-#: Schedulers of sites in the compiled engine. The others need all jobs, or their users, in advance.
-SCHEDULERS = (
-    *("fcfs", "easy", "conservative", "reservations", "sjf", "ljf", "smallest", "largest"),
-    "f1",
-)
+from workloadkit.simulation.supports import supports
 
 
 def simulate_metasystem(
@@ -149,9 +140,7 @@ def _check_reservable(prepared: Prepared) -> None:
             raise InvalidFieldError(
                 f"sites[{i}].machine", each.machine.name, "its nodes do not run parts of jobs"
             )
-        own = isinstance(each.policy, Scheduler)
-        scheduler = each.policy if own else plain_form(each.policy)
-        if not isinstance(scheduler, OrderedScheduler | ConservativeScheduler):
+        if not supports(each.policy, "parts"):
             raise InvalidFieldError(
                 f"sites[{i}].scheduler",
                 each.policy.name,
@@ -175,7 +164,7 @@ def _engine(prepared: Prepared, policies: Sequence[MetaPolicy], engine: str | No
     own += [
         each.policy.name
         for each in prepared.sites
-        if is_custom(each.policy) or each.policy.name not in SCHEDULERS
+        if is_custom(each.policy) or not supports(each.policy, "metasystem")
     ]
     if engine == "compiled" and own:
         raise ParameterError(

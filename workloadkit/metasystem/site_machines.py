@@ -15,6 +15,7 @@ from workloadkit.simulation.machine.described import Described, _fit_when_idle
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.plain import Machine, is_kept_at, just_after
 from workloadkit.simulation.selected_machine import machine_named
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -37,7 +38,7 @@ def described_machine(machine: Any, trace: Trace | None, policy: Any, field: str
             found.name,
             f"it has {len(found.groups)} partitions that share no nodes; make each of them a site",
         )
-    if found.has_nodes and not getattr(policy, "serves_nodes", True):
+    if found.has_nodes and not supports(policy, "nodes"):
         words = f"scheduler {policy.name} does not support machines of nodes"
         raise InvalidFieldError(field, found.name, words)
     return found

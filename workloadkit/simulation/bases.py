@@ -6,7 +6,7 @@ from `User`, and submit a `Job`. A *predictor* has the two forms of `Predictor`;
 the methods of `PlainPredictor`, and may have ``correct(job)``, which returns the planned run time
 of a job that has outlived it. A *machine* derives from `Hardware`; its plain form is a `Machine`
 with a `Level`. `Policy`, `Behaviour`, `LogBehaviour` and `Community` are the protocols of the
-built-in schedulers and users.
+built-in schedulers and users. The class of a scheduler declares what it supports by `supporting`.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -40,6 +40,7 @@ from workloadkit.simulation.policies.arrivals import (
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import Workload
@@ -86,6 +87,7 @@ __all__ = [
     "reserve",
     "some_fit",
     "start_job",
+    "supporting",
 ]
 
 

@@ -67,7 +67,12 @@ from workloadkit.simulation.on_nodes import (
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.promises import claims_of, reservations_are_kept, slacks_are_kept
 from workloadkit.simulation.replaying import rule_of
-from workloadkit.simulation.replaying.predictions import Predictions, why_not_repeated
+from workloadkit.simulation.replaying.predictions import (
+    AS_RECORDED,
+    Predictions,
+    proof_of,
+    why_not_repeated,
+)
 from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selected_machine import described_machine
@@ -190,8 +195,7 @@ def check_schedule(
     asked, taken = _asked(schedule, said, settings, keywords)
     is_recorded = bool(taken) or isinstance(schedule, Schedule)
     named = _policy_named(asked.policy, said.get("scheduler", "") if is_recorded else "")
-    name = named if isinstance(named, str) else named.name
-    recorded = name == "recorded"
+    recorded = proof_of(named) == AS_RECORDED
     predictor = _predictor_named(asked.predictor, is_recorded="predictor" in taken)
     hardware = _described(trace, schedule, asked)
     machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
@@ -277,12 +281,12 @@ def check_schedule(
             workload, schedule, requests, overrun, known_at, on_nodes=hardware is not None
         )
     elif hardware is None:
-        claims += claims_of(name, case, rule, changing=changing, unknown=unknown)
+        claims += claims_of(named, case, rule, changing=changing, unknown=unknown)
     else:
         if predictions is not None:
             unknown = "on partitions, predictions are not repeated"
         claims += _by_partition(
-            hardware, trace, name, named, case, every, (listed, places, began), unknown
+            hardware, trace, named, case, every, (listed, places, began), unknown
         )
     if isinstance(schedule, Schedule) and {"promised_start", "slack"} <= set(schedule.columns):
         claims.append(slacks_are_kept(schedule))
@@ -419,7 +423,6 @@ def _placed(schedule: Schedule | Trace, allocations: Any, listed: Listed) -> Seq
 def _by_partition(
     described: Described,
     trace: Trace,
-    name: str,
     policy: Policy | str,
     case: ScheduleCase | None,
     workload: Workload,
@@ -428,7 +431,7 @@ def _by_partition(
 ) -> Iterator[ScheduleClaim]:
     """Check the rules of a policy in each partition; on nodes its passes are not repeated."""
     if case is None or unknown:
-        yield from claims_of(name, case, None, changing=False, unknown=unknown)
+        yield from claims_of(policy, case, None, changing=False, unknown=unknown)
         return
     if described.has_nodes:
         why = "on nodes, passes are not repeated; only the rules for every schedule were checked"
@@ -448,7 +451,7 @@ def _by_partition(
             reacting=case.reacting,
             began=None if began is None else began[part.jobs],
         )
-        claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False, unknown="")
+        claims = claims_of(policy, one, rule_of(policy, its, one.row), changing=False, unknown="")
         found.append([replace(claim, why=f"{part.name}: {claim.why}") for claim in claims])
     for of_rule in zip(*found, strict=True):
         worst = min(of_rule, key=lambda claim: _FROM_WORST.index(claim.verdict))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf, nextafter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,13 @@ from workloadkit.simulation.case import ScheduleCase
 from workloadkit.simulation.claims import INSTANT, ScheduleClaim, refuted, seconds, use_of
 from workloadkit.simulation.machine.reservable_plain import REFUSED, RequestTable, request_table
 from workloadkit.simulation.replaying import PlainRule, PolicyRule, replay
-from workloadkit.simulation.replaying.predictions import AS_RECORDED, EACH_PASS, NOT_EMPTY, proof_of
+from workloadkit.simulation.replaying.predictions import (
+    ANY,
+    AS_RECORDED,
+    EACH_PASS,
+    NOT_EMPTY,
+    proof_of,
+)
 from workloadkit.simulation.replaying.repeating import ReplayResult
 from workloadkit.simulation.replaying.state import LATEST
 from workloadkit.simulation.schedule import Schedule
@@ -23,16 +30,17 @@ from workloadkit.simulation.workload import Overrun, Workload
 
 
 def claims_of(
-    name: str,
+    policy: Any,
     case: ScheduleCase | None,
     rule: PolicyRule | PlainRule | None,
     *,
     changing: bool,
     unknown: str,
 ) -> Iterator[ScheduleClaim]:
-    """Check the rules of a policy; `unknown` is why its passes cannot be repeated, if so."""
-    text = "jobs start as the policy specifies"
-    if name not in schedulers.known() and rule is None:
+    """Check the rules of a policy or name; `unknown` is why passes cannot be repeated, if so."""
+    text, proof = "jobs start as the policy specifies", proof_of(policy)
+    name = policy if isinstance(policy, str) else policy.name
+    if name not in schedulers.known() and rule is None and proof == ANY:
         why = f"{name} is not built in" if name else "no policy was specified"
         yield ScheduleClaim(text, "not applicable", f"{why}, so the order of jobs was not checked")
         return
@@ -40,7 +48,7 @@ def claims_of(
         why = "the check requires a schedule of all jobs as they are in the log"
         yield ScheduleClaim(text, "not applicable", why)
         return
-    if name == "recorded":
+    if proof == AS_RECORDED:
         yield _as_recorded(case)
         return
     if unknown:
@@ -58,7 +66,7 @@ def claims_of(
     if rule is not None:
         yield _each_pass(case, rule)
         return
-    if proof_of(name) == NOT_EMPTY and (case.leaves is None or case.starts_known):
+    if proof == NOT_EMPTY and (case.leaves is None or case.starts_known):
         yield _not_empty(case)
     why = f"the order of {name} cannot be checked, only the rules for every schedule"
     yield ScheduleClaim(text, "not applicable", why)

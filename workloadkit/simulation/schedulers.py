@@ -8,8 +8,8 @@ for each engine. `known` lists the built-in policies; `parse` reads ``name:param
 from typing import TYPE_CHECKING
 
 from workloadkit import parameters
+from workloadkit.built_in import SCHEDULERS, BuiltInParts
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Outcome, Policy
 
@@ -100,49 +100,7 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN = BuiltInParts(
-    "workloadkit.simulation.policies",
-    {
-        "fcfs": "fcfs.Fcfs",
-        "easy": "easy.Easy",
-        "conservative": "conservative.Conservative",
-        "reservations": "reservations.Reservations",
-        "lookahead": "lookahead.Lookahead",
-        "selective": "selective.Selective",
-        "slack": "slack.Slack",
-        "sjf": "easy.Sjf",
-        "ljf": "easy.Ljf",
-        "smallest": "easy.Smallest",
-        "largest": "easy.Largest",
-        "wfp3": "varying.Wfp3",
-        "unicef": "varying.Unicef",
-        "f1": "f1.F1",
-        "f2": "order.F2",
-        "f3": "order.F3",
-        "f4": "order.F4",
-        "lcfs": "order.Lcfs",
-        "saf": "order.Saf",
-        "laf": "order.Laf",
-        "sqf": "order.Sqf",
-        "lqf": "order.Lqf",
-        "srf": "order.Srf",
-        "lrf": "order.Lrf",
-        "exp": "order.Exp",
-        "sexp": "order.Sexp",
-        "lxf": "order.Lxf",
-        "order": "order.Order",
-        "priority-fifo": "priority_fifo.PriorityFifo",
-        "creasy": "creasy.Creasy",
-        "user-priority": "user_priority.UserPriority",
-        "multi-queue": "multi_queue.MultiQueue",
-        "self-adaptive": "self_adaptive.SelfAdaptive",
-        "genetic": "genetic.Genetic",
-        "recorded": "recorded.RecordedSchedule",
-    },
-    "varying.CustomOrder",
-    "easy.OrderedScheduler",
-)
-__getattr__ = _BUILT_IN.class_named
+__getattr__ = SCHEDULERS.class_named
 
 
 def __dir__() -> list[str]:
@@ -151,7 +109,7 @@ def __dir__() -> list[str]:
 
 def known() -> BuiltInParts:
     """Return the built-in policies, by name."""
-    return _BUILT_IN
+    return SCHEDULERS
 
 
 def parse(text: str) -> Policy:

@@ -18,6 +18,7 @@ from workloadkit.io.outages import Outages, read_outages
 from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.machine.description import MachineDescription
 from workloadkit.settings import Simulate
+from workloadkit.simulation import schedulers
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
@@ -26,10 +27,10 @@ from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
 from workloadkit.simulation.noted import name_of
-from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.policies.recorded import RecordedSchedule
+from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import ResampledUsers
 from workloadkit.simulation.scaling import scaled_machine
+from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
@@ -41,12 +42,6 @@ from workloadkit.trace import Trace
 
 # A partition with a smaller share of the jobs causes no warning.
 _LEAST_SHARE = 0.01
-
-# Schedulers that support requests for reservations: those that plan with jobs only, not with users.
-_WITH_RESERVATIONS = (
-    *("easy", "fcfs", "sjf", "ljf", "smallest", "largest", "f1", "wfp3", "unicef"),
-    *("reservations", "conservative", "selective"),
-)
 
 # Settings that change the times of jobs or the machine, with their defaults.
 _WITHOUT_RESERVATIONS = {
@@ -103,12 +98,12 @@ def select_machine(
     trace: Trace | None, policy: Any, behaviour: Any, population: Any, settings: Simulate
 ) -> SelectedMachine:
     """Select the machine of a simulation, and check that it fits the other parts."""
-    recorded = isinstance(policy, RecordedSchedule)
+    recorded = follows_log(policy)
     machine = _machine(settings, trace)
     _check_machine(policy, machine)
     if isinstance(machine, Described):
         _check_described(policy, behaviour, machine)
-        machine = replace(machine, plans_many=_plans_many(policy))
+        machine = replace(machine, plans_many=getattr(policy, "reservations", 1) > 1)
     down = _outages(settings.outages, trace, recorded=recorded)
     holds = holds_of(down) if down is not None else []
     if holds:
@@ -144,12 +139,12 @@ def _check_machine(policy: Any, machine: Any) -> None:
             f"is {quoted(machine)}; give a path, a MachineDescription, or an object of "
             "workloadkit.simulation.machine",
         )
-    if machine is not None and getattr(policy, "one_pool", False):
-        raise ParameterError(
-            f"scheduler {policy.name}: it supports one pool of processors, no other machine"
-        )
-    if machine is not None and isinstance(policy, RecordedSchedule):
+    if machine is not None and follows_log(policy):
         raise ParameterError(NO_EFFECT)
+    if machine is not None and not supports(policy, "machines"):
+        raise ParameterError(
+            f"scheduler {name_of(policy)}: it supports one pool of processors, no other machine"
+        )
 
 
 def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
@@ -195,12 +190,14 @@ def _machine(settings: Simulate, trace: Trace | None) -> Any:
     return machine
 
 
-def _plans_many(policy: Any) -> bool:
-    """Whether a built-in policy makes more than one reservation."""
-    name, depth = getattr(policy, "name", ""), getattr(policy, "depth", 1)
-    return (
-        name in ("conservative", "selective") or max(depth, getattr(policy, "reservations", 1)) > 1
-    )
+def _check_supported(policy: Any, what: str, *, advises: bool = False) -> None:
+    """Check that a policy supports something."""
+    if not supports(policy, what):
+        others = that_support(schedulers.known(), what) if advises else ()
+        advice = f"; take one of {', '.join(others)}" if others else ""
+        raise ParameterError(
+            f"scheduler {name_of(policy)}: it does not support {OF_SCHEDULERS[what]}{advice}"
+        )
 
 
 def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
@@ -210,8 +207,8 @@ def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
         raise ParameterError(
             f"{who} submit their own jobs: a described machine serves the jobs of a log"
         )
-    if machine.has_nodes and not getattr(policy, "serves_nodes", True):
-        raise ParameterError(f"scheduler {name_of(policy)}: it does not support machines of nodes")
+    if machine.has_nodes:
+        _check_supported(policy, "nodes")
 
 
 def _warn_of_tiers(policy: Any, behaviour: Any, machine: Described) -> None:
@@ -368,13 +365,7 @@ def _check_reservable(
             "is 'late'; a reservation cannot begin while jobs hold its processors beyond "
             "their estimates: take overrun='raise' or 'kill'",
         )
-    name = getattr(policy, "name", "")
-    custom = getattr(policy, "custom_key", False) or isinstance(policy, Scheduler)
-    if custom or name not in _WITH_RESERVATIONS:
-        raise ParameterError(
-            f"scheduler {name_of(policy)}: it does not support reservations; take one of "
-            f"{', '.join(_WITH_RESERVATIONS)}"
-        )
+    _check_supported(policy, "reservations", advises=True)
 
 
 def _with_reservations(machine: Described, requests: ReservationRequests) -> Described:
@@ -396,9 +387,7 @@ def _with_outages(
         raise ParameterError("outages apply to plain processors, or to a machine of nodes")
     if settings.claim == "amounts":
         raise ParameterError(f"outages of nodes require {parameter('claim', 'nodes')}")
-    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
-    if scheduler.overcommits or not scheduler.bears_outages:
-        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
+    _check_supported(policy, "outages")
     return replace(machine, outages=outages, requeues=settings.interrupted == "requeue")
 
 
@@ -408,16 +397,12 @@ def _check_holds(policy: Policy | Scheduler, behaviour: Any, settings: Simulate)
         raise ParameterError("outages of users: the compiled engine does not simulate them")
     if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
         raise ParameterError("outages of users apply to users of a log")
-    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
-    if scheduler.overcommits or not scheduler.bears_holds:
-        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages of users")
+    _check_supported(policy, "outages of users")
 
 
 def _numbered(
     policy: Policy | Scheduler, outages: Outages, procs: int, requeues: bool
 ) -> NumberedProcessors:
     """Return processors with outages, for a policy that supports them."""
-    scheduler = policy if isinstance(policy, Scheduler) else policy.plain()
-    if scheduler.overcommits or not scheduler.bears_outages:
-        raise ParameterError(f"scheduler {name_of(policy)}: it does not support outages")
+    _check_supported(policy, "outages")
     return NumberedProcessors(procs, settle(outages, procs), requeues)

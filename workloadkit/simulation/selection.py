@@ -18,8 +18,7 @@ from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
 from workloadkit.simulation.noted import identity_of, name_of
-from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.policies.recorded import RecordedSchedule
+from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.predictors import BuiltIn
@@ -78,7 +77,7 @@ class SimulationParts:
     @property
     def follows_log(self) -> bool:
         """Whether the schedule is the recorded one."""
-        return isinstance(self.policy, RecordedSchedule)
+        return follows_log(self.policy)
 
 
 def select_parts(
@@ -96,7 +95,7 @@ def select_parts(
     if isinstance(who, Resampled):
         assert trace is not None  # checked above
         who = who.prepare(trace)
-    recorded = isinstance(policy, RecordedSchedule)
+    recorded = follows_log(policy)
     _check_parts(policy, behaviour, predictor)
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
@@ -214,7 +213,7 @@ def uncounted_users(uncounted: ArrayLike) -> list[int]:
 
 def _check_parts(policy: Any, behaviour: Any, predictor: Any) -> None:
     """Check that policy, users and predictor fit together."""
-    if isinstance(policy, RecordedSchedule):
+    if follows_log(policy):
         if isinstance(behaviour, Community):
             raise ParameterError(
                 f"scheduler recorded follows the waits of a log, and users {name_of(behaviour)} "

@@ -10,6 +10,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.plain.job import Job, JobView
+from workloadkit.simulation.supports import USUAL, check_supports
 from workloadkit.utility import Point
 
 if TYPE_CHECKING:
@@ -71,14 +72,15 @@ class Scheduler(Participant):
     #: Whether jobs may be started on more processors than the machine has.
     overcommits = False
 
-    #: Whether it supports processors that go down and come up.
-    bears_outages = True
-
-    #: Whether waiting jobs may leave the queue and return, as in outages of users.
-    bears_holds = True
+    #: What it supports: words of `workloadkit.simulation.supports`.
+    supports: frozenset[str] = USUAL
 
     #: Processors that work and are free; read-only.
     free: Any = _Free()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        check_supports(f"class {cls.__name__}", cls.supports)
 
     _waiting: list[JobView]
     _started: set[JobView] = set()  # noqa: RUF012 to be removed; an empty set is replaced

@@ -18,7 +18,7 @@ class F1(Ordered):
 
     Parameters
     ----------
-    since : str
+    since : {"log", "first"}
         From when submit times count: "log" for those of the log, or "first" from the first
         submission of the simulation. The abstract of the source leaves this open; with those of the
         log, more of its claims hold (``study carastan``).

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import settled
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -13,6 +14,10 @@ class Fcfs:
     """Jobs start in the order of arrival; the first that does not fit blocks all others."""
 
     name: ClassVar[str] = "fcfs"
+    supports: ClassVar = supporting(
+        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
+    )
+    backfill: ClassVar[str] = "none"
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

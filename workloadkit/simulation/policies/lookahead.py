@@ -40,6 +40,7 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.state import State
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -64,9 +65,10 @@ class Lookahead:
     """
 
     name: ClassVar[str] = "lookahead"
-
-    #: Whether it supports one pool of processors only.
-    one_pool: ClassVar[bool] = True
+    supports: ClassVar = supporting(
+        "each pass", "parts", "benchmark", without=("machines", "nodes")
+    )
+    repeated_as: ClassVar[str] = "Looking"
 
     depth: int = 50
 

@@ -10,6 +10,7 @@ from workloadkit import parameters
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -39,6 +40,11 @@ def check_types(policy: Any) -> None:
 def draws(policy: object) -> bool:
     """Whether a built-in policy draws random numbers."""
     return getattr(policy, "draws", False)
+
+
+def follows_log(policy: object) -> bool:
+    """Whether the schedule of a policy is the recorded one."""
+    return supports(policy, "recorded starts")
 
 
 def plain_form(policy: Any) -> Scheduler:

@@ -13,6 +13,7 @@ from workloadkit.errors import ParameterError, WorkloadWarning, quoted
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy import OrderedScheduler, SettledOrder
 from workloadkit.simulation.policies.policy import overtaking_of
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 # Priorities by the queues of a log: the common part of such policies.
@@ -110,6 +111,7 @@ class PriorityFifo(QueuePriority, SettledOrder):
     """
 
     name: ClassVar[str] = "priority-fifo"
+    supports: ClassVar = supporting("each pass", "parts", "queue order", "benchmark")
     order: ClassVar[str] = "urgency"
 
     queues: str = ""

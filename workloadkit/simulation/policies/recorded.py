@@ -17,6 +17,7 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Outcome
 from workloadkit.simulation.queue import insert_end_in_order
 from workloadkit.simulation.state import N_WAITING, State, never
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -30,6 +31,7 @@ class RecordedSchedule:
     """
 
     name: ClassVar[str] = "recorded"
+    supports: ClassVar = supporting("recorded starts", base=())
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

@@ -1,12 +1,14 @@
 """Selective backfilling: jobs that have waited long enough get reservations."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.profile import plan_running
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -31,6 +33,9 @@ class Selective:
     """
 
     name: ClassVar[str] = "selective"
+    supports: ClassVar = supporting("each pass", "reservations", "benchmark")
+    repeated_as: ClassVar[str] = "Selecting"
+    reservations: ClassVar[float] = inf
 
     threshold: float = 2.0
 

@@ -6,8 +6,8 @@ one for each engine. `known` lists the built-in ones; `parse` reads ``name:param
 
 from typing import TYPE_CHECKING
 
+from workloadkit.built_in import PREDICTORS, BuiltInParts
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.predictors.predictor import BuiltIn
 
 if TYPE_CHECKING:
@@ -33,20 +33,7 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN = BuiltInParts(
-    "workloadkit.simulation.predictors",
-    {
-        "requested": "of_requests.Requested",
-        "exact": "of_requests.Exact",
-        "last-two": "of_past_jobs.LastTwo",
-        "user-average": "of_past_jobs.UserAverage",
-        "same-job": "of_past_jobs.SameJob",
-        "quantile": "of_past_jobs.Quantile",
-        "factor": "of_requests.Factor",
-        "f-model": "of_requests.FModel",
-    },
-)
-__getattr__ = _BUILT_IN.class_named
+__getattr__ = PREDICTORS.class_named
 
 
 def __dir__() -> list[str]:
@@ -55,7 +42,7 @@ def __dir__() -> list[str]:
 
 def known() -> BuiltInParts:
     """Return the built-in predictors, by name."""
-    return _BUILT_IN
+    return PREDICTORS
 
 
 def parse(text: str) -> BuiltIn:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
 from workloadkit.simulation.cancelled import that_ran
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
 
 #: What happens to a prediction that a job has outlived.
@@ -44,6 +45,7 @@ class BuiltIn:
     """
 
     name: ClassVar[str]
+    supports: ClassVar = supporting("repetition", base=())
 
     correct: Correction = "requested"
     renewed: bool = False

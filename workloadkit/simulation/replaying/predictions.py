@@ -11,20 +11,11 @@ from typing import Any
 import numpy as np
 
 from workloadkit.simulation import predictors, schedulers
-from workloadkit.simulation.policies.conservative import Conservative
-from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.easy import SettledOrder
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.lookahead import Lookahead
-from workloadkit.simulation.policies.order import NamedScore, Order
-from workloadkit.simulation.policies.reservations import Reservations
-from workloadkit.simulation.policies.selective import Selective
-from workloadkit.simulation.policies.slack import Slack
-from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.varying import CustomOrder, InVaryingOrder
+from workloadkit.simulation.policies.policy import draws
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 from workloadkit.simulation.replaying.keeping_plainly import Keeping, Slacking
 from workloadkit.simulation.replaying.passing import InOrder, Looking, Passing, Selecting
+from workloadkit.simulation.supports import PROOFS, supports
 
 
 class Predictions:
@@ -43,7 +34,7 @@ class Predictions:
         self.predictor, self.shortest = predictor, shortest
         of_run = isinstance(predictor, predictors.Exact | predictors.FModel)
         self.corrects = predictor.correct != "none" and not of_run
-        self.renews = predictor.renewed and type(predictor) in _OF_PAST
+        self.renews = predictor.renewed and isinstance(predictor, tuple(_OF_PAST))
         self.ended: dict[Any, list] = defaultdict(list)  # run times of a group, the oldest first
         self.draws = None if seed is None else np.random.default_rng(seed).spawn(2)[1]
 
@@ -90,7 +81,8 @@ class Predictions:
             return job.run * times if job.leaves == inf else job.limit
         if isinstance(predictor, predictors.Factor):
             return job.limit * predictor.times
-        least, window, value = _OF_PAST[type(predictor)](predictor)
+        of_past = next(of for kind, of in _OF_PAST.items() if isinstance(predictor, kind))
+        least, window, value = of_past(predictor)
         runs = self.ended[self._group(job)]
         if len(runs) < least:
             return job.limit
@@ -124,25 +116,17 @@ _OF_PAST: dict[type, Callable[[Any], tuple[int, int, Callable[[list], Any]]]] = 
 
 def why_not_repeated(predictor: Any, seed: int | None) -> str:
     """Return why the predictions cannot be repeated; empty if they can."""
-    known = (*_OF_PAST, predictors.Exact, predictors.FModel, predictors.Factor)
-    if type(predictor) not in known:
+    if not _repeats(predictor, "repetition"):
         name = predictor if isinstance(predictor, str) else type(predictor).__name__
         return f"{name} is not built in"
-    if isinstance(predictor, predictors.FModel) and seed is None:
+    if draws(predictor) and seed is None:
         return f"{predictor.name} draws, and the seed is not given"
     return ""
 
 
 # Which policies are repeated, and what is proved of schedules of all policies.
 
-_PASSING: tuple[tuple[Any, type[Passing]], ...] = (
-    (Conservative, Keeping),
-    (Slack, Slacking),
-    (Selective, Selecting),
-    (Lookahead, Looking),
-    (Fcfs | Reservations | SettledOrder | NamedScore | Order, InOrder),
-    (InVaryingOrder | CustomOrder | Creasy | UserPriority, InOrder),
-)
+_PASSING = {each.__name__: each for each in (InOrder, Keeping, Slacking, Selecting, Looking)}
 
 
 def passing_of(policy: Any) -> type[Passing] | None:
@@ -150,40 +134,35 @@ def passing_of(policy: Any) -> type[Passing] | None:
 
     A custom class may have another order, but not other forms.
     """
-    kinds = type(policy).__mro__
-    makers = (next((k for k in kinds if form in vars(k)), None) for form in ("plain", "compiled"))
-    if not all(maker and maker.__module__.startswith("workloadkit.") for maker in makers):
+    if not _repeats(policy, "each pass"):
         return None
-    return next((passing for kind, passing in _PASSING if isinstance(policy, kind)), None)
+    return _PASSING[getattr(policy, "repeated_as", "InOrder")]
 
 
-#: What is proved of a schedule: the texts of the claims.
-EACH_PASS = "each pass starts the jobs that the policy starts"
-AS_RECORDED = "each job starts its recorded wait after its submission"
-NOT_EMPTY = "no job waits while the machine is empty"
+def _repeats(part: Any, what: str) -> bool:
+    """Whether a part supports repetition, and there is a definition of it or of what it is like."""
+    kinds = type(part).__mro__
+    return supports(part, what) and any(k.__module__.startswith("workloadkit.") for k in kinds)
+
+
+#: What is proved of schedules: of policies that support it, and of all.
+EACH_PASS, AS_RECORDED, NOT_EMPTY = PROOFS.values()
 ANY = "the rules for every schedule"
 
-#: What is proved of schedules of policies whose passes are not repeated.
-_OTHERS = {
-    "recorded": AS_RECORDED,
-    "multi-queue": NOT_EMPTY,
-    "genetic": NOT_EMPTY,  # it draws random numbers
-    "self-adaptive": ANY,  # its candidates may be any policies
-}
 
-
-def proof_of(name: str) -> str:
-    """Return what is proved of the schedules of a policy, by its name.
+def proof_of(policy: Any) -> str:
+    """Return what is proved of the schedules of a policy, or of the one with a name.
 
     Examples
     --------
     >>> proof_of("slack")
     'each pass starts the jobs that the policy starts'
     """
-    return _OTHERS.get(name, EACH_PASS) if name in schedulers.known() else ANY
+    kind = schedulers.known().get(policy) if isinstance(policy, str) else policy
+    return next((text for what, text in PROOFS.items() if kind and supports(kind, what)), ANY)
 
 
 def proofs() -> Iterator[tuple[str, list[str]]]:
     """Yield what is proved, and the names of the policies of which it is."""
-    for proof in (EACH_PASS, AS_RECORDED, NOT_EMPTY, ANY):
+    for proof in (*PROOFS.values(), ANY):
         yield proof, [name for name in schedulers.known() if proof_of(name) == proof]

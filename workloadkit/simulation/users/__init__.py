@@ -6,8 +6,8 @@ A behaviour is a small frozen object: a name and its parameters. `known` lists t
 
 from typing import TYPE_CHECKING, Any
 
+from workloadkit.built_in import USERS, BuiltInParts
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.built_in import BuiltInParts
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.batches.closed import CustomUsers
@@ -42,25 +42,7 @@ __all__ = [
     "parse",
 ]
 
-_BUILT_IN = BuiltInParts(
-    __name__,
-    {
-        "open": "behaviour.OpenUsers",
-        "closed": "batches.closed.Closed",
-        "dependent": "dependent.Dependent",
-        "adjusted": "batches.closed.Adjusted",
-        "distribution": "batches.distribution.Distribution",
-        "fluid": "batches.fluid.Fluid",
-        "poisson": "queueing.kinds.Poisson",
-        "think": "queueing.kinds.Think",
-        "cautious": "queueing.kinds.Cautious",
-        "mixed": "queueing.kinds.Mixed",
-        "reopen": "queueing.kinds.Reopen",
-        "site": "sites.DynamicSite",
-        "static-site": "sites.StaticSite",
-    },
-)
-__getattr__ = _BUILT_IN.class_named
+__getattr__ = USERS.class_named
 
 
 def __dir__() -> list[str]:
@@ -69,7 +51,7 @@ def __dir__() -> list[str]:
 
 def known() -> BuiltInParts:
     """Return the built-in behaviours, by name."""
-    return _BUILT_IN
+    return USERS
 
 
 def parse(text: str) -> Any:

@@ -14,6 +14,7 @@ from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.profile import Profile, plan_running
 from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 #: Treatment of reservations when a job ends early.
@@ -51,7 +52,7 @@ class Conservative:
 
     Parameters
     ----------
-    compression : str
+    compression : {"full", "start", "none"}
         Treatment of the reservations when a job ends early. "full": all are made again. "start": in
         the order of arrival, jobs with a slot now start; the others keep their reservations.
         "none": all are kept.
@@ -64,6 +65,11 @@ class Conservative:
     """
 
     name: ClassVar[str] = "conservative"
+    supports: ClassVar = supporting(
+        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
+    )
+    repeated_as: ClassVar[str] = "Keeping"
+    reservations: ClassVar[float] = inf
 
     compression: str = "full"
 
@@ -91,6 +97,8 @@ class ConservativeScheduler(Scheduler):
     compression : str
         As in `Conservative`.
     """
+
+    supports = supporting("parts")
 
     def __init__(self, compression: str = "full") -> None:
         super().__init__()

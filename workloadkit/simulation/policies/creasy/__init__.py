@@ -15,6 +15,7 @@ from workloadkit.simulation.policies.policy import (
     check_types,
     overtaking_of,
 )
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -42,6 +43,7 @@ class Creasy(Backfilling):
     """
 
     name: ClassVar[str] = "creasy"
+    supports: ClassVar = supporting("each pass", "parts", "benchmark")
 
     alpha: float = 6000.0
 

@@ -23,6 +23,7 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.profile import plan_running
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 # Backfilling in any settled order: the common part of EASY and its relatives.
@@ -32,12 +33,19 @@ class SettledOrder(Backfilling):
     """The common part of policies in a settled order; parameters are those of `Ordered`."""
 
     name: ClassVar[str]
+    supports: ClassVar[frozenset[str]] = supporting(
+        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
+    )
 
     #: Name of the order of the queue, in `workloadkit.simulation.orders.SETTLED`.
     order: ClassVar[str]
 
     backfill: str
     reservations: int
+
+    def __init_subclass__(cls) -> None:
+        if "key" in vars(cls) and "supports" not in vars(cls):  # it may depend on the users
+            cls.supports = cls.supports - {"reservations"}
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -221,6 +229,8 @@ class OrderedScheduler(Scheduler):
     overtaking : Overtaking
         Which jobs may overtake, with one reservation.
     """
+
+    supports = supporting("parts")
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from workloadkit.simulation.policies.genetic.search import N_SEARCHES, SINCE, Ev
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
 from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.utility import value_at
 
@@ -82,7 +83,7 @@ class Genetic(QueuePriority):
     """
 
     name: ClassVar[str] = "genetic"
-    serves_nodes: ClassVar[bool] = False
+    supports: ClassVar = supporting("no empty machine", "parts", without=("nodes",))
     draws: ClassVar[bool] = True
 
     window: int = 50

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import check_types
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 #: Period after which the criteria of the partitions are computed again. [s]
@@ -48,7 +49,9 @@ class MultiQueue:
     """
 
     name: ClassVar[str] = "multi-queue"
-    serves_nodes: ClassVar[bool] = False
+    supports: ClassVar = supporting(
+        "no empty machine", "benchmark", without=("nodes", "outages of users")
+    )
 
     partitions: int = 4
 

@@ -12,6 +12,7 @@ from workloadkit.simulation.policies.multi_queue.compiled import (
     share_out,
     shares,
 )
+from workloadkit.simulation.supports import supporting
 
 
 class MultiQueueScheduler(Scheduler):
@@ -37,7 +38,7 @@ class MultiQueueScheduler(Scheduler):
         Past weeks.
     """
 
-    bears_holds = False
+    supports = supporting(without=("outages of users",))
 
     def __init__(self, partitions: int) -> None:
         super().__init__()

@@ -21,6 +21,7 @@ from workloadkit.simulation.policies.order.expression import (
     read,
 )
 from workloadkit.simulation.policies.policy import BACKFILLS, Backfilling, Overtaking, rule_of
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 _WEEK = 7.0 * 86400
@@ -133,11 +134,12 @@ class Order(Backfilling):
     """
 
     name: ClassVar[str] = "order"
+    supports: ClassVar = supporting("each pass", "parts")
 
     score: str | Callable[..., Any] = "submit"
     backfill: str | Callable[..., Any] = "same"
     oldest_first: Duration = math.inf
-    half_life: Duration = _WEEK
+    half_life: Duration = 604_800.0
     parameters: Any = ()
     reservations: int = 1
 
@@ -214,6 +216,7 @@ class NamedScore(Backfilling):
     """The common part of orders with names; parameters are those of `Order`."""
 
     name: ClassVar[str]
+    supports: ClassVar = supporting("each pass", "parts", "benchmark")
 
     #: The expression.
     score: ClassVar[str]
@@ -272,6 +275,7 @@ class Sqf(NamedScore):
     """EASY, the fewest processors first (Lelong, Reis, Trystram, JSSPP 2017)."""
 
     name: ClassVar[str] = "sqf"
+    supports: ClassVar = NamedScore.supports - {"benchmark"}
     score: ClassVar[str] = "procs"
 
 
@@ -279,6 +283,7 @@ class Lqf(NamedScore):
     """EASY, the most processors first (Lelong, Reis, Trystram, JSSPP 2017)."""
 
     name: ClassVar[str] = "lqf"
+    supports: ClassVar = NamedScore.supports - {"benchmark"}
     score: ClassVar[str] = "-procs"
 
 
@@ -314,6 +319,7 @@ class Lxf(NamedScore):
     """EASY, the largest expansion factor by the limit first (Chiang, Vernon, JSSPP 2001)."""
 
     name: ClassVar[str] = "lxf"
+    supports: ClassVar = NamedScore.supports - {"benchmark"}
     score: ClassVar[str] = "-((wait + limit) / limit)"
 
 

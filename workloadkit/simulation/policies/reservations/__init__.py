@@ -39,6 +39,8 @@ class Reservations:
     """
 
     name: ClassVar[str] = "reservations"
+    supports: ClassVar = Easy.supports
+    entry: ClassVar[str] = "reservations:4"
 
     depth: int = 1
 
@@ -46,6 +48,11 @@ class Reservations:
         check_types(self)
         if not self.depth >= 1:
             raise ParameterError(f"scheduler {self.name}: depth is {self.depth}; at least 1")
+
+    @property
+    def reservations(self) -> int:
+        """Number of waiting jobs with a reservation."""
+        return self.depth
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

@@ -13,6 +13,7 @@ from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, WEEK, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy, check_types, plain_form
+from workloadkit.simulation.supports import supporting, supports
 from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
@@ -89,7 +90,7 @@ class SelfAdaptive:
     """
 
     name: ClassVar[str] = "self-adaptive"
-    serves_nodes: ClassVar[bool] = False
+    supports: ClassVar = supporting(without=("nodes", "outages of users", "adaptation"))
 
     threshold: float = 10.0
     weeks: int = 1
@@ -116,7 +117,7 @@ class SelfAdaptive:
         if not isinstance(self.candidates, tuple | list):
             self._refuse("candidates", "several policies")
         for policy in self.candidates:
-            if not isinstance(policy, Policy) or policy.name in (self.name, "recorded"):
+            if not isinstance(policy, Policy) or not supports(policy, "adaptation"):
                 self._refuse("candidates", "any policies but self-adaptive and recorded")
 
     def _refuse(self, parameter: str, advice: str) -> None:
@@ -208,7 +209,7 @@ class SelfAdaptiveScheduler(Scheduler):
     policy : SelfAdaptive
     """
 
-    bears_holds = False
+    supports = supporting(without=("outages of users",))
 
     def __init__(self, policy: SelfAdaptive) -> None:
         super().__init__()

@@ -14,6 +14,7 @@ from workloadkit.simulation.policies.priority_fifo import QueuePriority
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.policies.slack import kernel
 from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 Cost = Literal["wait", "slowdown"]
@@ -71,7 +72,10 @@ class Slack(QueuePriority):
     """
 
     name: ClassVar[str] = "slack"
-    serves_nodes: ClassVar[bool] = False
+    supports: ClassVar = supporting(
+        "each pass", "parts", "benchmark", without=("nodes", "outages of users")
+    )
+    repeated_as: ClassVar[str] = "Slacking"
 
     factor: float = 1.0
     cost: str = "wait"
@@ -114,7 +118,7 @@ class SlackScheduler(ConservativeScheduler):
     policy : Slack
     """
 
-    bears_holds = False
+    supports = supporting("parts", without=("outages of users",))
 
     def __init__(self, policy: "Slack") -> None:
         super().__init__()

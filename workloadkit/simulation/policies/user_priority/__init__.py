@@ -16,6 +16,7 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.user_priority.kernel import priority, work
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 By = Literal["load", "recency"]
@@ -51,6 +52,7 @@ class UserPriority(Backfilling):
     """
 
     name: ClassVar[str] = "user-priority"
+    supports: ClassVar = supporting("each pass", "parts", "benchmark")
 
     alpha_user: float = 0.5
     by: str = "load"

@@ -32,6 +32,7 @@ from workloadkit.simulation.policies.policy import (
 )
 from workloadkit.simulation.policies.varying import groups, kernel
 from workloadkit.simulation.state import N_WAITING, State
+from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -48,6 +49,7 @@ class InVaryingOrder(Backfilling):
     """
 
     name: ClassVar[str]
+    supports: ClassVar = supporting("each pass", "reservations", "parts", "benchmark")
 
     #: Name of the order of the queue.
     order: ClassVar[str]
@@ -177,6 +179,7 @@ class CustomOrder(Backfilling):
     """
 
     name: ClassVar[str] = "custom-order"
+    supports: ClassVar = supporting("each pass", "parts")
 
     order: Callable[..., Any]
     backfill: str = "same"
