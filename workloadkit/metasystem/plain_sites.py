@@ -22,16 +22,9 @@ from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.engines import submitted
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.orders import VisibleJob
-from workloadkit.simulation.plain.events import (
-    _UNCOUNTED,
-    SCHEDULER_WAKE_UP,
-    SUBMISSION,
-    TERMINATION,
-    WAKE_UP,
-    Event,
-    EventQueue,
-)
+from workloadkit.simulation.plain.events import UNCOUNTED, Event, EventQueue
 from workloadkit.simulation.plain.job import show
+from workloadkit.simulation.rules import SCHEDULER_WAKE_UP, SUBMISSION, TERMINATION, WAKE_UP
 from workloadkit.simulation.users.behaviour import Replay
 
 
@@ -67,7 +60,7 @@ class Events(EventQueue):
         while void and heap and heap[0][3] in void:
             void.remove(heappop(heap)[3])
         if coming is None:
-            if not (heap and jobs_wait) and all(event[1] in _UNCOUNTED for event in heap):
+            if not (heap and jobs_wait) and all(event[1] in UNCOUNTED for event in heap):
                 return None
             return heap[0][0]
         return min(heap[0][0], coming[0]) if heap else coming[0]

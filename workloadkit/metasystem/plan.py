@@ -21,6 +21,7 @@ from workloadkit.metasystem.kernels.slots import (
     take_slot,
 )
 from workloadkit.simulation.orders import VisibleJob
+from workloadkit.simulation.rules import counted_end
 
 
 class Coming(NamedTuple):
@@ -97,7 +98,7 @@ class Plan:
         self._make_room(2 * (len(running) + len(waiting)) + 2, np.asarray(now).dtype)
         start_plan(*self._arrays, now, free)
         for end, procs in running:
-            free_from(*self._arrays, max(end, now), procs)
+            free_from(*self._arrays, counted_end(end, now), procs)
         for begin, duration, procs in accepted:
             self.take(begin, procs, duration)
         self._in_order, self._last = in_order, now  # the planned start of the last job

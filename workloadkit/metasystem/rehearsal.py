@@ -15,9 +15,9 @@ from workloadkit.metasystem.site_machines import ReservingMachine
 from workloadkit.metasystem.views import Published
 from workloadkit.simulation.engine import Job, Scheduler, User
 from workloadkit.simulation.plain.ahead import Ahead
-from workloadkit.simulation.plain.events import SUBMISSION
 from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.policies.policy import plain_form
+from workloadkit.simulation.rules import SUBMISSION
 
 if TYPE_CHECKING:
     from workloadkit.metasystem.plain_sites import SiteSimulation

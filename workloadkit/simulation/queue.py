@@ -309,20 +309,3 @@ def move(values, low, high, by):
     else:
         for place in range(low, high):
             values[place + by] = values[place]
-
-
-@bare
-def find_shadow(planned_ends, planned_procs, n_running, now, free, needed):
-    """Return when `needed` processors will be free, and how many are spare then.
-
-    A planned end that has passed counts as now, and all ends at that time count.
-    """
-    place = n_running - 1
-    while free < needed:
-        free += planned_procs[place]
-        place -= 1
-    shadow = max(planned_ends[place + 1], now)
-    while place >= 0 and planned_ends[place] <= shadow:
-        free += planned_procs[place]
-        place -= 1
-    return shadow, free - needed

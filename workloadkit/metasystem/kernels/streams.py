@@ -19,6 +19,7 @@ from workloadkit.simulation.loop import _next_instant, _policy_asks, _take_insta
 from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.orders import ARRIVAL, Order
 from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.rules import counted_end
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING
 
 # Places in Streams.at: local jobs that have arrived; meta jobs in the inbox, and those of them that
@@ -242,7 +243,7 @@ def _make_plan(state, now):
     start_plan(time, level, count, now, state.machine.level[FREE])
     for place in range(at[N_RUNNING] - 1, -1, -1):
         end, job = state.planned_ends[place], state.planned_jobs[place]
-        free_from(time, level, count, max(end, now), jobs.procs[job])
+        free_from(time, level, count, counted_end(end, now), jobs.procs[job])
     streams.plan_last[LAST] = now
     streams.plan_last[FIRST] = state.first[0] if at[ARRIVED] > 0 else state.never
     streams.at[IN_LINE] = 0

@@ -25,6 +25,7 @@ from workloadkit.simulation.machine.words import (
     take_lowest,
     uncount_claim,
 )
+from workloadkit.simulation.rules import counted_end
 from workloadkit.simulation.state import N_RUNNING
 
 
@@ -368,10 +369,10 @@ def _gather_idle(state, now, place, over):
     clear(among)
     last = -state.never
     if place < count:
-        last = max(ends[place], now)
+        last = counted_end(ends[place], now)
     if over > 0:
         last = max(last, claims.end[by_end[over - 1]])
-    while place < count and max(ends[place], now) == last:
+    while place < count and counted_end(ends[place], now) == last:
         _vacate(machine, among, state.planned_jobs[place])
         place += 1
     while over > 0 and claims.end[by_end[over - 1]] == last:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE
+from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.queue import move
-from workloadkit.simulation.state import N_RUNNING
 
 
 @dataclass(frozen=True)
@@ -181,26 +180,6 @@ def move_rows(state, rows, by):
 def is_full(state, what, now):
     """Whether none is free."""
     return state.machine.level[FREE] <= 0
-
-
-@inline
-def reserve(state, job, now):
-    """Reserve as the default does, in registers."""
-    level, procs, needed = state.machine.level, state.jobs.procs, state.jobs.procs[job]
-    ends, jobs = state.planned_ends, state.planned_jobs
-    free, place = level[FREE], state.at[N_RUNNING] - 1
-    while free < needed and place >= 0:
-        free += procs[jobs[place]]
-        place -= 1
-    if free < needed:
-        state.machine.shadow[0], level[SPARE] = state.never, 0
-        return state.never
-    shadow = now if place + 1 == state.at[N_RUNNING] else max(ends[place + 1], now)
-    while place >= 0 and ends[place] <= shadow:
-        free += procs[jobs[place]]
-        place -= 1
-    state.machine.shadow[0], level[SPARE] = shadow, free - needed
-    return shadow
 
 
 register_functions(PoolState, sys.modules[__name__])

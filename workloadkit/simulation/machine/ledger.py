@@ -16,9 +16,10 @@ The others have defaults for machines that never change. All starts and ends of 
 `start_job` and `end_job`.
 """
 
-from workloadkit._kernels.compile import inline
+from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.queue import insert_end, insert_end_in_order, remove_end
+from workloadkit.simulation.rules import counted_end, is_in_time, is_overdue
 from workloadkit.simulation.state import N_RUNNING, N_WAITING
 
 # Rows.
@@ -70,30 +71,67 @@ def _fits(state, job, now):
 
 
 @inline
-def _reserve(state, job, now):
-    need = need_of(state, job, now)
+def last_counts(state, place, now):
+    """Return the shadow time, if the running jobs behind `place` by planned ends must end first."""
+    if place + 1 == state.at[N_RUNNING]:
+        return now
+    return counted_end(state.planned_ends[place + 1], now)
+
+
+@inline
+def ends_by(state, place, time):
+    """Whether there is a running job at a place by planned ends, and it ends by a time."""
+    return place >= 0 and state.planned_ends[place] <= time
+
+
+@bare
+def find_shadow(state, job, now):
+    """Return the shadow time of a job that does not fit, `never` for none; row SPARE is the level.
+
+    All planned ends at that time count.
+    """
+    need, jobs, place = need_of(state, job, now), state.planned_jobs, state.at[N_RUNNING] - 1
     copy_row(state, SPARE, FREE)
-    place = state.at[N_RUNNING] - 1
     while not has_room(state, SPARE, need):
         if place < 0:
-            state.machine.shadow[0] = state.never
             return state.never
-        vacate(state, SPARE, need_of(state, state.planned_jobs[place], now))
+        vacate(state, SPARE, need_of(state, jobs[place], now))
         place -= 1
-    shadow = now if place + 1 == state.at[N_RUNNING] else max(state.planned_ends[place + 1], now)
-    while place >= 0 and state.planned_ends[place] <= shadow:
-        vacate(state, SPARE, need_of(state, state.planned_jobs[place], now))
+    shadow = last_counts(state, place, now)
+    while ends_by(state, place, shadow):
+        vacate(state, SPARE, need_of(state, jobs[place], now))
         place -= 1
-    occupy(state, SPARE, need)
+    return shadow
+
+
+@inline
+def reserve_spare(state, job, now):
+    """Reserve for a job at its shadow time; return that."""
+    shadow = find_shadow(state, job, now)
+    if shadow < state.never:
+        occupy(state, SPARE, need_of(state, job, now))
     state.machine.shadow[0] = shadow
     return shadow
 
 
 @inline
+def some_overdue(state, now):
+    """Whether a running job is overdue."""
+    count = state.at[N_RUNNING]
+    return count > 0 and is_overdue(state.planned_ends[count - 1], now)
+
+
+@inline
+def some_due(state, now):
+    """Whether a running job has reached its planned end."""
+    return ends_by(state, state.at[N_RUNNING] - 1, now)
+
+
+@inline
 def ends_in_time(state, job, now):
     """Whether a job that starts now ends by the shadow time (if strict, before it)."""
-    end, shadow = now + state.jobs.estimate[job], state.machine.shadow[0]
-    return end < shadow or (end == shadow and not state.strict)
+    end = now + state.jobs.estimate[job]
+    return is_in_time(end, state.machine.shadow[0], state.strict)
 
 
 @inline
@@ -130,7 +168,7 @@ fits = by_part("machine", "fits", _fits)
 
 #: (state, job, now): reserve for a waiting job that does not fit; returns the earliest start by the
 #: planned ends. Late jobs count as ending now.
-reserve = by_part("machine", "reserve", _reserve)
+reserve = by_part("machine", "reserve", reserve_spare)
 
 #: (state, job, now): whether a job can start now without delaying the one with the reservation.
 may_pass = by_part("machine", "may_pass", _may_pass)

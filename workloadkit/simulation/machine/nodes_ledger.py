@@ -7,7 +7,14 @@ that has been refused, now or next to the reservation, stays refused until then.
 import sys
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE, ends_in_time
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    PLANNED,
+    SPARE,
+    ends_by,
+    ends_in_time,
+    last_counts,
+)
 from workloadkit.simulation.machine.nodes import (
     CHOSEN,
     LATE,
@@ -305,8 +312,7 @@ def reserve(state, job, now):
 @bare
 def reserve_level(state, machine, job, now):
     """Reserve what is left at the earliest possible start of a job; return that second."""
-    ends, jobs = state.planned_ends, state.planned_jobs
-    shape, place = shape_of(machine, job), state.at[N_RUNNING] - 1
+    jobs, shape, place = state.planned_jobs, shape_of(machine, job), state.at[N_RUNNING] - 1
     needed = machine.table[shape, PROCS]
     machine.at[LATE_STARTED] = 0
     copy_level(machine, SPARE, FREE)
@@ -317,8 +323,8 @@ def reserve_level(state, machine, job, now):
             return state.never
         give_back(machine, SPARE, jobs[place])
         place -= 1
-    shadow = now if place + 1 == state.at[N_RUNNING] else max(ends[place + 1], now)
-    while place >= 0 and ends[place] <= shadow:
+    shadow = last_counts(state, place, now)
+    while ends_by(state, place, shadow):
         give_back(machine, SPARE, jobs[place])
         place -= 1
     count = find_place(machine, SPARE, shape)

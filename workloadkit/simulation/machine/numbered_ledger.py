@@ -28,8 +28,7 @@ from workloadkit.simulation.machine.hardware import (
     same_rows,
     vacate,
 )
-from workloadkit.simulation.machine.hardware import reserve as reserve_any
-from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare
+from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare, reserve_spare
 from workloadkit.simulation.machine.numbered import (
     LOWEST,
     N_CLAIMS,
@@ -204,7 +203,7 @@ def reserve(state, job, now):
     if changes_ahead(state, 0, now):
         state.machine.shadow[0] = promise(state, job, now)
         return state.machine.shadow[0]
-    return reserve_any(state, job, now)
+    return reserve_spare(state, job, now)
 
 
 @inline

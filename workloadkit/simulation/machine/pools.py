@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.ledger import FREE, PLANNED, SPARE
+from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Machine, Pool
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.plain.job import Job, JobView
-from workloadkit.simulation.state import N_RUNNING
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,47 +199,6 @@ def same_rows(state, row, other):
 def is_full(state, what, now):
     """Whether no processor is free."""
     return state.machine.level[FREE] <= 0
-
-
-@inline
-def reserve(state, job, now):
-    """Reserve as the default does."""
-    return _reserve(state, job, now)
-
-
-@bare
-def _reserve(state, job, now):
-    machine, procs, ends, jobs = (
-        state.machine,
-        state.jobs.procs,
-        state.planned_ends,
-        state.planned_jobs,
-    )
-    more, need, row = machine.more, machine.need, machine.row
-    free, place, n_pools = machine.level[FREE], state.at[N_RUNNING] - 1, need.shape[1]
-    for pool in range(n_pools):
-        more[SPARE, pool] = more[FREE, pool]
-    needed = procs[job]
-    while free < needed or not _have_more(state, SPARE, job):
-        if place < 0:
-            machine.shadow[0], machine.level[SPARE] = state.never, 0
-            return state.never
-        other = jobs[place]
-        free += procs[other]
-        for pool in range(n_pools):
-            more[SPARE, pool] += need[row_of(row, other), pool]
-        place -= 1
-    shadow = now if place + 1 == state.at[N_RUNNING] else max(ends[place + 1], now)
-    while place >= 0 and ends[place] <= shadow:
-        other = jobs[place]
-        free += procs[other]
-        for pool in range(n_pools):
-            more[SPARE, pool] += need[row_of(row, other), pool]
-        place -= 1
-    for pool in range(n_pools):
-        more[SPARE, pool] -= need[row_of(row, job), pool]
-    machine.level[SPARE], machine.shadow[0] = free - needed, shadow
-    return shadow
 
 
 register_functions(PoolsState, sys.modules[__name__])

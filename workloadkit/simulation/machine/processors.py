@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from workloadkit.simulation.machine.plain import Machine, Run, just_before
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
+from workloadkit.simulation.rules import counted_end
 
 if TYPE_CHECKING:
     from workloadkit.simulation.plain.simulation import Simulation
@@ -272,7 +273,9 @@ class NumberedMachine(FailingMachine):
 
         A running job that has outlived its estimate counts as ending now.
         """
-        plans = [(hold.processors, -inf, max(hold.end, now)) for hold in self._running.values()]
+        plans = [
+            (hold.processors, -inf, counted_end(hold.end, now)) for hold in self._running.values()
+        ]
         plans += [(hold.processors, hold.begin, hold.end) for hold in self._promised.values()]
         plans += [(down.processors, down.start, down.end) for down in self._announced]
         plans += [(down.processors, -inf, inf) for down in self._surprises]

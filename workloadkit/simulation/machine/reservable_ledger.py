@@ -24,8 +24,14 @@ from workloadkit.simulation.machine.hardware import (
     same_rows,
     vacate,
 )
-from workloadkit.simulation.machine.hardware import reserve as reserve_any
-from workloadkit.simulation.machine.ledger import FREE, PLANNED, ends_in_time, hold, is_spare
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    PLANNED,
+    ends_in_time,
+    hold,
+    is_spare,
+    reserve_spare,
+)
 from workloadkit.simulation.machine.numbered import N_CLAIMS
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import N_RUNNING, Jobs
@@ -170,7 +176,7 @@ def reserve(state, job, now):
             claim(state, job, begin, left)
         state.machine.shadow[0] = begin
         return begin
-    return reserve_any(state, job, now)
+    return reserve_spare(state, job, now)
 
 
 @bare

@@ -17,6 +17,7 @@ from workloadkit.io.reservations import RESERVATION_KINDS, ReservationRequests
 from workloadkit.simulation.machine.plain import Machine, Pool, is_kept_at, just_after
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.participants import User
+from workloadkit.simulation.rules import counted_end
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Overrun, Workload
 
@@ -236,7 +237,7 @@ class ReservableMachine(Answering):
     def _slot(self, view: JobView, earliest: Any, latest: Any) -> Any:
         """Return the first start that suits, by running jobs and accepted requests; else `inf`."""
         now = self._simulation.now
-        ends = {max(running.planned_end, now) for running in self._running}
+        ends = {counted_end(running.planned_end, now) for running in self._running}
         ends.update(claim.end for claim in self._accepted.values())
         for begin in [earliest, *sorted(end for end in ends if end > earliest)]:
             end = begin + view.estimate

@@ -5,13 +5,10 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-# The order of events at one instant.
-(
-    TERMINATION, MACHINE, REQUEST, SUBMISSION, CANCELLATION, SCHEDULER_WAKE_UP, WAKE_UP,
-) = range(7)  # fmt: skip
-FIRST = -1  # of submissions, with a pass after each event
+from workloadkit.simulation.rules import MACHINE, SCHEDULER_WAKE_UP
 
-_UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)  # these alone do not keep a simulation running
+#: Events that alone do not keep a simulation running.
+UNCOUNTED = (MACHINE, SCHEDULER_WAKE_UP)
 
 #: Time, kind, key, serial, action, argument.
 Event = tuple[Any, int, int, int, Callable[[Any], None], Any]
@@ -64,7 +61,7 @@ class EventQueue:
         while void and heap and heap[0][3] in void:
             void.remove(heappop(heap)[3])
         if coming is None:
-            if not (heap and jobs_wait) and all(event[1] in _UNCOUNTED for event in heap):
+            if not (heap and jobs_wait) and all(event[1] in UNCOUNTED for event in heap):
                 return []
             first = heappop(heap)
         elif heap and heap[0] < coming:

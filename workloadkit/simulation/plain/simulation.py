@@ -14,7 +14,11 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.machine.shutdowns import Hold
-from workloadkit.simulation.plain.events import (
+from workloadkit.simulation.plain.events import EventQueue
+from workloadkit.simulation.plain.holds import Holds
+from workloadkit.simulation.plain.job import Job, JobView, replan, show
+from workloadkit.simulation.plain.participants import Scheduler, User
+from workloadkit.simulation.rules import (
     CANCELLATION,
     FIRST,
     MACHINE,
@@ -23,11 +27,7 @@ from workloadkit.simulation.plain.events import (
     SUBMISSION,
     TERMINATION,
     WAKE_UP,
-    EventQueue,
 )
-from workloadkit.simulation.plain.holds import Holds
-from workloadkit.simulation.plain.job import Job, JobView, replan, show
-from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.workload import Overrun, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 

@@ -30,13 +30,14 @@ from workloadkit.simulation.machine.ledger import (
     passes,
     release_all,
     reserve,
+    some_overdue,
     start_job,
 )
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.queue import link
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
+from workloadkit.simulation.state import ARRIVED, N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 
 # Places in Queue.at: whether the reservation is known and all others were refused; its job; the
@@ -138,9 +139,9 @@ def trees_must_return(state, what, now):
 @inline
 def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
-    at, count = state.policy.queue.at, state.at[N_RUNNING]
+    at = state.policy.queue.at
     _join_new(state, now)
-    if state.late and count > 0 and state.planned_ends[count - 1] < now:
+    if state.late and some_overdue(state, now):
         at[KNOWN] = False
     if not at[KNOWN]:
         release_all(state, 0, now)

@@ -31,6 +31,7 @@ from workloadkit.simulation.machine.ledger import (
     release_all,
     reserve,
     room,
+    some_overdue,
     start_job,
 )
 from workloadkit.simulation.parts import by_part, register_functions
@@ -64,7 +65,7 @@ from workloadkit.simulation.policies.conservative.slots import (
     new_slots,
     search,
 )
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, never
+from workloadkit.simulation.state import ARRIVED, never
 
 # Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
 # cannot be kept; whether the plan contains all running and waiting jobs; whether there may be free
@@ -206,11 +207,11 @@ def plans_void(state, what, now):
 @inline
 def next_timer(state, what, now):
     """Return the begin of the next reservation, if perhaps nothing else happens then."""
-    policy, count = state.policy, state.at[N_RUNNING]
+    policy = state.policy
     begin = policy.when[NEXT_TIMER]
     if policy.compression == FULL or policy.at[WAIT] == 0 or begin <= now:
         return state.never
-    if count > 0 and state.planned_ends[count - 1] < now:  # it will be made again
+    if some_overdue(state, now):  # it will be made again
         return state.never
     return begin
 
@@ -257,8 +258,7 @@ def _forget_passed(state, now):
 def _is_late(state, now):
     """Whether a job has outlived its estimate."""
     policy, start, estimate = state.policy, state.start, state.jobs.estimate
-    count = state.at[N_RUNNING]
-    if count > 0 and state.planned_ends[count - 1] < now:
+    if some_overdue(state, now):
         return True
     for place in range(policy.at[ENDED]):
         job = policy.ended[place]

@@ -23,6 +23,7 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.profile import plan_running
+from workloadkit.simulation.rules import find_shadow, is_in_time
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -327,15 +328,11 @@ class OrderedScheduler(Scheduler):
         for job in fitting:
             if fits(job):
                 end = now + job.estimate
-                if not self.ends_in_time(end, shadow):
+                if not is_in_time(end, shadow, self.strict):
                     if not (self.spares and spare.fits(job)):
                         continue
                     spare.take(job)
                 self.start(job)
-
-    def ends_in_time(self, end: Any, shadow: Any) -> bool:
-        """Whether a job with this planned end needs no spare processors."""
-        return end < shadow or (end == shadow and not self.strict)
 
     def backfill_around(self, waiting: list[JobView]) -> None:
         """Make all reservations, in the order of the queue, then backfill around them.
@@ -370,7 +367,7 @@ class OrderedScheduler(Scheduler):
                 shadow = self.reserve(job, **how)
                 n_reserved += 1
         for job in self.to_backfill(waiting):
-            in_time = self.spares or self.ends_in_time(self.now + job.estimate, shadow)
+            in_time = self.spares or is_in_time(self.now + job.estimate, shadow, self.strict)
             if in_time and self.fits(job):
                 self.start(job)
 
@@ -379,14 +376,4 @@ class OrderedScheduler(Scheduler):
 
         A running job that has outlived its estimate counts as ending now.
         """
-        shadow, spare = None, self.level.copy()
-        for end, _, job in self.planned_ends:
-            if shadow is not None and end > shadow:
-                break
-            spare.give_back(job)
-            if shadow is None and spare.fits(head):
-                shadow = max(end, self.now)
-        if shadow is None:  # too much of the machine is down
-            return inf, spare
-        spare.take(head)
-        return shadow, spare
+        return find_shadow(self.level, head, self.planned_ends, self.now)

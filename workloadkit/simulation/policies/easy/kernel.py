@@ -29,6 +29,7 @@ from workloadkit.simulation.machine.ledger import (
     places_matter,
     release_all,
     reserve,
+    some_overdue,
     start_job,
 )
 from workloadkit.simulation.parts import register_functions
@@ -41,7 +42,7 @@ from workloadkit.simulation.queue import (
     move_waiting,
     take_out,
 )
-from workloadkit.simulation.state import ARRIVED, N_RUNNING
+from workloadkit.simulation.state import ARRIVED
 
 # Places in SettledList.at: the queue is waiting[FIRST:LAST]; its head; whether all waiting jobs
 # must be examined; whether the reservation is known; remaining examinations in long queues.
@@ -163,11 +164,11 @@ def must_return(state, what, now):
 @inline
 def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
-    line, count = state.policy, state.at[N_RUNNING]
+    line = state.policy
     look = (
         line.at[LOOK]
         or may_have_moved(state, 0, now)
-        or (state.late and count > 0 and state.planned_ends[count - 1] < now)
+        or (state.late and some_overdue(state, now))
         or not in_turn(line, new, state.at[ARRIVED])
     )
     if not look:

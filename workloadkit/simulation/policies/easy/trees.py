@@ -24,6 +24,7 @@ from workloadkit.simulation.machine.ledger import (
     places_matter,
     reserve,
     room,
+    some_overdue,
     start_job,
 )
 from workloadkit.simulation.parts import register_functions
@@ -50,7 +51,7 @@ from workloadkit.simulation.queue import (
     next_leaf,
     set_leaf,
 )
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING, State
+from workloadkit.simulation.state import ARRIVED, N_SEEN, N_WAITING, State
 from workloadkit.simulation.workload import Rules, Workload
 
 # Places in EasyTrees.at: the head of the queue, -1 for none; whether all waiting jobs must be
@@ -192,11 +193,11 @@ def must_return(state, what, now):
 @inline
 def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
-    trees, count = state.policy, state.at[N_RUNNING]
+    trees = state.policy
     look = (
         trees.at[LOOK_AT_ALL]
         or may_have_moved(state, 0, now)
-        or (state.late and count > 0 and state.planned_ends[count - 1] < now)
+        or (state.late and some_overdue(state, now))
         or not in_turn(trees.line, new, state.at[ARRIVED])
     )
     if not look:

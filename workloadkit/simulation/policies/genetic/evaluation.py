@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.utility import value_at
-from workloadkit.simulation.queue import find_shadow, insert_end
+from workloadkit.simulation.queue import insert_end
+from workloadkit.simulation.rules import counted_end
 from workloadkit.utility import Utilities
 
 # Places in Search.at: jobs in the window, running jobs, processors that none of them holds.
@@ -229,7 +230,7 @@ def evaluate(search, orders, first):
         if head == n_left:
             break
         needed = procs[left[head]]
-        shadow, spare = find_shadow(ends, freed, count, now, free, needed)
+        shadow, spare = _find_shadow(ends, freed, count, now, free, needed)
         kept, n_refused, smallest, free, spare, to_earn = _look_behind(
             search, now, head, n_left, count, free, shadow, spare
         )
@@ -249,6 +250,20 @@ def evaluate(search, orders, first):
     return total
 
 
+@bare
+def _find_shadow(ends, freed, count, now, free, needed):
+    """Return the shadow time of a job, and how many processors are spare then."""
+    place = count - 1
+    while free < needed:
+        free += freed[place]
+        place -= 1
+    shadow = counted_end(ends[place + 1], now)
+    while place >= 0 and ends[place] <= shadow:
+        free += freed[place]
+        place -= 1
+    return shadow, free - needed
+
+
 @inline
 def _lay_out(search, orders, first):
     """Set up the running and waiting jobs."""
@@ -257,7 +272,7 @@ def _lay_out(search, orders, first):
     running_ends, running_procs = search.running_ends, search.running_procs
     left, taken, earned = space.left, space.taken, space.earned
     for i in range(search.at[N_RUNNING]):
-        ends[i] = max(running_ends[i], now)
+        ends[i] = counted_end(running_ends[i], now)
         freed[i] = running_procs[i]
     for i in range(search.at[N_JOBS]):
         left[i] = orders[first + i]

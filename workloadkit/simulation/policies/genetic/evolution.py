@@ -5,14 +5,17 @@ It draws the same numbers as the compiled search, and adds in the same order.
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, cycle
+from itertools import accumulate, count, cycle
 from math import inf
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.engine import JobView
+from workloadkit.simulation.machine.plain import Pool
+from workloadkit.simulation.rules import counted_end, find_shadow
 from workloadkit.utility import value_at
 
 Order = list[JobView]
@@ -126,7 +129,11 @@ def earned_by_easy(
     utility_at : {"turnaround", "start"}
         When the value of a job is read.
     """
-    ends = sorted((max(end, now), procs) for end, procs in running)
+    serials = count()  # of equal ends, as jobs cannot be compared
+    ends: list[tuple[Any, int, Any]] = sorted(
+        (counted_end(end, now), next(serials), SimpleNamespace(procs=procs))
+        for end, procs in running
+    )
     waiting = list(order)
     earned: dict[JobView, float] = {}
     while True:
@@ -137,29 +144,19 @@ def earned_by_easy(
                 if end > shadow:
                     spare -= job.procs
                 waiting.remove(job)
-                insort(ends, (end, job.procs))
+                insort(ends, (end, next(serials), job))
                 free -= job.procs
                 read = end if utility_at == "turnaround" else now
                 earned[job] = value_at(job.utility, read - job.submit)
             elif shadow == inf:
-                shadow, spare = _reservation(job, free, ends)
+                shadow, level = find_shadow(Pool(free), job, ends, now)
+                spare = level.free
         if not waiting:
             break
         now = ends[0][0]
         while ends and ends[0][0] <= now:
-            free += ends.pop(0)[1]
+            free += ends.pop(0)[2].procs
     total = 0.0
     for job in sorted(order, key=lambda job: job.arrival):  # one order of summation, as sums round
         total += earned[job]
     return total
-
-
-def _reservation(head: JobView, free: int, ends: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
-    """Return the shadow time of a job that does not fit, and the spare processors then."""
-    shadow = None
-    for end, procs in ends:
-        if free >= head.procs and end > shadow:
-            break
-        free += procs
-        shadow = end
-    return shadow, free - head.procs

@@ -15,6 +15,7 @@ from workloadkit.simulation.machine.ledger import (
     fits,
     release_all,
     reserve,
+    some_due,
     start_job,
 )
 from workloadkit.simulation.parts import register_functions
@@ -39,7 +40,6 @@ from workloadkit.simulation.policies.multi_queue.reservations import (
     find_reservations,
     put_back,
 )
-from workloadkit.simulation.state import N_RUNNING
 
 
 @inline
@@ -222,12 +222,12 @@ def _without_pivot(part):
 @inline
 def _begin_pass(state, newcomers, around, now):
     """Determine which jobs to examine; return whether reservations are needed in any case."""
-    part, at, running = state.policy, state.policy.at, state.at[N_RUNNING]
+    part, at = state.policy, state.policy.at
     at[BEGUN] = at[MOVED] = False
     if around or at[N_LISTED] == at[N_NEW]:
         part.plan.at[N_RESERVED] = 0
         at[KNOWN] = at[SETTLED] = True
-    overdue = running > 0 and state.planned_ends[running - 1] <= now
+    overdue = some_due(state, now)
     several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others that they may block
     if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
         at[KNOWN] = at[SETTLED] = False

@@ -23,6 +23,7 @@ from workloadkit.simulation.machine.ledger import (
     need_of,
     release_all,
     reserve,
+    some_due,
     start_job,
 )
 from workloadkit.simulation.parts import by_part, register_functions
@@ -171,7 +172,7 @@ def allocate(state, new, now):
     """Start jobs in order or reserve for them, then backfill."""
     policy, at, count = state.policy, state.policy.at, state.at[N_RUNNING]
     ahead = changes_ahead(state, 0, now)
-    if ahead or (count > 0 and state.planned_ends[count - 1] <= now):
+    if ahead or some_due(state, now):
         at[KNOWN] = False
     if (
         at[KNOWN]
