@@ -27,19 +27,19 @@ FIRST = -1  # of submissions, with a pass after each event
 
 
 @shared
-def is_overdue(planned_end, now):
+def is_overdue(planned_end: Any, now: Any) -> Any:
     """Whether a job that still runs has outlived its planned end."""
     return planned_end < now
 
 
 @shared
-def counted_end(planned_end, now):
+def counted_end(planned_end: Any, now: Any) -> Any:
     """Return the end of a running job in plans: that of an overdue one is now."""
     return max(planned_end, now)
 
 
 @shared
-def is_in_time(end, shadow, strict):
+def is_in_time(end: Any, shadow: Any, strict: Any) -> Any:
     """Whether a job with this planned end overtakes without spare processors."""
     return end < shadow or (end == shadow and not strict)
 
